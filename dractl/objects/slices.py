@@ -20,6 +20,20 @@ class Device(Struct, frozen=True):
     path: Path
     fields: Mapping[str, Any]
 
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """The values of its attributes by name, each in a map by its type: ``{"string": "a100"}``."""
+        return mapping(self.fields.get("attributes"))
+
+    @property
+    def capacity(self) -> Mapping[str, Any]:
+        """Its capacities by name."""
+        return mapping(self.fields.get("capacity"))
+
+    def attribute_text(self, name: str) -> str:
+        """Return an attribute that is a string; "" if it has none of that name and type."""
+        return text(mapping(self.attributes.get(name)).get("string"))
+
 
 class Slice(Struct, frozen=True):
     """The ``spec`` of a ResourceSlice, of any version."""

@@ -10,14 +10,13 @@ from msgspec import Struct, field
 
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.described_nodes import DescribedNode
-from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.drivers import Options, find, render
 from dractl.drivers.compare import devices
 from dractl.errors import UsageError
 from dractl.facts import pack
 from dractl.facts.drivers import Attribute, Driver
 from dractl.model import Target, to_v1
-from dractl.objects import Raw
+from dractl.objects import Device, Raw, mapping, slice_of
 from dractl.upgrade.finding import Finding
 
 Devices = Mapping[tuple[str, str], Raw]
@@ -71,13 +70,14 @@ def later(name: str, text: str) -> str:
 
 
 def present(name: str, slices: Iterable[Raw], tag: str | None) -> tuple[str, ...]:
-    """The versions that may publish these slices, oldest first: that of the image's tag, else those whose attributes
-    they have. A tag that
-    is no version that dractl knows tells nothing."""
+    """Return the versions that may publish these slices, oldest first.
+
+    It is that of the image's tag, if dractl knows it; else those with the attributes of the slices.
+    """
     known = find(name).catalogue
     if tag is not None and known.knows(tag) and known.stand_in(tag) is None:
         return (known.versions[known.index(tag)],)
-    shapes = {_shape(device) for item in slices for device in maps_at(item, "spec", "devices")}
+    shapes = {_shape(device) for item in map(slice_of, slices) for device in item.devices}
     return tuple(
         version
         for version in known.versions
@@ -88,14 +88,12 @@ def present(name: str, slices: Iterable[Raw], tag: str | None) -> tuple[str, ...
 _Shape = tuple[frozenset[str], str, bool]
 
 
-def _shape(device: Raw) -> _Shape:
-    """The names of a device's attributes, its type, and whether it is a partition: all that a version decides."""
-    attributes = map_at(device, "attributes")
-    return (
-        frozenset(attributes),
-        text_at(attributes.get("type"), "string"),
-        bool(device.get("consumesCounters")),
-    )
+def _shape(device: Device) -> _Shape:
+    """Return all that a version decides: the names of a device's attributes, its type, and whether
+    it is a partition.
+    """
+    is_partition = bool(device.fields.get("consumesCounters"))
+    return frozenset(device.attributes), device.attribute_text("type"), is_partition
 
 
 def _fits(known: Driver, version: str, shape: _Shape) -> bool:
@@ -168,46 +166,40 @@ pack.forget_with(_changed.cache_clear)
 
 
 def predicted(slices: Sequence[Raw], name: str, start: str, to: str) -> Predicted:
-    """The present slices of a driver with the differences of its catalogue between two versions."""
+    """Return the present slices of a driver with the differences between two versions."""
     rows, gone, capacities = _changed(name, start, to)
     shared = _by_address(slices)
     coming: dict[str, tuple[ComingAttribute, ...]] = {}
     changed = []
-    for item in slices:
-        value = dict(to_v1(item))
-        spec = map_at(value, "spec")
-        new = []
-        for device in maps_at(spec, "devices"):
-            had = map_at(device, "attributes")
-            kept = {key: each for key, each in had.items() if key not in gone}
+    for value in map(dict, map(to_v1, slices)):
+        resource_slice = slice_of(value)
+        devices = []
+        for device in resource_slice.devices:
+            attributes = {k: v for k, v in device.attributes.items() if k not in gone}
             unknown = []
             for row, certain in rows:
-                concerns = not row.devices or text_at(had.get("type"), "string") in row.devices
-                if not concerns or row.name in had:
+                concerns = not row.devices or device.attribute_text("type") in row.devices
+                if not concerns or row.name in device.attributes:
                     continue
-                text = had.get(row.same_as) or shared.get(
-                    (row.name, text_at(had.get(_ADDRESS), "string"))
-                )
+                address = device.attribute_text(_ADDRESS)
+                text = device.attributes.get(row.same_as) or shared.get((row.name, address))
                 if text is not None and (
-                    row.name not in _OF_ADDRESS or _known_to_helper(had, kept)
+                    row.name not in _OF_ADDRESS or _known_to_helper(device.attributes, attributes)
                 ):
-                    kept[row.name] = text
+                    attributes[row.name] = text
                 else:
                     unknown.append(ComingAttribute(row.name, _VALUES[row.type], certain))
-            capacity = {
-                key: each
-                for key, each in map_at(device, "capacity").items()
-                if key not in capacities
-            }
-            new.append(
-                {
-                    **device,
-                    "attributes": kept,
-                    **({"capacity": capacity} if "capacity" in device else {}),
+            fields = {**device.fields, "attributes": attributes}
+            if "capacity" in fields:
+                fields["capacity"] = {
+                    key: amount for key, amount in device.capacity.items() if key not in capacities
                 }
-            )
-            coming[text_at(device, "name")] = tuple(unknown)
-        changed.append({**value, "spec": {**spec, "devices": new} if "devices" in spec else spec})
+            devices.append(fields)
+            coming[device.name] = tuple(unknown)
+        spec = resource_slice.spec
+        changed.append(
+            {**value, "spec": {**spec, "devices": devices} if "devices" in spec else spec}
+        )
     return Predicted(tuple(changed), {device: each for device, each in coming.items() if each})
 
 
@@ -227,29 +219,23 @@ def _came(known: Driver, row: Attribute, start: str, to: str) -> bool:
 
 
 def _by_address(slices: Iterable[Raw]) -> dict[tuple[str, str], Any]:
-    """Values that a device shares with every other one of its PCI address, by attribute and address."""
-    found = {}
-    for item in slices:
-        for device in maps_at(item, "spec", "devices"):
-            attributes = map_at(device, "attributes")
-            address = text_at(attributes.get(_ADDRESS), "string")
-            found.update(
-                {
-                    (name, address): attributes[name]
-                    for name in _OF_ADDRESS
-                    if address and name in attributes
-                }
-            )
-    return found
+    """Return the values that all devices of one PCI address share, by attribute and address."""
+    values = {}
+    for device in (device for item in map(slice_of, slices) for device in item.devices):
+        address = device.attribute_text(_ADDRESS)
+        for name in _OF_ADDRESS:
+            if address and name in device.attributes:
+                values[name, address] = device.attributes[name]
+    return values
 
 
 def republished(state: ClusterState, name: str, slices: Iterable[Raw]) -> ClusterState:
-    """The cluster with these slices of a driver instead of its present ones, on the nodes of either."""
+    """Return the cluster with these slices of a driver in place of its present ones."""
     new = list(slices)
     others = {
         key: value
         for key, value in state.objects("ResourceSlice").items()
-        if text_at(value, "spec", "driver") != name
+        if slice_of(value).driver != name
     }
     return state.with_kinds(
         {"ResourceSlice": {**others, **sources.from_objects(new).objects("ResourceSlice")}}
@@ -337,7 +323,7 @@ def _of_node(
 
 def _of_device(old: Raw, new: Raw) -> Iterator[tuple[str, str]]:
     for part, code in (("attributes", "attribute"), ("capacity", "capacity")):
-        left, right = map_at(old, part), map_at(new, part)
+        left, right = mapping(old.get(part)), mapping(new.get(part))
         for key in sorted(left.keys() | right.keys()):
             if key not in right:
                 yield f"{code}-gone", key
@@ -372,9 +358,10 @@ def _family(device: str) -> str:
 
 
 def by_node(slices: Iterable[Raw], name: str) -> dict[str, list[Raw]]:
-    """The slices of a driver by node; those of no single node are under an empty name."""
-    found: dict[str, list[Raw]] = defaultdict(list)
-    for item in slices:
-        if text_at(item, "spec", "driver") == name:
-            found[text_at(item, "spec", "nodeName")].append(item)
-    return found
+    """Return the slices of a driver by node; those of no single node are under an empty name."""
+    nodes: dict[str, list[Raw]] = defaultdict(list)
+    for value in slices:
+        resource_slice = slice_of(value)
+        if resource_slice.driver == name:
+            nodes[resource_slice.node].append(value)
+    return nodes

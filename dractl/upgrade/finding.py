@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dractl.cluster import ClusterState
 from dractl.cluster.managers import manager_of
-from dractl.cluster.state import maps_at, text_at
 from dractl.facts.images import runs
+from dractl.views import Node, View
 
 Level = Literal["breaks", "changes", "info"]
 LEVELS: tuple[Level, ...] = ("breaks", "changes", "info")
@@ -79,30 +79,33 @@ _SHOWN = 3
 
 
 def before_release(
-    release: str, findings: Iterable[Finding], nodes: Iterable[Mapping[str, Any]]
+    release: str, findings: Iterable[Finding], nodes: Iterable[Node]
 ) -> Iterator[str]:
-    """Before the control plane becomes a release: what breaks is changed, and no kubelet is too old for it.
-    Kubelets follow."""
+    """Yield the steps before the control plane becomes a release.
+
+    Objects that break are changed, and kubelets that are too old are upgraded; the others follow.
+    """
     yield from _changes(findings)
     oldest = int(release.partition(".")[2]) - _SKEW
-    kubelets = ((text_at(node, "metadata", "name"), _minor(node)) for node in nodes)
+    kubelets = ((node.name, _minor(node)) for node in nodes)
     old = sorted(name for name, minor in kubelets if minor is not None and minor < oldest)
     if old:
         yield f"upgrade the kubelets of {_some(old)}: they may be at most {_SKEW} releases older than {release}"
 
 
-def before_nodes(
-    release: str, findings: Iterable[Finding], nodes: Iterable[Mapping[str, Any]]
-) -> Iterator[str]:
-    """Before kubelets become a release, which they do after the control plane: what breaks is changed, and nodes are
-    drained, as for every minor release of kubelet (kubernetes.io/releases/version-skew-policy)."""
+def before_nodes(release: str, findings: Iterable[Finding], nodes: Iterable[Node]) -> Iterator[str]:
+    """Yield the steps before kubelets become a release, which they do after the control plane.
+
+    Objects that break are changed, and nodes are drained, as for every minor release of kubelet
+    (kubernetes.io/releases/version-skew-policy).
+    """
     yield from _changes(findings)
-    older = {text_at(node, "metadata", "name"): _minor(node) for node in nodes}
+    older = {node.name: _minor(node) for node in nodes}
     last = int(release.partition(".")[2])
     names = sorted(name for name, minor in older.items() if minor is not None and minor < last)
     if names:
-        found = sorted({minor for minor in older.values() if minor is not None and minor < last})
-        kubelets = ", ".join(f"1.{minor}" for minor in found)
+        minors = sorted({minor for minor in older.values() if minor is not None and minor < last})
+        kubelets = ", ".join(f"1.{minor}" for minor in minors)
         by_one = " one by one" if len(names) > 1 else ""
         yield f"drain {_some(names)}{by_one} (kubelet {kubelets})"
 
@@ -122,9 +125,9 @@ def _changes(findings: Iterable[Finding]) -> Iterator[str]:
         yield f"change {_some(broken)}"
 
 
-def _minor(node: Mapping[str, Any]) -> int | None:
-    found = re.match(r"v?1\.(\d+)", text_at(node, "status", "nodeInfo", "kubeletVersion"))
-    return int(found[1]) if found else None
+def _minor(node: Node) -> int | None:
+    match = re.match(r"v?1\.(\d+)", node.kubelet_version)
+    return int(match[1]) if match else None
 
 
 def _some(names: list[str]) -> str:
@@ -155,21 +158,21 @@ def _of(finding: Finding, state: ClusterState, driver: str) -> str | None:
 
 
 def _owner(named: str, state: ClusterState) -> str:
-    """``Helm release llm, namespace ml``; of an object that a controller makes, the first that has a tool."""
-    kind, _, rest = named.partition("/")
-    namespace, _, name = rest.rpartition("/")
+    """Return the tool and namespace of an object, such as ``Helm release llm, namespace ml``.
+
+    An object that a controller makes has the tool of the first owner that has one.
+    """
+    kind, _, full_name = named.partition("/")
+    namespace, _, name = full_name.rpartition("/")
     seen = set[tuple[str, str]]()
-    found = [f"namespace {namespace}"] if namespace else []
+    scope = [f"namespace {namespace}"] if namespace else []
     while (kind, name) not in seen:
         seen.add((kind, name))
         value = state.get(kind, (namespace, name)) or state.get(kind, ("default", name))
         tool = manager_of(value)
         if tool is not None:
-            return ", ".join([tool.name, *found])
-        above = next(
-            (ref for ref in maps_at(value, "metadata", "ownerReferences") if ref.get("controller")),
-            {},
-        )
-        if above:
-            kind, name = text_at(above, "kind"), text_at(above, "name")
-    return ", ".join(found)
+            return ", ".join([tool.name, *scope])
+        controller = View(value).controller
+        if controller is not None:
+            kind, name = controller.kind, controller.name
+    return ", ".join(scope)

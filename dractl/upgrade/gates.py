@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.cluster.state import describe, list_at, map_at, maps_at, text_at
+from dractl.cluster.state import describe, maps_at, text_at
 from dractl.errors import UsageError
 from dractl.facts.kubernetes import kubernetes
 from dractl.manifests import Document
@@ -21,8 +21,9 @@ from dractl.manifests.documents import Path
 from dractl.manifests.embedded import in_text
 from dractl.model import pod_templates
 from dractl.model.releases import parse_gates, removal, stage
-from dractl.objects import Raw
+from dractl.objects import Raw, items, mapping, text
 from dractl.upgrade.finding import Finding
+from dractl.views import ConfigMap, View
 
 KUBELET = "kubelet"
 _COMPONENTS = (KUBELET, "kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler")
@@ -82,9 +83,9 @@ def settings_of_objects(objects: Iterable[Raw]) -> Iterator[GateSetting]:
 
 def _inner_configurations(document: Document) -> Iterator[Document]:
     """Yield the configurations in the text of a ConfigMap, as kubeadm stores them, and in the patches of kind."""
-    for path, text in _texts(document.value):
-        if isinstance(text, str) and (_FIELD in text or _FLAG in text):
-            parts = in_text(document, path, text)
+    for path, content in _texts(document.value):
+        if isinstance(content, str) and (_FIELD in content or _FLAG in content):
+            parts = in_text(document, path, content)
             yield from (part for part in parts if isinstance(part.value, dict))
 
 
@@ -92,13 +93,14 @@ def _texts(value: Raw) -> Iterator[tuple[Path, Any]]:
     patches = "kubeadmConfigPatches"
     match _type_of(value):
         case "", "ConfigMap":
-            yield from ((("data", name), text) for name, text in map_at(value, "data").items())
+            for name, content in ConfigMap(value).texts.items():
+                yield ("data", name), content
         case "kind.x-k8s.io", "Cluster":
-            for number, text in enumerate(list_at(value, patches)):
-                yield (patches, number), text
-            for node, fields in enumerate(list_at(value, "nodes")):
-                for number, text in enumerate(list_at(fields, patches)):
-                    yield ("nodes", node, patches, number), text
+            for number, patch in enumerate(items(value.get(patches))):
+                yield (patches, number), patch
+            for index, node in enumerate(items(value.get("nodes"))):
+                for number, patch in enumerate(items(mapping(node).get(patches))):
+                    yield ("nodes", index, patches, number), patch
 
 
 def gates_in(value: Raw) -> Iterator[Gates]:
@@ -125,33 +127,33 @@ def gates_in(value: Raw) -> Iterator[Gates]:
 
 
 def _type_of(value: Raw) -> tuple[str, str]:
-    return text_at(value, "apiVersion").rpartition("/")[0], text_at(value, "kind")
+    view = View(value)
+    return view.api_group, view.kind
 
 
 def _gates_of_field(component: str, value: Raw) -> Iterator[Gates]:
-    for name, on in map_at(value, _FIELD).items():
+    for name, on in mapping(value.get(_FIELD)).items():
         if isinstance(on, bool):
             yield Gates(component, (_FIELD, name), {name: on})
 
 
 def _gates_of_arguments(component: str, value: Raw, path: Path) -> Iterator[Gates]:
-    text = text_at(value, *path, _FLAG)
-    if text:
-        yield Gates(component, (*path, _FLAG), _parse_flag(text))
+    flag = text_at(value, *path, _FLAG)
+    if flag:
+        yield Gates(component, (*path, _FLAG), _parse_flag(flag))
     for number, argument in enumerate(maps_at(value, *path)):
         if argument.get("name") == _FLAG:
-            yield Gates(
-                component, (*path, number, "value"), _parse_flag(text_at(argument, "value"))
-            )
+            gates = _parse_flag(text(argument.get("value")))
+            yield Gates(component, (*path, number, "value"), gates)
 
 
 def _gates_of_pod(spec: Raw, path: Path) -> Iterator[Gates]:
     for field in ("initContainers", "containers"):
-        for number, container in enumerate(list_at(spec, field)):
+        for number, container in enumerate(items(spec.get(field))):
             words = [
-                ((*path, field, number, part, at), str(word))
+                ((*path, field, number, part, index), str(word))
                 for part in ("command", "args")
-                for at, word in enumerate(list_at(container, part))
+                for index, word in enumerate(items(mapping(container).get(part)))
             ]
             names = {basename(name) for _, word in words for name in word.split()}
             component = next((name for name in _COMPONENTS if name in names), None)
@@ -163,8 +165,8 @@ def _gates_of_words(component: str, words: list[tuple[Path, str]]) -> Iterator[G
     following = [word for _, word in words[1:]] + [""]
     for (place, word), next_word in zip(words, following, strict=True):
         line = f"{word} {next_word}" if word == f"--{_FLAG}" else word
-        for text in _FLAG_VALUE.findall(line):
-            yield Gates(component, place, _parse_flag(text))
+        for flag in _FLAG_VALUE.findall(line):
+            yield Gates(component, place, _parse_flag(flag))
 
 
 def _parse_flag(text: str) -> dict[str, bool]:

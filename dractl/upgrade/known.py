@@ -4,26 +4,25 @@ from collections.abc import Collection, Container, Iterator
 from typing import Final
 
 from dractl.cluster import ClusterState
-from dractl.cluster.state import map_at, text_at
 from dractl.facts.images import running
 from dractl.facts.known import Breakage, Component, breakages
+from dractl.objects import slice_of
 from dractl.upgrade.finding import Finding, Level
 
 
 def of_nodes(state: ClusterState) -> Iterator[Finding]:
-    """What is broken in the kubelets, kernels and container runtimes of nodes."""
-    for (_, name), node in state.objects("Node").items():
-        info = map_at(node, "status", "nodeInfo")
-        runtime, _, version = text_at(info, "containerRuntimeVersion").partition("://")
-        runs = {
-            ("kubelet", ""): text_at(info, "kubeletVersion"),
-            ("kernel", ""): text_at(info, "kernelVersion"),
-            ("runtime", runtime): version,
+    """Yield what is broken in the kubelets, kernels and container runtimes of nodes."""
+    for (_, name), node in state.nodes.items():
+        runtime, _, runtime_version = node.container_runtime.partition("://")
+        versions = {
+            ("kubelet", ""): node.kubelet_version,
+            ("kernel", ""): node.kernel_version,
+            ("runtime", runtime): runtime_version,
         }
         for row in breakages():
-            found = runs.get((row.of, row.name), "")
-            if found and row.concerns(found):
-                yield _finding(row, f"{row.name or row.of} {found}", "changes", f"Node/{name}")
+            version = versions.get((row.of, row.name), "")
+            if version and row.concerns(version):
+                yield _finding(row, f"{row.name or row.of} {version}", "changes", f"Node/{name}")
 
 
 CONTROL_PLANE: Final[tuple[Component, ...]] = ("scheduler", "controller-manager", "library")
@@ -57,11 +56,10 @@ def of_release(components: Collection[Component], text: str, start: str = "") ->
 
 
 def of_drivers(state: ClusterState, upgraded: Container[str]) -> Iterator[Finding]:
-    """What is broken in the drivers that run and are not ``upgraded``."""
+    """Yield what is broken in the drivers that run and are not ``upgraded``."""
     present = running(value for kind in state.kinds for value in state.objects(kind).values())
-    names = {
-        text_at(value, "spec", "driver") for value in state.objects("ResourceSlice").values()
-    } | present.keys()
+    slices = map(slice_of, state.objects("ResourceSlice").values())
+    names = {item.driver for item in slices} | present.keys()
     for row in breakages():
         if (
             row.of == "driver"

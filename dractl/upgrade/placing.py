@@ -12,7 +12,7 @@ from dractl.capacity.replicas import scheduling_key
 from dractl.cluster import ClusterState
 from dractl.cluster.podgroups import find_pod_group
 from dractl.cluster.schedulers import identify
-from dractl.cluster.state import API_GROUPS, Key, map_at, maps_at, text_at
+from dractl.cluster.state import API_GROUPS, Key
 from dractl.model import pod_templates
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
@@ -20,7 +20,7 @@ from dractl.scheduler.binding import deallocate
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.upgrade.finding import Finding, Level
-from dractl.views import Claim, Pod
+from dractl.views import Pod
 
 _LEADERS = 12  # nodes of different kinds whose devices are compared
 _NAMED = 3
@@ -58,21 +58,23 @@ class Outcome(Struct, frozen=True):
 
 
 def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, ...]:
-    """The pods of a cluster that want devices, grouped, and its claims that no pod uses; and what manifests make."""
-    groups: dict[Hashable, list[tuple[Key, Raw]]] = {}
-    schedulers = {Pod(pod).scheduler_name for pod in state.objects("Pod").values()}
+    """Return the pods of a cluster that want devices, grouped; its claims that no pod uses; and the
+    pods that manifests make.
+    """
+    groups: dict[Hashable, list[Pod]] = {}
+    schedulers = {pod.scheduler_name for pod in state.pods.values()}
     compared = {name for name in schedulers if identify(state, name).is_kube_scheduler}
-    for key, pod in state.objects("Pod").items():
-        if _wants(pod) and not Pod(pod).has_ended and Pod(pod).scheduler_name in compared:
-            groups.setdefault((key[0], Pod(pod).is_pending, _kind(state, key[0], pod)), []).append(
-                (key, pod)
-            )
+    for key, pod in state.pods.items():
+        if _wants_devices(pod) and not pod.has_ended and pod.scheduler_name in compared:
+            alike = (key[0], pod.is_pending, _kind(state, key[0], pod))
+            groups.setdefault(alike, []).append(pod)
     found = [
         Applicant(
-            tuple(f"Pod/{'/'.join(key)}" for key, _ in pods),
-            *pods[0],
-            runs=not Pod(pods[0][1]).is_pending,
-            about="" if Pod(pods[0][1]).is_pending else "if it is recreated, it ",
+            tuple(f"Pod/{'/'.join(pod.key)}" for pod in pods),
+            pods[0].key,
+            pods[0].raw,
+            runs=not pods[0].is_pending,
+            about="" if pods[0].is_pending else "if it is recreated, it ",
         )
         for pods in groups.values()
     ]
@@ -88,20 +90,15 @@ def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, .
         for claim in pod.claim_names
     }
     allocated: dict[tuple[str, str, bool, bool], list[Key]] = {}
-    for key, value in state.objects("ResourceClaim").items():
-        allocation = map_at(value, "status", "allocation")
-        if allocation and not Claim(value).owner_pods:
-            users = len(maps_at(value, "status", "reservedFor"))
-            alike = (
-                key[0],
-                repr(value.get("spec")),
-                "allocationTimestamp" in allocation,
-                users < _SHARED,
-            )
-            allocated.setdefault(alike, []).append(key)
-        elif not allocation and key not in named:
-            claim = PodClaim("", key, value, state.decode(value))
-            found.append(Applicant((f"ResourceClaim/{'/'.join(key)}",), key, None, claim))
+    for key, claim in state.claims.items():
+        if claim.is_allocated and not claim.owner_pods:
+            is_timed = "allocationTimestamp" in claim.allocation
+            has_room = len(claim.reserved_for) < _SHARED
+            similar = (key[0], repr(claim.raw.get("spec")), is_timed, has_room)
+            allocated.setdefault(similar, []).append(key)
+        elif not claim.is_allocated and key not in named:
+            pod_claim = PodClaim("", key, claim.raw, state.decode(claim.raw))
+            found.append(Applicant((f"ResourceClaim/{'/'.join(key)}",), key, None, pod_claim))
     for (*_, alone), keys in allocated.items():
         names = tuple(f"ResourceClaim/{'/'.join(key)}" for key in keys)
         found.append(
@@ -113,7 +110,7 @@ def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, .
 
 
 def _further(namespace: str, claim: str) -> Raw:
-    """A pod that joins those which use a claim."""
+    """Return a pod that joins the pods of a claim."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -125,58 +122,54 @@ def _further(namespace: str, claim: str) -> Raw:
     }
 
 
-def _wants(pod: Raw) -> bool:
-    return bool(maps_at(pod, "spec", "resourceClaims") or Pod(pod).extended_requests)
+def _wants_devices(pod: Pod) -> bool:
+    return bool(pod.claim_references or pod.extended_requests)
 
 
-def _kind(state: ClusterState, namespace: str, pod: Raw) -> Hashable:
-    """Equal for pods that want the same: their own names, and those of claims with equal specs, do not matter."""
-    claims = [
-        state.get("ResourceClaim", (namespace, text_at(entry, "resourceClaimName"))) or entry
-        for entry in maps_at(pod, "spec", "resourceClaims")
-    ]
-    wants = [
-        (
-            repr(claim.get("spec", claim)),
-            Pod(pod).is_pending and bool(map_at(claim, "status").get("allocation")),
-        )
-        for claim in claims
-    ]
-    spec = {name: value for name, value in map_at(pod, "spec").items() if name != "resourceClaims"}
-    return tuple(wants), scheduling_key(Pod({**pod, "spec": spec}))
+def _kind(state: ClusterState, namespace: str, pod: Pod) -> Hashable:
+    """Return a key that is equal for pods that want the same.
+
+    Their own names do not matter, nor do the names of claims with equal specs.
+    """
+    claims = []
+    for reference in pod.claim_references:
+        claim = state.claim((namespace, reference.claim_name))
+        wanted = claim.spec if claim.exists else reference
+        claims.append((repr(wanted), pod.is_pending and claim.is_allocated))
+    spec = {name: value for name, value in pod.spec.items() if name != "resourceClaims"}
+    return tuple(claims), scheduling_key(Pod({**pod.raw, "spec": spec}))
 
 
 def _made(state: ClusterState, kind: str, key: Key, used: frozenset[str]) -> Raw | None:
-    """A pod of a workload; of a template that no workload or pod among the manifests uses, one that uses it alone."""
+    """Return a pod of a workload, or a pod for a template that nothing among the manifests uses."""
     if kind in API_GROUPS and (kind != "ResourceClaimTemplate" or key[1] in used):
         return None
     pod = copies.copies_of_object(state, kind, key).pod
-    return pod if _wants(pod) else None
+    return pod if _wants_devices(Pod(pod)) else None
 
 
 def _used(manifests: ClusterState) -> frozenset[str]:
-    """The names of the templates that pods and workloads use."""
+    """Return the names of the templates that pods and workloads use."""
     values = (value for kind in manifests.kinds for value in manifests.objects(kind).values())
-    specs = (spec for value in values for _, spec in pod_templates(value))
-    entries = (entry for spec in specs for entry in maps_at(spec, "resourceClaims"))
-    return frozenset(text_at(entry, "resourceClaimTemplateName") for entry in entries)
+    pods = (Pod({"spec": spec}) for value in values for _, spec in pod_templates(value))
+    return frozenset(ref.template_name for pod in pods for ref in pod.claim_references)
 
 
 # -- what the scheduler does --
 
 
 def emptied(state: ClusterState) -> ClusterState:
-    """The cluster with no pod and no allocated claim."""
+    """Return the cluster with no pod and no allocated claim."""
     claims = {
-        key: deallocate(value) if "status" in value else value
-        for key, value in state.objects("ResourceClaim").items()
-        if not value.get("metadata", {}).get("ownerReferences")
+        key: deallocate(claim.raw) if "status" in claim.raw else claim.raw
+        for key, claim in state.claims.items()
+        if not claim.owners
     }
     return state.with_kinds({"Pod": {}, "ResourceClaim": claims})
 
 
 def outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
-    """What the scheduler does with a subject: with a pod that runs, as if it were recreated."""
+    """Return what the scheduler does with a subject; a pod that runs is recreated first."""
     if subject.runs:
         scheduler = scheduler.with_state(_without(scheduler.state, subject))
     if subject.pod is None:
@@ -184,7 +177,7 @@ def outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
         attempt, starts = scheduler.attempt_claim(subject.claim), True
     else:
         attempt = scheduler.attempt_pod(subject.pod, recreated=subject.runs)
-        given = attempt.claim_to_deallocate(text_at(subject.pod, "metadata", "uid"))
+        given = attempt.claim_to_deallocate(Pod(subject.pod).uid)
         if given is not None and given.value is not None:
             released = scheduler.state.replace("ResourceClaim", given.key, deallocate(given.value))
             scheduler = scheduler.with_state(released)
@@ -209,16 +202,16 @@ def outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
 
 
 def _without(state: ClusterState, subject: Applicant) -> ClusterState:
-    """The cluster without a pod and what is reserved for it alone."""
+    """Return the cluster without a pod and what is reserved for it alone."""
     changed = dict(state.objects("ResourceClaim"))
     for key in state.claims_of_pod(subject.key):
-        claim = changed[key]
-        if len(maps_at(claim, "status", "reservedFor")) > 1:
+        claim = state.claim(key)
+        if len(claim.reserved_for) > 1:
             continue
-        if map_at(claim, "metadata").get("ownerReferences"):
+        if claim.owners:
             del changed[key]
-        elif "status" in claim:
-            changed[key] = deallocate(claim)
+        elif "status" in claim.raw:
+            changed[key] = deallocate(claim.raw)
     pods = {key: pod for key, pod in state.objects("Pod").items() if key != subject.key}
     return state.with_kinds({"Pod": pods, "ResourceClaim": changed})
 

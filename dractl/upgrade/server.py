@@ -6,17 +6,18 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.cluster.state import describe, list_at, map_at, maps_at, text_at
+from dractl.cluster.state import describe
 from dractl.facts.kubernetes import kubernetes
 from dractl.manifests import DoubledKey
 from dractl.model import Target, to_v1
 from dractl.model.releases import served_versions
-from dractl.objects import Raw
+from dractl.objects import Raw, items, mapping, slice_of
 from dractl.upgrade.finding import Finding
 from dractl.validation import validate
 from dractl.validation.drop import drop
 from dractl.validation.previews import is_doubt
 from dractl.validation.violation import Violation, dotted
+from dractl.views import View
 
 Labels = Mapping[str, Mapping[str, str]]
 
@@ -43,28 +44,27 @@ class Input(Struct, frozen=True):
 
     @property
     def alike(self) -> Hashable:
-        """Equal for stored objects of which a server says the same: what is stored has been accepted, so that names and
-        the text of attributes matter by their lengths alone."""
-        if not self.stored or self.value.get("kind") not in ("ResourceClaim", "ResourceSlice"):
+        """A key that is equal for stored objects of which a server says the same.
+
+        A stored object has been accepted, so that names and the text of attributes matter by their
+        lengths alone.
+        """
+        view = View(self.value)
+        if not self.stored or view.kind not in ("ResourceClaim", "ResourceSlice"):
             return id(self.value)
-        owners = len(list_at(self.value, "metadata", "ownerReferences"))
-        head = self.value.get("apiVersion"), text_at(self.value, "metadata", "namespace"), owners
-        spec = map_at(self.value, "spec")
-        if "devices" not in spec or self.value.get("kind") == "ResourceClaim":
-            return head, repr(spec)
-        rest = {
-            name: value
-            for name, value in spec.items()
-            if name not in ("devices", "nodeName", "pool")
-        }
-        names = [device.get("name") for device in maps_at(spec, "devices")]
-        devices = [_shape(device) for device in maps_at(spec, "devices")]
+        head = self.value.get("apiVersion"), view.namespace, len(view.owners)
+        if "devices" not in view.spec or view.kind == "ResourceClaim":
+            return head, repr(view.spec)
+        resource_slice = slice_of(self.value)
+        varying = ("devices", "nodeName", "pool")
+        fields = {name: value for name, value in view.spec.items() if name not in varying}
+        devices = [device for device in items(view.spec["devices"]) if isinstance(device, dict)]
         return (
             head,
-            repr(rest),
-            len(set(names)),
-            text_at(spec, "pool", "name") == text_at(spec, "nodeName"),
-            repr(devices),
+            repr(fields),
+            len({device.get("name") for device in devices}),
+            resource_slice.pool == resource_slice.node,
+            repr([_shape(device) for device in devices]),
         )
 
     @property
@@ -79,7 +79,7 @@ class Input(Struct, frozen=True):
 
 
 def merged(items: Iterable[Input]) -> tuple[Input, ...]:
-    """One input for those of which every server says the same."""
+    """Merge the inputs of which every server says the same."""
     groups: dict[Hashable, list[Input]] = {}
     for item in items:
         groups.setdefault(item.alike, []).append(item)
@@ -96,7 +96,7 @@ def _shape(device: Raw) -> dict[str, Any]:
                 (kind, len(text) if isinstance(text, str) else text) for kind, text in value.items()
             )
         )
-        for name, value in map_at(device, "attributes").items()
+        for name, value in mapping(device.get("attributes")).items()
         if isinstance(value, dict)
     }
     return {**device, "name": None, "attributes": attributes}

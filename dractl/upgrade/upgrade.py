@@ -12,7 +12,6 @@ from dractl.allocation import Features
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.described_nodes import DescribedNode
 from dractl.cluster.schedulers import identify
-from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.errors import UsageError
 from dractl.facts.images import running
 from dractl.facts.kubernetes import kubernetes
@@ -41,7 +40,7 @@ from dractl.upgrade.finding import (
 from dractl.upgrade.gates import KUBELET, GateSetting, differences
 from dractl.upgrade.placing import Placing
 from dractl.upgrade.server import Input
-from dractl.views import DEFAULT_SCHEDULER, Pod
+from dractl.views import DEFAULT_SCHEDULER, Pod, View
 
 _KNOWN = (*COMPARED, *PREVIEWS)
 _NO_DEVICES = ("what kube-scheduler does: the input has no ResourceSlice",)
@@ -104,7 +103,7 @@ def plan(inputs: Compared, start: str, to: str) -> Plan:
         if after is targets[-1] and (_patched(to) or state.objects("Node")):
             found += known.of_release(known.CONTROL_PLANE, to, release_of(start))
         found += _coming(after.release)
-        before_it = tuple(before_release(after.release, found, state.objects("Node").values()))
+        before_it = tuple(before_release(after.release, found, state.nodes.values()))
         steps.append(Step(f"Kubernetes {after.release}", before_it, grouped(found)))
     target = targets[-1]
     if len(targets) > 1 or _patched(to):
@@ -152,8 +151,11 @@ def _patched(text: str) -> bool:
 def _of_nodes(
     state: ClusterState, start: str, to: str, breaks: Iterable[Finding]
 ) -> Iterator[Step]:
-    """Yield the step of the nodes, which follow the control plane; ``breaks``: kubelets that do not start."""
-    nodes = state.objects("Node").values()
+    """Yield the step of the nodes, which follow the control plane.
+
+    ``breaks`` are the findings about kubelets that do not start.
+    """
+    nodes = state.nodes.values()
     found = [
         *breaks,
         *known.of_nodes(state),
@@ -188,12 +190,8 @@ def _assumed_gates(
 
 
 def _unseen(state: ClusterState) -> Iterator[str]:
-    """What the scheduler part leaves out: pods of others, and what may not be read."""
-    others = {
-        Pod(pod).scheduler_name
-        for pod in state.objects("Pod").values()
-        if maps_at(pod, "spec", "resourceClaims")
-    }
+    """Yield what the scheduler part leaves out: pods of other schedulers, and unread objects."""
+    others = {pod.scheduler_name for pod in state.pods.values() if pod.claim_references}
     for name in sorted(others - {DEFAULT_SCHEDULER}):
         scheduler = identify(state, name)
         if scheduler.is_kube_scheduler:
@@ -275,13 +273,12 @@ def _nodes(names: Sequence[str]) -> str:
 
 
 def _holders(state: ClusterState) -> dict[str, list[str]]:
-    """The claims that hold each device (``DRIVER/POOL/DEVICE``)."""
-    found: dict[str, list[str]] = {}
-    for key, claim in state.objects("ResourceClaim").items():
-        for result in maps_at(claim, "status", "allocation", "devices", "results"):
-            device = "/".join(text_at(result, part) for part in ("driver", "pool", "device"))
-            found.setdefault(device, []).append(f"ResourceClaim/{'/'.join(key)}")
-    return found
+    """Return the claims that hold each device (``DRIVER/POOL/DEVICE``)."""
+    holders: dict[str, list[str]] = {}
+    for key, claim in state.claims.items():
+        for device in claim.allocated_devices:
+            holders.setdefault(str(device.id), []).append(f"ResourceClaim/{'/'.join(key)}")
+    return holders
 
 
 def refuse_unknown_gates(release: str, gates: Mapping[str, bool]) -> None:
@@ -304,12 +301,12 @@ def _switchable(gate: str, release: str, on: bool) -> bool:
 
 
 def stored(state: ClusterState) -> Iterator[Input]:
-    """The objects of a cluster that an API server judges: those of DRA, workloads, and pods that no workload makes."""
+    """Yield the objects of a cluster that an API server judges: those of DRA, workloads, and pods
+    that no workload makes.
+    """
     for kind in state.kinds:
         for value in state.objects(kind).values():
-            if kind in _DRA or (
-                _makes_pods(value) and not map_at(value, "metadata").get("ownerReferences")
-            ):
+            if kind in _DRA or (_makes_pods(value) and not View(value).owners):
                 yield server.Input(value, stored=True)
 
 
@@ -319,7 +316,5 @@ def _makes_pods(value: Mapping[str, Any]) -> bool:
 
 def _labels(inputs: Compared) -> dict[str, Mapping[str, str]]:
     manifests = (item.value for item in inputs.manifests if item.value.get("kind") == "Namespace")
-    return {
-        str(map_at(value, "metadata").get("name")): map_at(value, "metadata", "labels")
-        for value in (*inputs.state.objects("Namespace").values(), *manifests)
-    }
+    namespaces = map(View, (*inputs.state.objects("Namespace").values(), *manifests))
+    return {namespace.name: namespace.labels for namespace in namespaces}

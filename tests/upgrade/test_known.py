@@ -10,6 +10,7 @@ from dractl.facts.known import breakages
 from dractl.upgrade import Compared, plan
 from dractl.upgrade.finding import Step, before_nodes
 from dractl.upgrade.known import CONTROL_PLANE, of_release
+from dractl.views import Node
 from tests.explain.cluster import slice_of, state_of
 
 
@@ -65,7 +66,7 @@ def test_each_kubelet_that_is_drained_is_named_once() -> None:
         node(kubelet, name=f"n{number}")
         for number, kubelet in enumerate(("v1.35.2", "v1.36.0", "v1.35.1", "v1.37.0"))
     ]
-    (step,) = before_nodes("1.37", (), nodes)
+    (step,) = before_nodes("1.37", (), map(Node, nodes))
     assert step == "drain n0, n1, n2 one by one (kubelet 1.35, 1.36)"
 
 
