@@ -476,7 +476,7 @@ MAX_PATH_READS = {
     "migration": 12,
     "scheduler": 4,
     "simulation": 0,
-    "upgrade": 68,
+    "upgrade": 2,
 }
 
 
