@@ -79,8 +79,8 @@ class Features(Struct, frozen=True):
     """A release, the feature gates that are on in its scheduler, and their consequences.
 
     ``on``: names of gates. ``cel_on``: those that CEL sees; None for the same. ``variant`` forces one of upstream's
-    allocators; None lets the features choose. ``upstream_bugs``: keep the known bugs of the release. ``patch``: the
-    patch release, if it is known: 3 of 1.36.3. UsageError for an
+    allocators; None lets the features choose. ``upstream_bugs``: keep the known bugs of the release, but
+    ``bugs_off``, names of bugs. ``patch``: the patch release, if it is known: 3 of 1.36.3. UsageError for an
     unknown release, gate or variant; :meth:`for_release` also checks that the release has the gate and that the gates
     it depends on are on.
     """
@@ -91,6 +91,7 @@ class Features(Struct, frozen=True):
     variant: Variant | None = None
     upstream_bugs: bool = True
     patch: int | None = None
+    bugs_off: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         _check("the scheduler of Kubernetes", self.release, MODELLED)
@@ -124,6 +125,10 @@ class Features(Struct, frozen=True):
     def has(self, change: str) -> bool:
         """True if the release has a change of :data:`dractl.model.releases.CHANGES`; KeyError for an unknown one."""
         return has_change(self.release, change, self.patch)
+
+    def keeps_bug(self, name: str) -> bool:
+        """Return False for a known bug that is switched off, by itself or with all others."""
+        return self.upstream_bugs and name not in self.bugs_off
 
     def enabled(self, gate: str) -> bool:
         """True if a gate is on."""
@@ -203,13 +208,13 @@ def _behaviour(features: Features, variant: Variant) -> Behaviour:
         limit_unwinds=in_order or not stable,
         shares=experimental or (in_order and not stable),
         binding=experimental or (in_order and not stable),
-        bugs=frozenset(bug.name for bug in BUGS if _has_bug(features, variant, bug))
-        if features.upstream_bugs
-        else frozenset(),
+        bugs=frozenset(bug.name for bug in BUGS if _has_bug(features, variant, bug)),
     )
 
 
 def _has_bug(features: Features, variant: Variant, bug: Bug) -> bool:
+    if not features.keeps_bug(bug.name):
+        return False
     fixed = came_with(bug.fixed, features.release)
     if fixed is not None and features.patch is not None and features.patch >= fixed:
         return False

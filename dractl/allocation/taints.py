@@ -88,7 +88,7 @@ def effective_taint_rules(
     gate = "DRADeviceTaintRules" if features.has("taint-rules-gate") else "DRADeviceTaints"
     if not (features.enabled(gate) and features.enabled("DRADeviceTaints")):
         return []
-    every = features.upstream_bugs and features.has("empty-rule-taints-all")
+    every = features.keeps_bug("rules-without-selector") and features.has("empty-rule-taints-all")
     known = {found.metadata.name: found for found in classes}
     effective = []
     for rule in sorted(rules, key=lambda rule: rule.metadata.name):

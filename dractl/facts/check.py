@@ -69,6 +69,8 @@ def check(pack: Pack) -> None:
         _date(f"autoscalers/{name}.json", pack.read(f"autoscalers/{name}.json", DeviceTables).read)
     for breakage in pack.read("known.json", tuple[Breakage, ...]):
         _date("known.json", breakage.read)
+        for pattern in breakage.words:
+            _pattern("known.json", pattern)
     schedulers = pack.read("schedulers.json", dict[str, SchedulerFacts])
     if KUBE_SCHEDULER not in schedulers:
         raise Damaged(f"schedulers.json lacks {KUBE_SCHEDULER}")
@@ -146,16 +148,22 @@ def _refusals(name: str, pack: Pack) -> None:
         _texts(f"{file}: {fact.id}", fact)
 
 
+def _pattern(place: str, pattern: str) -> Iterable[str]:
+    """Return the named groups of a pattern. Raise Damaged if RE2 does not take it."""
+    try:
+        groups: Iterable[str] = compile_pattern(pattern).groupindex
+    except ValueError as error:
+        raise Damaged(f"{place}: {pattern!r} is no pattern: {error}") from None
+    return groups
+
+
 def _texts(place: str, fact: RefusalFact) -> None:
     """Raise Damaged for a pattern that RE2 does not take, or a name in braces that nothing gives a
     value.
     """
     names = set(CONTEXT)
     for pattern in fact.words:
-        try:
-            names.update(compile_pattern(pattern).groupindex)
-        except ValueError as error:
-            raise Damaged(f"{place}: {pattern!r} is no pattern: {error}") from None
+        names.update(_pattern(place, pattern))
     steps = [step for advice in fact.advices for step in advice.steps]
     texts = [text for advice in fact.advices for text in advice.meaning]
     for text in (*texts, fact.is_not, *(step.do for step in steps), *(step.run for step in steps)):

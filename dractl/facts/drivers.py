@@ -322,6 +322,17 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         except UsageError:
             return False
 
+    def rank(self, text: str) -> int:
+        """Return the index of the version that ``text`` is a patch of: -1 if it is older than all
+        that the pack has, a number after the last if it is newer or no version.
+        """
+        number = _number(text)
+        if number is not None and text not in self.names:
+            numbers = self._numbers(number)
+            if numbers and number < min(numbers):
+                return -1
+        return self.order(text)[0]
+
     def order(self, text: str) -> tuple[int, str]:
         """A key that sorts versions as users write them, the oldest first; what is no version comes last."""
         try:

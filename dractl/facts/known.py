@@ -1,5 +1,6 @@
-"""What is known to be broken in patch releases of Kubernetes, kernels, container runtimes and drivers, as the pack has
-it."""
+"""Faults of patch releases of Kubernetes, kernels, container runtimes and drivers, as the pack has
+them.
+"""
 
 import re
 from functools import cache
@@ -8,6 +9,8 @@ from typing import Literal
 from msgspec import Struct
 
 from dractl.facts import pack
+from dractl.facts.drivers import driver, names
+from dractl.facts.refusals import compile_pattern
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 
@@ -30,6 +33,8 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """First version that no longer has it; empty if there is none."""
     coming: bool = False
     """True if it breaks with something that the cluster does not show, which ``what`` names."""
+    words: tuple[str, ...] = ()
+    """Patterns (RE2) of an event or condition of a pod that shows it; empty if no words do."""
     what: str
     fix: str
     source: str
@@ -38,11 +43,25 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     def concerns(self, version: str) -> bool:
         """True if it is in a version, as kubelets, runtimes and image tags write it."""
-        found = _NUMBERS.search(version)
-        if found is None:
+        if _NUMBERS.search(version) is None:
             return self.coming or not (self.since or self.fixed)
-        number = _number(found[0])
-        return _number(self.since) <= number and (not self.fixed or number < _number(self.fixed))
+        order = self._order(version)
+        since = self._order(self.since) if self.since else (-1, ())
+        return since <= order and (not self.fixed or order < self._order(self.fixed))
+
+    def has_words(self, text: str) -> bool:
+        """True if words of a pod's event or condition are those that show it."""
+        return any(compile_pattern(pattern).search(text) for pattern in self.words)
+
+    def _order(self, version: str) -> tuple[int, tuple[int, ...]]:
+        """Return a key that sorts versions: those of a driver as the pack has them, since NVIDIA's
+        0.4 comes after 25.12.
+        """
+        numbers = _NUMBERS.search(version)
+        rank = (
+            driver(self.name).rank(version) if self.of == "driver" and self.name in names() else 0
+        )
+        return rank, _number(numbers[0] if numbers is not None else "")
 
     def begins(self, release: str) -> bool:
         """True if the first patch releases of a release have it, and a later one does not."""

@@ -6,6 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import BUGS, Bug
+from dractl.model.releases import RELEASES
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.verdict import Attempt
@@ -15,6 +16,8 @@ class DecisiveBug(Struct, frozen=True):
     """A bug without which the pod would fit."""
 
     bug: Bug
+    mended: str
+    """The first release or patch release without the bug; "" if there is none."""
     nodes: tuple[str, ...]
     """The nodes that the pod would fit on."""
     pool: str | None = None
@@ -44,14 +47,22 @@ def find_decisive_bug(
     bugs = [bug for bug in BUGS if bug.name in names and _concerns(scheduler, bug, claims)]
     if not bugs:
         return None
+
+    def attempt_without(bugs_off: frozenset[str]) -> Attempt:
+        """Attempt the pod with a scheduler that lacks bugs of the release."""
+        features = replace(scheduler.features, bugs_off=bugs_off)
+        return retry(Scheduler(scheduler.state, features))
+
     features = replace(scheduler.features, upstream_bugs=False)
-    attempt_without_bugs = retry(Scheduler(scheduler.state, features))
-    if not attempt_without_bugs.fits:
+    right_attempt = retry(Scheduler(scheduler.state, features))
+    if not right_attempt.fits:
         return None
-    bug, nodes = bugs[0], tuple(node.name for node in attempt_without_bugs.nodes if node.fits)
+    bug = _decide(bugs, attempt_without)
+    mended = _first_release_without(bug, scheduler.features.release)
+    nodes = tuple(node.name for node in right_attempt.nodes if node.fits)
     pools = _pools_of_several_drivers(scheduler) if bug.name == "pool-name-key" else {}
     if not pools:
-        return DecisiveBug(bug, nodes)
+        return DecisiveBug(bug, mended, nodes)
     pool, drivers = next(iter(pools.items()))
     counter_sets = {
         counter_set.name
@@ -59,7 +70,26 @@ def find_decisive_bug(
         if resource_slice.spec.pool.name == pool
         for counter_set in resource_slice.spec.shared_counters
     }
-    return DecisiveBug(bug, nodes, pool, tuple(drivers), min(counter_sets, default=None))
+    return DecisiveBug(bug, mended, nodes, pool, tuple(drivers), min(counter_sets, default=None))
+
+
+def _decide(bugs: Sequence[Bug], attempt_without: Callable[[frozenset[str]], Attempt]) -> Bug:
+    """Return the first bug without which alone the pod fits; if none is enough alone, the first
+    that must go beside others.
+    """
+    if len(bugs) == 1:
+        return bugs[0]
+    for bug in bugs:
+        if attempt_without(frozenset({bug.name})).fits:
+            return bug
+    names = frozenset(bug.name for bug in bugs)
+    return next((bug for bug in bugs if not attempt_without(names - {bug.name}).fits), bugs[0])
+
+
+def _first_release_without(bug: Bug, release: str) -> str:
+    """Return the patch release of a release, or else the first later release, that lacks a bug."""
+    patch = next((fixed for fixed in bug.fixed if fixed.rpartition(".")[0] == release), "")
+    return patch or next((one for one in RELEASES if one > bug.last), "")
 
 
 def _concerns(scheduler: Scheduler, bug: Bug, claims: Sequence[PodClaim]) -> bool:

@@ -46,6 +46,7 @@ def find_upstream_bug(case: Case) -> Cause | None:
         ),
         fits_without=True,
         issue=f"kubernetes#{bug.issue}" if bug.issue else None,
+        mended=decisive.mended,
         nodes=decisive.nodes,
         pool=decisive.pool,
         counter_set=decisive.counter_set,

@@ -11,8 +11,13 @@ from msgspec.structs import replace
 
 from dractl.cluster.shell import NextStep
 from dractl.cluster.state import parse_key
+from dractl.explain.diagnosis.known_faults import (
+    KnownFault,
+    driver_version,
+    find_faults_of_driver,
+    find_faults_of_node,
+)
 from dractl.facts.drivers import driver as facts_of, names
-from dractl.facts.images import running as running_versions
 from dractl.facts.refusals import (
     CLAIM_UID,
     Advice,
@@ -30,8 +35,6 @@ if TYPE_CHECKING:
     from dractl.explain.answer import AllocatedDevice
     from dractl.model import ResourceSlice
     from dractl.views import Pod
-
-_IMAGE_KINDS = ("DaemonSet", "Deployment", "StatefulSet", "Pod")
 
 
 class Refusal(Struct, frozen=True):
@@ -90,9 +93,10 @@ def explain_driver_words(words: str, refused: RefusedPod) -> Refusal | None:
 
 def explain_words(words: str, refused: RefusedPod, facts: Iterable[RefusalFact]) -> Refusal | None:
     """Return what words mean according to the fact that explains them; None if none does."""
+    faults = tuple(NextStep(fault.sentence) for fault in _find_faults(words, refused))
     match = match_words(words, facts, _types_of_devices(refused))
     if match is None:
-        return None
+        return Refusal("known-fault", "driver", refused.driver, "", faults) if faults else None
     fact, holder, foreign = match.fact, _holder(match, refused), _foreign_driver(match, refused)
     advice = Advice(fact.meaning, fact.steps)
     if fact.gone is not None and holder == "" and refused.state.covers("ResourceClaim"):
@@ -110,7 +114,14 @@ def explain_words(words: str, refused: RefusedPod, facts: Iterable[RefusalFact])
     if fact.fixed and not _has_release(fact.fixed, refused):
         text = f"update {values['driver']} to {fact.fixed} or later, which no longer refuses this"
         steps.append(NextStep(text))
-    return Refusal(fact.id, fact.blames, refused.driver, "; ".join(clauses), tuple(steps))
+    return Refusal(fact.id, fact.blames, refused.driver, "; ".join(clauses), (*steps, *faults))
+
+
+def _find_faults(words: str, refused: RefusedPod) -> tuple[KnownFault, ...]:
+    """Return the known faults of the driver; where no driver speaks, those of the node."""
+    if refused.driver:
+        return find_faults_of_driver(words, refused.state, refused.driver)
+    return find_faults_of_node(words, refused.state, refused.pod.node_name)
 
 
 def _types_of_devices(refused: RefusedPod) -> frozenset[str]:
@@ -189,7 +200,6 @@ def _has_release(fixed: str, refused: RefusedPod) -> bool:
     """Decide whether the driver is known to run in a release or a later one."""
     if refused.driver not in names():
         return False
-    objects = [item for kind in _IMAGE_KINDS for item in refused.state.objects(kind).values()]
-    installed = running_versions(objects).get(refused.driver)
+    installed = driver_version(refused.state, refused.driver)
     driver = facts_of(refused.driver)
-    return installed is not None and driver.order(installed) >= driver.order(fixed)
+    return bool(installed) and driver.order(installed) >= driver.order(fixed)

@@ -156,14 +156,17 @@ def _find_gate(cause: Cause) -> str | None:
 
 
 @fix_for(UpstreamBug)
-def upgrade_cluster(problem: FixProblem, _: UpstreamBug) -> Iterator[Candidate]:
-    """Upgrade to the release in which a known bug is fixed."""
-    if problem.scheduler.features.release != NEWEST:
-        yield Candidate(
-            f"upgrade to Kubernetes {NEWEST}",
-            (),
-            FixSlot(Topic.RELEASE),
-            Preference.CLUSTER,
-            features=Features.for_release(NEWEST),
-            effect="the bug is fixed there",
-        )
+def upgrade_cluster(problem: FixProblem, cause: UpstreamBug) -> Iterator[Candidate]:
+    """Upgrade to the first release without a known bug, or to the newest where that is not
+    enough.
+    """
+    for release in dict.fromkeys((cause.mended or NEWEST, NEWEST)):
+        if release != problem.scheduler.features.release:
+            yield Candidate(
+                f"upgrade to Kubernetes {release}",
+                (),
+                FixSlot(Topic.RELEASE),
+                Preference.CLUSTER,
+                features=Features.for_release(release),
+                effect="the bug is fixed there",
+            )

@@ -114,7 +114,7 @@ class SchedulerError(ClaimCause, frozen=True, kw_only=True):
 
 class UpstreamBug(ClaimCause, frozen=True, kw_only=True):
     """A known bug of the release stops the pod. ``effect`` is what goes wrong; ``fits_without``: on
-    ``nodes`` it would fit if the release did not have the bug.
+    ``nodes`` it would fit if the release did not have the bug, as the release ``mended`` does not.
     """
 
     stops = (pre_bind.NoAllocationTime, pre_bind.EmptyMapping, pre_bind.Miscounted)
@@ -130,6 +130,7 @@ class UpstreamBug(ClaimCause, frozen=True, kw_only=True):
     effect: str = ""
     fits_without: bool = False
     issue: str | None = None
+    mended: str = ""
     pool: str | None = None
     counter_set: str | None = None
     names: tuple[str, ...] = ()
