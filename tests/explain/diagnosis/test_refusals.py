@@ -150,8 +150,8 @@ def test_a_restart_is_no_cure_for_a_gpu_that_a_process_holds() -> None:
         "NodePrepareResources: rpc error: code = DeadlineExceeded desc = context deadline exceeded"
     )
     answer = explain(words, kind="vfio")
-    assert "a process on the host holds it" in answer.headline
-    assert "fuser" in steps(answer)[0]
+    assert "process" in answer.headline
+    assert any("fuser" in text or "lsof" in text for text in steps(answer))
     assert not any("restart it" in text for text in steps(answer))
     assert "restart it" in steps(explain(words))[0]
 
