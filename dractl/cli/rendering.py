@@ -14,7 +14,7 @@ from dractl.manifests.kustomize import is_kustomization
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dractl.inputs.charts import ChartRenderer, ChartValues
+    from dractl.inputs.charts import ChartRenderer, ValueChoice
     from dractl.inputs.memory import Memory
     from dractl.manifests import Inputs
     from dractl.manifests.rendered import Renderer
@@ -29,7 +29,9 @@ class Rendering:
     What it needs is imported for the first chart or kustomization: most inputs have none.
     """
 
-    def __init__(self, cache: str | None = None) -> None:
+    def __init__(self, cache: str | None = None, choice: ValueChoice | None = None) -> None:
+        self._choice = choice
+        self._renderers: list[ChartRenderer] = []
         self._store = Store(cache, "rendered", "1") if cache else None
         self._memory: Memory | None = None
 
@@ -40,12 +42,7 @@ class Rendering:
             self._memory = Memory(self._store)
         return self._memory
 
-    def charts(
-        self,
-        target: Target,
-        values: ChartValues | None = None,
-        overlay: Mapping[str, bytes] = _NO_OVERLAY,
-    ) -> Renderer:
+    def charts(self, target: Target, overlay: Mapping[str, bytes] = _NO_OVERLAY) -> Renderer:
         """Return a function that renders the chart in a folder for a release of Kubernetes.
 
         ``overlay`` has the contents of files that are not written yet.
@@ -53,18 +50,32 @@ class Rendering:
 
         @cache
         def make_renderer() -> ChartRenderer:
-            from dractl.inputs.charts import ChartRenderer, ChartValues
+            from dractl.inputs.charts import NO_CHOICE, ChartRenderer
             from dractl.inputs.trees import Overlay
 
-            return ChartRenderer(
+            renderer = ChartRenderer(
                 target,
-                values=values or ChartValues(),
+                choice=self._choice or NO_CHOICE,
                 overlay=Overlay(overlay),
                 memory=self._remember(),
                 is_ci_rendered=True,
             )
+            self._renderers.append(renderer)
+            return renderer
 
         return lambda chart: make_renderer().render(chart)
+
+    @property
+    def has_values(self) -> bool:
+        """Return True if the user gave values for a chart."""
+        return self._choice is not None
+
+    def check_values(self) -> None:
+        """Raise UsageError if the command line gave values, and no chart took them."""
+        if self._choice is not None and self._choice.named and not self._renderers:
+            from dractl.inputs.charts import refuse_values
+
+            refuse_values()
 
     def kustomizations(
         self, inputs: Inputs, files: Iterable[str] = (), overlay: Mapping[str, bytes] = _NO_OVERLAY

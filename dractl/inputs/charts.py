@@ -9,16 +9,18 @@ import os
 import re
 import shutil
 import tarfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from tempfile import TemporaryDirectory, mkdtemp
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NoReturn
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.archives import damage
+from dractl.errors import UsageError
 from dractl.inputs.memory import Memory, key_of
 from dractl.inputs.programs import LIMITS, Completion, Limits, identify, run
 from dractl.inputs.trees import (
@@ -62,6 +64,18 @@ class ChartValues(Struct, frozen=True):
 NO_VALUES = ChartValues()
 
 
+class ValueChoice(Struct, frozen=True):
+    """The user's values for the charts of one run."""
+
+    named: ChartValues = NO_VALUES
+    """Those of the command line, for the only chart."""
+    by_chart: Mapping[str, ChartValues] = MappingProxyType({})
+    """Those of the configuration, by the absolute path of the chart's folder."""
+
+
+NO_CHOICE = ValueChoice()
+
+
 class _Layer(Struct, frozen=True):
     """Values on top of a chart's own: one rendering."""
 
@@ -100,13 +114,14 @@ class ChartRenderer:
         self,
         target: Target,
         *,
-        values: ChartValues = NO_VALUES,
+        choice: ValueChoice = NO_CHOICE,
         overlay: Overlay = NO_OVERLAY,
         memory: Memory | None = None,
         limits: Limits = LIMITS,
         is_ci_rendered: bool = False,
     ) -> None:
-        self._values = values
+        self._choice = choice
+        self._charts: dict[str, None] = {}
         self._overlay = overlay
         self._memory = memory or Memory()
         self._limits = limits
@@ -115,14 +130,18 @@ class ChartRenderer:
         self._timeouts = 0
 
     def render(self, chart: str) -> Sequence[Rendered]:
-        """Render the chart in a folder with its values, then with each file of its ``ci/``."""
+        """Render the chart in a folder with its values, then with each file of its ``ci/``.
+
+        Raises UsageError for values of the command line that several charts could take.
+        """
+        values = self._choose_values(chart)
         helm = shutil.which("helm")
         if helm is None:
             return (Rendered(None),)
         try:
             tree = read_folder(chart, self._overlay)
             _check_schemas(tree)
-            layers = self._layers(chart, tree)
+            layers = self._layers(chart, tree, values)
         except NotRenderable as error:
             return (Rendered(None, error.why),)
         with TemporaryDirectory(prefix="dractl-") as scratch:
@@ -133,13 +152,29 @@ class ChartRenderer:
             for index, (layer, end) in enumerate(zip(layers, ends, strict=True))
         ]
 
-    def _layers(self, chart: str, tree: FileTree) -> list[_Layer]:
+    def _choose_values(self, chart: str) -> ChartValues:
+        """Return the user's values for a chart; a subchart gets none but by the configuration."""
+        folder = os.path.abspath(chart)
+        above, name = os.path.split(os.path.dirname(folder))
+        is_subchart = name == "charts" and os.path.isfile(os.path.join(above, "Chart.yaml"))
+        configured = self._choice.by_chart.get(folder, NO_VALUES)
+        if not self._choice.named or is_subchart:
+            return configured
+        self._charts[shown(chart)] = None
+        if len(self._charts) > 1:
+            raise UsageError(
+                "--values and --set are for one chart, and the input has several: "
+                + ", ".join(self._charts),
+                hint="name one chart, or give each its values in dractl.toml",
+            )
+        return self._choice.named
+
+    def _layers(self, chart: str, tree: FileTree, values: ChartValues) -> list[_Layer]:
         """Return the values of each rendering, the chart's own or the user's first."""
         reader = TreeReader(None, self._overlay)
-        names = self._values.files
-        contents = tuple(reader.read(name) for name in names)
-        layers = [_Layer(names, contents, self._values.settings)]
-        if self._is_ci_rendered and not self._values:
+        contents = tuple(reader.read(name) for name in values.files)
+        layers = [_Layer(values.files, contents, values.settings)]
+        if self._is_ci_rendered and not values:
             paths = {path.replace(os.sep, "/"): path for path in tree.files}
             ci_paths = sorted(path for path in paths if _CI_VALUES.fullmatch(path))
             layers += [
@@ -190,6 +225,14 @@ class ChartRenderer:
             end = run([*command, "--namespace", RELEASE], home, self._limits)
         self._timeouts += end.is_timeout
         return replace(end, problem=_explain(end.problem, job, home, layer))
+
+
+def refuse_values() -> NoReturn:
+    """Raise UsageError for values of the command line in an input without a chart."""
+    raise UsageError(
+        "--values and --set need a chart, and no chart of the input has a template about DRA",
+        hint="name the folder of a chart",
+    )
 
 
 def _explain(problem: str | None, job: _Job, home: str, layer: _Layer) -> str | None:

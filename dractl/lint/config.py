@@ -17,6 +17,10 @@ devices = ["slices/"]
 
 [lint.severity]
 DRA424 = "warning"
+
+[charts."deploy/trainer"]
+values = ["deploy/prod.yaml"]
+set = ["gpus=2"]
 """
 
 import json
@@ -37,7 +41,7 @@ from dractl.model.nearest import nearest
 from dractl.program import program_name
 
 NAMES: Final = ("dractl.toml", ".dractl.toml", "pyproject.toml")
-TOP: Final = ("kubernetes-version", "feature-gates", "exclude", "markdown", "lint")
+TOP: Final = ("kubernetes-version", "feature-gates", "exclude", "markdown", "lint", "charts")
 MOST_BYTES: Final = 64 << 20
 """Of all files together that a key of a configuration names."""
 MOST_ENTRIES: Final = 10_000
@@ -45,6 +49,7 @@ MOST_SETTINGS: Final = 1 << 20
 """Of a configuration file."""
 MOST_PATTERNS: Final = 1_000
 """Of ``lint.per-file-ignores``: each is tried on every file with findings."""
+CHART: Final = ("values", "set")
 LINT: Final = (
     "select",
     "ignore",
@@ -55,6 +60,15 @@ LINT: Final = (
     "severity",
     "for",
 )
+
+
+class ChartSettings(Struct, frozen=True):
+    """The values of one chart."""
+
+    values: tuple[str, ...]
+    """Values files; the last one takes precedence."""
+    settings: tuple[str, ...]
+    """Arguments of helm's ``--set``."""
 
 
 class Config(Struct, frozen=True):
@@ -73,6 +87,8 @@ class Config(Struct, frozen=True):
     per_file_ignores: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     severity: Mapping[str, Severity] = MappingProxyType({})
     consumers: tuple[str, ...] = ()
+    charts: Mapping[str, ChartSettings] = MappingProxyType({})
+    """By the absolute path of the chart's folder."""
 
 
 def find(start: Path) -> Path | None:
@@ -139,6 +155,7 @@ def read(path: Path) -> Config:
         },
         severity=severity,
         consumers=_consumers(_texts(lint, "for", "lint.", path), path),
+        charts=dict(_charts(_table(data.get("charts", {}), "charts", path), path)),
     )
 
 
@@ -157,6 +174,21 @@ def _refuse_nul(value: Any, key: str, path: Path) -> None:
     elif isinstance(value, list):
         for part in value:
             _refuse_nul(part, key, path)
+
+
+def _charts(charts: Mapping[str, Any], path: Path) -> Iterator[tuple[str, ChartSettings]]:
+    """The values of charts, by absolute path."""
+    if len(charts) > MOST_PATTERNS:
+        raise UsageError(f"charts: more than {MOST_PATTERNS:,} charts", place=str(path))
+    for chart, value in charts.items():
+        prefix = f"charts.{chart}."
+        table = _table(value, f"charts.{chart}", path)
+        _known(table, CHART, prefix, path)
+        files = [
+            _named(text, f"{prefix}values", path) for text in _texts(table, "values", prefix, path)
+        ]
+        settings = _texts(table, "set", prefix, path)
+        yield os.path.abspath(path.parent / chart), ChartSettings(tuple(files), settings)
 
 
 def _consumers(names: tuple[str, ...], path: Path) -> tuple[str, ...]:

@@ -251,3 +251,48 @@ def test_a_fix_is_written_to_a_patch(
     assert main(["lint", path, "--fix"]) == 0
     assert (overlay / "count.yaml").read_text() == patch.replace('"2"', "2")
     assert "prod/count.yaml: 1 fixed" in capsys.readouterr().err
+
+
+def test_values_of_the_command_line_are_for_the_only_chart(
+    chart: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (chart / "ci" / "a-values.yaml").write_text("count: -1\n")
+    Path("mine.yaml").write_text("driver: a.example.com\n\ncount: -2\n")
+    assert places(findings(capsys, "c", "--values", "./mine.yaml")) == [("DRA116", "mine.yaml", 3)]
+    assert findings(capsys, "c", "--values", "mine.yaml", "--set", "count=3") == []
+    (finding,) = findings(capsys, "c", "--set", "count=-3")
+    assert places([finding]) == [("DRA116", "c/templates/claim.yaml", 12)]
+    assert "-3" in finding["message"]
+
+
+def test_values_that_no_chart_or_several_could_take_are_exit_code_2(
+    chart: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("claim.yaml").write_text(CLAIM)
+    assert main(["lint", "claim.yaml", "--set", "count=2"]) == 2
+    assert "need a chart" in capsys.readouterr().err
+    (chart.parent / "d" / "templates").mkdir(parents=True)
+    for name in ("Chart.yaml", "values.yaml", "templates/claim.yaml"):
+        Path("d", name).write_text((chart / name).read_text())
+    assert main(["lint", ".", "--set", "count=2"]) == 2
+    error = capsys.readouterr().err
+    assert "for one chart, and the input has several: c, d" in error
+    assert "dractl.toml" in error
+    assert main(["lint", "c", "--set", "count=2", "--no-render"]) == 2
+    assert main(["lint", "c", "--values", "none.yaml"]) == 3
+
+
+def test_a_configuration_has_the_values_of_each_chart(
+    chart: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("prod.yaml").write_text("count: -1\n")
+    Path("dractl.toml").write_text('[charts.c]\nvalues = ["prod.yaml"]\n')
+    assert places(findings(capsys, "c")) == [("DRA116", "prod.yaml", 1)]
+    Path("dractl.toml").write_text('[charts.c]\nvalues = ["prod.yaml"]\nset = ["count=3"]\n')
+    assert findings(capsys, "c") == []
+    Path("dractl.toml").write_text('[charts.c]\nvalue = ["prod.yaml"]\n')
+    assert main(["lint", "c"]) == 2
+    assert "did you mean charts.c.values?" in capsys.readouterr().err
+    Path("dractl.toml").write_text('[charts.c]\nvalues = ["/etc/passwd"]\n')
+    assert main(["lint", "c"]) == 2
+    assert "is outside of" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dractl.inputs.charts import MAX_TIMEOUTS, ChartRenderer, ChartValues
+from dractl.inputs.charts import MAX_TIMEOUTS, ChartRenderer, ChartValues, ValueChoice
 from dractl.inputs.memory import Memory
 from dractl.inputs.programs import Limits
 from dractl.inputs.trees import Overlay
@@ -178,8 +178,8 @@ def test_values_of_the_user_take_the_place_of_ci(
     (chart / "ci" / "a-values.yaml").write_text("count: 9\n")
     mine = tmp_path / "mine.yaml"
     mine.write_text("count: 7\n")
-    values = ChartValues((str(mine),), ("a.b=c", "d=e"))
-    (rendered,) = ChartRenderer(TARGET, values=values, is_ci_rendered=True).render(str(chart))
+    choice = ValueChoice(ChartValues((str(mine),), ("a.b=c", "d=e")))
+    (rendered,) = ChartRenderer(TARGET, choice=choice, is_ci_rendered=True).render(str(chart))
     assert (rendered.data or b"").decode().splitlines()[:2] == ["set: a.b=c d=e", "count: 7"]
 
 
@@ -217,7 +217,7 @@ def test_a_failure_names_the_users_files(
     install("sys.exit(f'Error: failed to parse {sys.argv[-3]}: in {chart}templates/a.yaml')")
     mine = tmp_path / "mine.yaml"
     mine.write_text(":\n")
-    renderer = ChartRenderer(TARGET, values=ChartValues((str(mine),)))
+    renderer = ChartRenderer(TARGET, choice=ValueChoice(ChartValues((str(mine),))))
     (rendered,) = renderer.render(str(chart))
     why = f"helm template failed: Error: failed to parse {mine}: in {chart}/templates/a.yaml"
     assert rendered.why == why
@@ -256,6 +256,6 @@ def test_helm_places_values_of_each_kind(chart: Path, tmp_path: Path) -> None:
     assert (b"count: 1" in (first.data or b""), b"count: 5" in (second.data or b"")) == (True, True)
     mine = tmp_path / "mine.yaml"
     mine.write_text("count: 7\n")
-    values = ChartValues((str(mine),), ("count=8",))
-    (rendered,) = ChartRenderer(TARGET, values=values).render(str(chart))
+    choice = ValueChoice(ChartValues((str(mine),), ("count=8",)))
+    (rendered,) = ChartRenderer(TARGET, choice=choice).render(str(chart))
     assert b"count: 8" in (rendered.data or b"")

@@ -22,6 +22,7 @@ from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT, TOOLS, OptionGr
 from dractl.cli.options import driver_options
 from dractl.cli.options.printing import Printing
 from dractl.cli.options.release import ReleaseOptions, choose_target
+from dractl.cli.options.values import ValuesOptions
 from dractl.cli.rendering import Rendering
 from dractl.cli.terminal import notice
 from dractl.drivers.choice import DriverChoice
@@ -360,6 +361,7 @@ class ReportOptions(OptionGroup, frozen=True):
 
 def command(
     inputs: InputOptions = InputOptions(),
+    values: ValuesOptions = ValuesOptions(),
     devices: DeviceOptions = DeviceOptions(),
     rules: RuleOptions = RuleOptions(),
     edits: EditOptions = EditOptions(),
@@ -401,6 +403,10 @@ def command(
         cache=None if is_uncached else cache_folder(),
         driver_versions=driver_choice.versions,
     )
+    if inputs.render:
+        job = replace(job, rendering=Rendering(job.cache, values.choose(settings.charts)))
+    else:
+        values.refuse_without_rendering()
     if inputs.show_files:
         _show_files(job, printing.output_file)
     inventory = _load_inventory(
@@ -467,7 +473,7 @@ def _make_job(
         changed_files=inputs.changed_files,
         gitignore=inputs.gitignore,
         suffixes=(*MANIFEST_SUFFIXES, *SUFFIXES) if settings.markdown else MANIFEST_SUFFIXES,
-        rendering=Rendering(cache) if inputs.render else None,
+        rendering=None,
         target=target,
         assumed=assumed,
         consumers=frozenset(consumers),
@@ -569,6 +575,8 @@ class Job(Struct, frozen=True):
             overlay=overlay,
             render=self._render_charts(overlay),
         )
+        if self.rendering is not None:
+            self.rendering.check_values()
         inputs = self._add_repository_context(inputs, overlay)
         return self._add_kustomizations(
             inputs, listed(self.paths, self.exclude, gitignore=self.gitignore), overlay
@@ -630,7 +638,7 @@ class Job(Struct, frozen=True):
             suffixes=self.suffixes,
         )
         entries = list(files)
-        if not is_large(entries):
+        if not is_large(entries) or (self.rendering is not None and self.rendering.has_values):
             return None
         from dractl.lint.many import (
             lint_listed,

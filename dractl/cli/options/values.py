@@ -1,0 +1,67 @@
+"""The options of the values that charts are rendered with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from typer import Option
+
+from dractl.cli.headings import INPUT, OptionGroup
+from dractl.errors import InputError, UsageError
+from dractl.manifests.naming import name_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.inputs.charts import ValueChoice
+    from dractl.lint.config import ChartSettings
+
+Values = Annotated[
+    list[str] | None,
+    Option(
+        "--values",
+        metavar="FILE",
+        help="Values for the chart, in place of those in its ci/ folder; repeatable.",
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    Option("--set", metavar="KEY=VALUE", help="Set a value of the chart; repeatable."),
+]
+
+
+class ValuesOptions(OptionGroup, frozen=True):
+    """The options of the values of a chart."""
+
+    heading: ClassVar[str] = INPUT
+
+    values: Values = None
+    set_: Set = None
+
+    def refuse_without_rendering(self) -> None:
+        """Raise UsageError for values that no chart is rendered with."""
+        if self.values or self.set_:
+            raise UsageError("--values and --set cannot be combined with --no-render")
+
+    def choose(self, configured: Mapping[str, ChartSettings]) -> ValueChoice | None:
+        """Return the values of the command line and those that are configured, by chart; None if
+        there are none.
+
+        Raises InputError for a file that does not exist.
+        """
+        files = tuple(name_paths(self.values or ()))
+        if not (files or self.set_ or configured):
+            return None
+        from dractl.inputs.charts import ChartValues, ValueChoice
+
+        for file in files:
+            if not Path(file).is_file():
+                raise InputError("no such file", place=file, hint="--values names a local file")
+        return ValueChoice(
+            ChartValues(files, tuple(self.set_ or ())),
+            {
+                chart: ChartValues(tuple(name_paths(item.values)), item.settings)
+                for chart, item in configured.items()
+            },
+        )
