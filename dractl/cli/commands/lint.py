@@ -403,10 +403,7 @@ def command(
         cache=None if is_uncached else cache_folder(),
         driver_versions=driver_choice.versions,
     )
-    if inputs.render:
-        job = replace(job, rendering=Rendering(job.cache, values.choose(settings.charts)))
-    else:
-        values.refuse_without_rendering()
+    job = replace(job, rendering=_make_rendering(inputs, values, settings, job.cache))
     if inputs.show_files:
         _show_files(job, printing.output_file)
     inventory = _load_inventory(
@@ -448,6 +445,16 @@ def _refuse_watch(
     names = ", ".join(name for name, is_given in conflicts.items() if is_given)
     if names:
         raise UsageError(f"--watch cannot be combined with {names}")
+
+
+def _make_rendering(
+    inputs: InputOptions, values: ValuesOptions, settings: Config, cache: str | None
+) -> Rendering | None:
+    """Return what renders charts and kustomizations; None if nothing does. Raises UsageError."""
+    if inputs.render:
+        return Rendering(cache, values.choose(settings.charts))
+    values.refuse_without_rendering()
+    return None
 
 
 def _make_job(
