@@ -243,8 +243,8 @@ Output = Annotated[
 ]
 
 
-class InputOptions(OptionGroup, frozen=True):
-    """The options of the files to check."""
+class InputOptions(ValuesOptions, frozen=True):
+    """The options of the files to check, and of the values that charts among them take."""
 
     heading: ClassVar[str] = INPUT
 
@@ -361,7 +361,6 @@ class ReportOptions(OptionGroup, frozen=True):
 
 def command(
     inputs: InputOptions = InputOptions(),
-    values: ValuesOptions = ValuesOptions(),
     devices: DeviceOptions = DeviceOptions(),
     rules: RuleOptions = RuleOptions(),
     edits: EditOptions = EditOptions(),
@@ -403,7 +402,7 @@ def command(
         cache=None if is_uncached else cache_folder(),
         driver_versions=driver_choice.versions,
     )
-    job = replace(job, rendering=_make_rendering(inputs, values, settings, job.cache))
+    job = replace(job, rendering=_make_rendering(inputs, settings, job.cache))
     if inputs.show_files:
         _show_files(job, printing.output_file)
     inventory = _load_inventory(
@@ -447,13 +446,11 @@ def _refuse_watch(
         raise UsageError(f"--watch cannot be combined with {names}")
 
 
-def _make_rendering(
-    inputs: InputOptions, values: ValuesOptions, settings: Config, cache: str | None
-) -> Rendering | None:
+def _make_rendering(inputs: InputOptions, settings: Config, cache: str | None) -> Rendering | None:
     """Return what renders charts and kustomizations; None if nothing does. Raises UsageError."""
     if inputs.render:
-        return Rendering(cache, values.choose(settings.charts))
-    values.refuse_without_rendering()
+        return Rendering(cache, inputs.choose_values(settings.charts))
+    inputs.refuse_values()
     return None
 
 

@@ -39,12 +39,12 @@ class ValuesOptions(OptionGroup, frozen=True):
     values: Values = None
     set_: Set = None
 
-    def refuse_without_rendering(self) -> None:
+    def refuse_values(self) -> None:
         """Raise UsageError for values that no chart is rendered with."""
         if self.values or self.set_:
             raise UsageError("--values and --set cannot be combined with --no-render")
 
-    def choose(self, configured: Mapping[str, ChartSettings]) -> ValueChoice | None:
+    def choose_values(self, configured: Mapping[str, ChartSettings]) -> ValueChoice | None:
         """Return the values of the command line and those that are configured, by chart; None if
         there are none.
 
