@@ -10,8 +10,7 @@ from dractl.cluster.snapshot_gaps import unknown_names
 from dractl.cluster.state import ClusterState
 from dractl.machines.site import assume_site_values, list_site_reads, site_attributes_of
 from dractl.model import Target
-from dractl.objects import Raw, Slice
-from dractl.views import View
+from dractl.objects import Raw, slice_of
 
 _KINDS_WITH_SELECTORS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 
@@ -42,6 +41,8 @@ def assume(state: ClusterState, drivers: frozenset[str], target: Target) -> Assu
     values are known.
     """
     names = frozenset[str]().union(*map(site_attributes_of, drivers))
+    if not names:
+        return Assumption(state)
     reader = _SelectorReader(names, target)
     changed = {
         kind: {key: reader.rewrite(value) for key, value in state.objects(kind).items()}
@@ -57,7 +58,7 @@ def drivers_on_described_machines(slices: Iterable[Raw]) -> frozenset[str]:
     """Return the drivers all of whose slices are of described machines."""
     drivers: dict[str, bool] = {}
     for item in slices:
-        driver = Slice(View(item).spec).driver
+        driver = slice_of(item).driver
         names = unknown_names([item]).get(driver, frozenset())
         is_described = bool(names & site_attributes_of(driver))
         drivers[driver] = drivers.get(driver, True) and is_described
