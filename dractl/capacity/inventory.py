@@ -253,8 +253,8 @@ def _nodes_of_allocations(state: ClusterState) -> dict[DeviceID, str]:
     """
     nodes: dict[DeviceID, str] = {}
     for claim in state.claims.values():
-        if len(claim.nodes_by_name) == 1:
-            (name,) = claim.nodes_by_name
+        if len(claim.node_names) == 1:
+            (name,) = claim.node_names
             nodes |= {device.id: name for device in claim.allocated_devices}
     return nodes
 

@@ -129,17 +129,17 @@ class _PreEnqueue:
 
     def __init__(self, state: ClusterState, raw: Raw, *, recreated: bool) -> None:
         self.state = state
-        self.raw = raw
+        self.view = Pod(raw)
         self.pod = cast("model.Pod", state.decode(raw))
         self.namespace = self.pod.metadata.namespace or _namespace_in(state, raw)
         self.creates_claims = recreated or not self.pod.metadata.uid
-        self.group_claims = claims_of_group(state, Pod(raw)) if self.creates_claims else {}
+        self.group_claims = claims_of_group(state, self.view) if self.creates_claims else {}
 
     def run(self) -> PreEnqueueResult:
         """Return the claims and the stops."""
         stops: list[Stop] = []
         if self.pod.spec.scheduling_gates:
-            queue = Pod(self.raw).local_queue
+            queue = self.view.local_queue
             full_name = f"{self.namespace}/{queue}" if queue else ""
             stops.append(SchedulingGated(self.pod.spec.scheduling_gates, full_name))
         resolutions = [self._resolve(reference) for reference in self.pod.spec.resource_claims]
@@ -161,7 +161,7 @@ class _PreEnqueue:
 
     def _has_source(self, name: str) -> bool:
         """Return True if an entry of this name has the form of Kubernetes up to 1.30."""
-        references = Pod(self.raw).claim_references
+        references = self.view.claim_references
         return any(reference.has_source for reference in references if reference.name == name)
 
     # -- claims that exist -----------------------------------------------------------------------
@@ -215,11 +215,11 @@ class _PreEnqueue:
         if refusals:
             return refusals[0]
         event = newest_message(
-            self.state, Pod(self.raw), "FailedResourceClaimCreation", f"PodResourceClaim {name}:"
+            self.state, self.view, "FailedResourceClaimCreation", f"PodResourceClaim {name}:"
         )
         pod_created = self.pod.metadata.creation_timestamp or ""
         is_younger = claim_template.creation_timestamp > pod_created
-        return ClaimNotCreated(name, key, event, is_younger, is_new(self.state, Pod(self.raw)))
+        return ClaimNotCreated(name, key, event, is_younger, is_new(self.state, self.view))
 
     # -- claims that are to be created -----------------------------------------------------------
 

@@ -117,15 +117,17 @@ class Claim(View):
     def allocated_devices(self) -> tuple[AllocatedDevice, ...]:
         """The devices that the claim holds."""
         return tuple(
-            AllocatedDevice(
-                text_at(result, "request"),
-                text_at(result, "driver"),
-                text_at(result, "pool"),
-                text_at(result, "device"),
-                text_at(result, "shareID"),
-                result.get("adminAccess") is True,
-            )
-            for result in self.results
+            [
+                AllocatedDevice(
+                    text_at(result, "request"),
+                    text_at(result, "driver"),
+                    text_at(result, "pool"),
+                    text_at(result, "device"),
+                    text_at(result, "shareID"),
+                    result.get("adminAccess") is True,
+                )
+                for result in self.results
+            ]
         )
 
     @property
@@ -161,17 +163,6 @@ class Claim(View):
         """The nodes on which the allocated devices can be used; None if all."""
         selector = at(self.allocation, "nodeSelector")
         return node_selector(selector) if isinstance(selector, dict) else None
-
-    @cached_property
-    def nodes_by_name(self) -> tuple[str, ...]:
-        """The nodes that the allocation selects by their names (``matchFields``)."""
-        return tuple(
-            name
-            for term in (self.node_selector or NodeSelector(())).node_selector_terms
-            for field in term.match_fields
-            if field.key == "metadata.name"
-            for name in field.values
-        )
 
     @cached_property
     def reserved_for(self) -> Sequence[Raw]:

@@ -58,11 +58,13 @@ def node_selector(raw: Raw) -> NodeSelector:
     """Read the node selector of a pod, a claim or a volume."""
     return NodeSelector(
         tuple(
-            NodeSelectorTerm(
-                tuple(map(_requirement, maps_at(term, "matchExpressions"))),
-                tuple(map(_requirement, maps_at(term, "matchFields"))),
-            )
-            for term in maps_at(raw, "nodeSelectorTerms")
+            [
+                NodeSelectorTerm(
+                    tuple(map(_requirement, maps_at(term, "matchExpressions"))),
+                    tuple(map(_requirement, maps_at(term, "matchFields"))),
+                )
+                for term in maps_at(raw, "nodeSelectorTerms")
+            ]
         )
     )
 
@@ -98,5 +100,5 @@ def spread_constraint(raw: Raw) -> SpreadConstraint:
 
 
 def _requirement(raw: Raw) -> NodeSelectorRequirement:
-    values = tuple(value for value in list_at(raw, "values") if isinstance(value, str))
+    values = tuple([value for value in list_at(raw, "values") if isinstance(value, str)])
     return NodeSelectorRequirement(text_at(raw, "key"), text_at(raw, "operator"), values)

@@ -49,7 +49,7 @@ def test_a_claim_names_the_nodes_of_its_allocation() -> None:
     field = {"key": "metadata.name", "operator": "In", "values": ["node-1"]}
     selector = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     claim = Claim({"status": {"allocation": {"nodeSelector": selector}}})
-    assert claim.nodes_by_name == ("node-1",)
+    assert claim.node_names == ("node-1",)
 
 
 def test_a_template_shows_the_requests_of_its_claims() -> None:
