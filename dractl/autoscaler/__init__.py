@@ -8,7 +8,7 @@ A verdict is about the autoscaler alone. It says nothing of the node that comes:
 judges its real devices.
 """
 
-from dractl.autoscaler.karpenter import Judgement, judge
+from dractl.autoscaler.karpenter import Judgement, is_older, judge
 from dractl.autoscaler.search import Verdict
 
-__all__ = ["Judgement", "Verdict", "judge"]
+__all__ = ["Judgement", "Verdict", "is_older", "judge"]

@@ -46,7 +46,7 @@ def judge(
         if not is_aws_type(instance_type):
             return Judgement("unknown", f"{instance_type} is no instance type of {tables.provider}")
         declared = InstanceType(())
-    if version is not None and _numbers(version) < _numbers(tables.since):
+    if version is not None and is_older(version, tables.since):
         return Judgement(
             "never", f"the {tables.provider} provider declares no devices before {tables.since}"
         )
@@ -78,6 +78,11 @@ def judge(
 
 
 _environment = cache(selector_environment)
+
+
+def is_older(version: str, other: str) -> bool:
+    """Return True if a minor version is older than another; False for one that is not known."""
+    return bool(version) and _numbers(version) < _numbers(other)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -9,9 +9,11 @@ it exists, and not counted.
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.allocation.nodes import label_matches
-from dractl.autoscaler import Judgement, judge
+from dractl.autoscaler import Judgement, is_older, judge
+from dractl.cluster.karpenter import KarpenterSettings, read_karpenter_settings
 from dractl.cluster.state import ClusterState
 from dractl.facts.autoscalers import DeviceTables, device_tables
 from dractl.machines import labels_of, room_of
@@ -24,6 +26,10 @@ from dractl.views.node_pool import NodeClaim, NodePool
 KARPENTER = "karpenter"
 CLUSTER_AUTOSCALER = "cluster-autoscaler"
 AWS = "karpenter.k8s.aws"
+EKS_AUTO_MODE = "eks.amazonaws.com"
+"""The group of its NodeClass. awsdocs/amazon-eks-user-guide latest/ug/automode/auto-change.adoc:
+"DRA is not currently supported by EKS Auto Mode" (read on 2026-11-27).
+"""
 MAX_POOLS = 20
 """NodePools that are judged for one pod."""
 
@@ -69,9 +75,42 @@ def find_expected_nodes(
         or any(a.autoscaler == KARPENTER for a in reported)
     ):
         return reported
+    settings = read_karpenter_settings(state)
+    refusal = _find_refusal(settings, tables)
+    if refusal is not None:
+        return (*reported, refusal)
+    if settings is not None:
+        tables = _limit_tables(tables, settings.drivers)
     pending = tuple(_nodes_on_the_way(state))
     judged = (_judge_pool(state, pool, pod, claims, tables) for pool in pools[:MAX_POOLS])
     return (*reported, *pending, *judged)
+
+
+def _find_refusal(settings: KarpenterSettings | None, tables: DeviceTables) -> ExpectedNode | None:
+    """Return why Karpenter serves no pod with claims at all."""
+    if settings is None:
+        return None
+    if is_older(settings.version, tables.since):
+        reason = (
+            f"Karpenter {settings.version} on {tables.provider} knows of no devices: its provider"
+            f" declares them from {tables.since} on"
+        )
+        fix = f"upgrade Karpenter to {tables.since}, with {tables.enabled_by}=true"
+        return ExpectedNode(KARPENTER, "", "never", (), reason, fix)
+    if settings.ignores_claims:
+        reason = "Karpenter passes over pods with claims: IGNORE_DRA_REQUESTS is not false"
+        fix = f"install its chart with {tables.enabled_by}=true"
+        return ExpectedNode(KARPENTER, "", "never", (), reason, fix)
+    return None
+
+
+def _limit_tables(tables: DeviceTables, drivers: frozenset[str]) -> DeviceTables:
+    """Return the tables of the drivers whose gate is on (populateDynamicResources)."""
+    types = {
+        name: replace(kind, groups=tuple(g for g in kind.groups if g.driver in drivers))
+        for name, kind in tables.types.items()
+    }
+    return replace(tables, types=types)
 
 
 def _read_events(state: ClusterState, pod: Pod) -> Iterator[ExpectedNode]:
@@ -153,6 +192,8 @@ def _judge_pool(
     tables: DeviceTables,
 ) -> ExpectedNode:
     """Judge a NodePool, in the order in which Karpenter looks at its parts."""
+    if pool.provider == EKS_AUTO_MODE:
+        return _refusal(pool, "EKS Auto Mode does not support claims", None)
     if pool.provider not in ("", AWS):
         reason = f"dractl does not know which devices Karpenter expects of {pool.provider}"
         return ExpectedNode(KARPENTER, pool.name, "unknown", (), reason)

@@ -113,6 +113,53 @@ def test_a_node_that_is_being_launched_is_said() -> None:
     assert "gpu-x" in answers[0].reason
 
 
+def karpenter(image: str, **variables: str) -> dict[str, Any]:
+    environment = [{"name": name, "value": value} for name, value in variables.items()]
+    container = {"name": "controller", "image": image, "env": environment}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "karpenter", "namespace": "kube-system"},
+        "spec": {"template": {"spec": {"containers": [container]}}},
+    }
+
+
+IMAGE = "registry.example/karpenter/controller:1.15.1@sha256:0a"
+BOTH_GATES = "NodeClassCEL=false,DRANVIDIAGPU=true,DRAEFA=true"
+
+
+@pytest.mark.parametrize(
+    ("deployment", "verdict", "words"),
+    [
+        (karpenter(IMAGE), "never", "IGNORE_DRA_REQUESTS"),
+        (karpenter(IMAGE, IGNORE_DRA_REQUESTS="true"), "never", "IGNORE_DRA_REQUESTS"),
+        (karpenter("karpenter/controller:1.14.3", IGNORE_DRA_REQUESTS="false"), "never", "1.14"),
+        (karpenter(IMAGE, IGNORE_DRA_REQUESTS="false"), "never", "no devices"),
+        (
+            karpenter(IMAGE, IGNORE_DRA_REQUESTS="false", AWS_FEATURE_GATES="DRAEFA=true"),
+            "never",
+            "",
+        ),
+        (
+            karpenter(IMAGE, IGNORE_DRA_REQUESTS="false", AWS_FEATURE_GATES=BOTH_GATES),
+            "comes",
+            "g6.2xlarge",
+        ),
+        (karpenter("registry.example/other:1"), "comes", "g6.2xlarge"),
+    ],
+)
+def test_the_settings_of_karpenter_count(
+    deployment: dict[str, Any], verdict: str, words: str
+) -> None:
+    """Options and gates of karpenter v1.15.0 and karpenter-provider-aws v1.15.1 (options.go)."""
+    (answer,) = ask(node_pool("gpu", "g6.2xlarge"), deployment)
+    assert (answer.verdict, words in answer.reason) == (verdict, True)
+
+
+def test_eks_auto_mode_serves_no_claims() -> None:
+    assert verdicts(ask(node_pool("gpu", group="eks.amazonaws.com"))) == {"gpu": "never"}
+
+
 def event(reason: str, message: str) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
