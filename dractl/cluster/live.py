@@ -23,7 +23,8 @@ from dractl.cluster.shell import is_safe_name
 from dractl.cluster.state import ClusterState, Key, add_object
 from dractl.errors import InputError
 from dractl.model.paths import at, text_at
-from dractl.views import DEFAULT_SCHEDULER, Claim, Pod, View
+from dractl.views import DEFAULT_SCHEDULER, Claim, Node, Pod, View
+from dractl.views.node_pool import NODE_POOL_KINDS, POOL_LABEL
 
 __all__ = ["Live", "Login", "read"]
 
@@ -219,6 +220,7 @@ def read(
     reading.read_owners(scope, progress)
     reading.read_groups(scope)
     reading.read_schedulers(scope)
+    reading.read_node_pools()
     notes = dict.fromkeys((*_unread_notes(rights, partly=partly), *reading.notes))
     release, context = _parse_release(version.output), configuration.context
     state = ClusterState(
@@ -534,6 +536,22 @@ class _Reading(Struct, frozen=True):
                 option = f"--field-selector=metadata.name={name}"
                 command = kubectl.build_get("configmaps", namespace, option)
                 self._read_silently(command, "configmaps", "ConfigMap")
+
+    def read_node_pools(self) -> None:
+        """Read Karpenter's objects if it runs the cluster's nodes and a pod with claims waits."""
+        pods = [pod for raw in self.kinds.get("Pod", {}).values() if (pod := Pod(raw)).is_pending]
+        nodes = map(Node, self.kinds.get("Node", {}).values())
+        if not any(pod.claim_references for pod in pods) or not any(
+            POOL_LABEL in node.labels for node in nodes
+        ):
+            return
+        for resource, kind in NODE_POOL_KINDS.items():
+            if not self._read_silently(kubectl.build_get(resource, None), resource, kind):
+                self.notes.append(
+                    f"{resource} cannot be read: dractl cannot tell whether a node comes"
+                )
+        nominated = kubectl.build_get("events", None, "--field-selector=reason=Nominated")
+        self._read_silently(nominated, "events", "Event")
 
     def _read_silently(self, command: list[str], resource: str, kind: str) -> bool:
         """Read objects that an answer can do without; False if they cannot be read."""

@@ -11,6 +11,9 @@ from dractl.views.base import View
 POOL_LABEL = "karpenter.sh/nodepool"
 """The label with the NodePool of a node or NodeClaim."""
 
+NODE_POOL_KINDS = {"nodepools.karpenter.sh": "NodePool", "nodeclaims.karpenter.sh": "NodeClaim"}
+"""The resources of Karpenter that are read, and their kinds."""
+
 
 class NodePool(View):
     """A NodePool: the nodes that Karpenter may launch."""

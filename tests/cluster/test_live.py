@@ -564,3 +564,34 @@ def test_a_cluster_without_pending_pods_has_a_short_answer(
     kubectl.answers(pods=listed(), resourceclaims=listed())
     assert main(["explain", "--isolated", "-A"]) == 0
     assert capsys.readouterr().out.startswith("nothing is pending: ")
+
+
+WAITING = pod("train-1", {"name": "gpu", "resourceClaimName": "gpu"})
+BY_KARPENTER = node("node-1", labels={"karpenter.sh/nodepool": "gpu"})
+NODE_POOL = {
+    "apiVersion": "karpenter.sh/v1",
+    "kind": "NodePool",
+    "metadata": {"name": "gpu"},
+    "spec": {},
+}
+
+
+def test_node_pools_are_read_where_a_pod_with_claims_waits(kubectl: Kubectl) -> None:
+    kubectl.answers(nodes=listed(BY_KARPENTER), pods=listed(WAITING), nodepools=listed(NODE_POOL))
+    cluster = live.read(live.Login())
+    assert set(cluster.state.objects("NodePool")) == {("", "gpu")}
+
+
+def test_node_pools_are_not_asked_for_without_karpenter_or_without_claims(kubectl: Kubectl) -> None:
+    kubectl.answers(pods=listed(WAITING))
+    live.read(live.Login())
+    kubectl.answers(nodes=listed(BY_KARPENTER))
+    live.read(live.Login())
+    assert not [call for call in kubectl.calls if "nodepools.karpenter.sh" in call]
+
+
+def test_node_pools_that_may_not_be_read_are_said(kubectl: Kubectl) -> None:
+    refused = {"code": 1, "err": FORBIDDEN.format("nodepools.karpenter.sh")}
+    kubectl.answers(nodes=listed(BY_KARPENTER), pods=listed(WAITING), nodepools=refused)
+    notes = live.read(live.Login()).notes
+    assert [note for note in notes if note.startswith("nodepools.karpenter.sh cannot be read")]
