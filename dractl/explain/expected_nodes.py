@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from dractl.allocation.nodes import label_matches
 from dractl.autoscaler import Judgement, is_older, judge
-from dractl.cluster.karpenter import KarpenterSettings, read_karpenter_settings
 from dractl.cluster.state import ClusterState
 from dractl.facts.autoscalers import DeviceTables, device_tables
 from dractl.machines import labels_of, room_of
@@ -21,6 +20,7 @@ from dractl.model import DeviceClass, NodeSelectorRequirement, Quantity, Resourc
 from dractl.model.paths import maps_at
 from dractl.scheduler.node_constraints import is_tolerated
 from dractl.views import Event, Pod
+from dractl.views.karpenter import KarpenterSettings, read_karpenter_settings
 from dractl.views.node_pool import NodeClaim, NodePool
 
 KARPENTER = "karpenter"
@@ -75,7 +75,7 @@ def find_expected_nodes(
         or any(a.autoscaler == KARPENTER for a in reported)
     ):
         return reported
-    settings = read_karpenter_settings(state)
+    settings = read_karpenter_settings(state.objects("Deployment").values())
     refusal = _find_refusal(settings, tables)
     if refusal is not None:
         return (*reported, refusal)

@@ -540,3 +540,17 @@ def test_a_machine_on_which_the_pod_would_stay_pending_is_loud(
 def test_an_unknown_autoscaler_is_wrong_usage(claim: str, name: str) -> None:
     assert explain(claim, "--hardware", "p5.48xlarge", "--for", name) == 2
     assert explain(claim, "--for", "karpenter") == 2
+
+
+def test_fit_judges_the_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    """Karpenter declares the GPUs of a p5; no provider of it has a DGX."""
+    machines = ("--hardware", "p5.48xlarge*2,dgx-h100", "--for", "karpenter")
+    assert main(["fit", "gpu=2", *machines, "-o", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    schema = json.loads((data_dir("schemas") / "dractl/fit-v1.json").read_text())
+    jsonschema.validate(answer, schema)
+    verdicts = {item["machine"]: item["autoscaler"]["verdict"] for item in answer["machines"]}
+    assert verdicts == {"p5.48xlarge": "serves", "dgx-h100": "unknown"}
+    main(["fit", "gpu=2", *machines])
+    assert "karpenter launches p5.48xlarge" in capsys.readouterr().out
+    assert main(["fit", "gpu=2", "--for", "karpenter"]) == 2

@@ -11,7 +11,7 @@ from typer import Argument, Exit, Option
 from dractl.cli import common, completing, terminal, watching
 from dractl.cli.app import MAX_REPETITIONS
 from dractl.cli.headings import ACTIONS, AGAINST, INPUT, TOOLS, OptionGroup
-from dractl.cli.options import cluster_input, driver_options
+from dractl.cli.options import autoscaler, cluster_input, driver_options
 from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
@@ -39,7 +39,7 @@ from dractl.explain.fleet.batch import drop_repeated_step
 from dractl.explain.fleet.groups import Group, explain_groups
 from dractl.explain.permissions import can_decide, join_words
 from dractl.facts import current
-from dractl.facts.autoscalers import JUDGES, AutoscalerChoice, choose_autoscaler
+from dractl.facts.autoscalers import AutoscalerChoice
 from dractl.model import Target
 from dractl.program import program_name
 from dractl.report.explain import (
@@ -89,18 +89,6 @@ Hardware = Annotated[
             "`dractl render`. Of KIND/NAME the cluster is asked, of files it is not."
         ),
         autocompletion=completing.offer_comma_list(completing.machines),
-    ),
-]
-For = Annotated[
-    str | None,
-    Option(
-        "--for",
-        metavar="AUTOSCALER",
-        help=(
-            "With --hardware, also judge whether this node autoscaler would launch the machine:"
-            " karpenter[=VERSION], cluster-autoscaler."
-        ),
-        autocompletion=completing.offer_words(*JUDGES),
     ),
 ]
 NetworkDevices = Annotated[
@@ -153,7 +141,7 @@ class MachineOptions(OptionGroup, frozen=True):
 
     devices: cluster_input.Devices = None
     hardware: Hardware = None
-    for_: For = None
+    for_: autoscaler.For = None
     driver: driver_options.Driver = None
     driver_version: driver_options.DriverVersion = None
     driver_option: driver_options.DriverOption = None
@@ -162,14 +150,7 @@ class MachineOptions(OptionGroup, frozen=True):
 
     def choose_autoscaler(self) -> AutoscalerChoice | None:
         """Return the autoscaler of ``--for``. Raises UsageError."""
-        if self.for_ is None:
-            return None
-        if not self.hardware:
-            raise UsageError(
-                "--for judges described machines, and none is named",
-                hint="--hardware names them, such as --hardware p5.48xlarge,g6.12xlarge",
-            )
-        return choose_autoscaler(self.for_)
+        return autoscaler.choose(self.for_, has_machines=bool(self.hardware))
 
     def parse_drivers(self) -> DriverChoice:
         """Parse the options of drivers. Raises UsageError."""
@@ -221,7 +202,7 @@ def command(
     answer.check()
     inputs.check()
     driver_choice = machines.parse_drivers()
-    autoscaler = machines.choose_autoscaler()
+    judge = machines.choose_autoscaler()
     if machines.hardware:
         from dractl.cli import machine_comparison
 
@@ -239,7 +220,7 @@ def command(
             target = _describe_target(cluster, against)
             output = common.base_format(answer.output)
             return machine_comparison.compare(
-                cluster, machines.hardware, driver_choice, target, output, printing, autoscaler
+                cluster, machines.hardware, driver_choice, target, output, printing, judge
             )
         cluster = replace(cluster, state=filter_drivers(cluster.state, driver_choice.drivers))
         cluster = _add_network_devices(cluster, machines, against)

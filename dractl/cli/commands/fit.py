@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 from typer import Argument, Exit, Option
 
@@ -28,7 +28,7 @@ from dractl.capacity.placing import subtract_plugin_allocations
 from dractl.capacity.shapes import is_shape, place_closest, shape_copies
 from dractl.cli import common, completing, terminal
 from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OptionGroup
-from dractl.cli.options import cluster_input, driver_options
+from dractl.cli.options import autoscaler, cluster_input, driver_options
 from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
 from dractl.cli.options.device_sources import assume_site_values, load_added_nodes
 from dractl.cli.options.printing import Printing, output_option
@@ -40,12 +40,18 @@ from dractl.cluster.state import API_GROUPS, at, maps_at, text_at
 from dractl.drivers.choice import DriverChoice
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Explanation, Options, Question, Reason
+from dractl.explain.fleet.machines import MachineJudgement, ask_autoscaler
 from dractl.facts import current
+from dractl.facts.autoscalers import AutoscalerChoice
 from dractl.garbage import without_collecting
 from dractl.model import Target
 from dractl.model.shapes import split, split_list, spread
 from dractl.program import program_name
-from dractl.report.capacity import json as capacity_json, text as capacity_text
+from dractl.report.capacity import (
+    json as capacity_json,
+    machines as machines_text,
+    text as capacity_text,
+)
 from dractl.scheduler.attempt import Scheduler
 from dractl.views import Pod
 
@@ -193,6 +199,7 @@ class ChangeOptions(OptionGroup, frozen=True):
     without: Without = None
     add: Add = None
     hardware: cluster_input.Hardware = None
+    for_: autoscaler.For = None
     driver: driver_options.Driver = None
     driver_version: driver_options.DriverVersion = None
     driver_option: driver_options.DriverOption = None
@@ -204,6 +211,10 @@ class ChangeOptions(OptionGroup, frozen=True):
             *parse_added_nodes("--add", self.add or ()),
             *parse_added_nodes("--hardware", self.hardware or ()),
         ]
+
+    def choose_autoscaler(self) -> AutoscalerChoice | None:
+        """Return the autoscaler of ``--for``. Raises UsageError."""
+        return autoscaler.choose(self.for_, has_machines=bool(self.hardware))
 
     def parse_drivers(self, added_nodes: Sequence[AddedNodes]) -> DriverChoice:
         """Parse the options of drivers. Raises UsageError."""
@@ -248,6 +259,7 @@ def command(
     _check_arguments(subject.name, count.shapes, subject.more or [])
     file_state = _load_subject_file(subject)
     added_nodes = changes.parse_added_nodes()
+    judge = changes.choose_autoscaler()
     driver_choice = changes.parse_drivers(added_nodes)
     cluster = _load_cluster(subject, changes, access, against, file_state)
     for scheduler_caveat in cluster.scheduler_caveats:
@@ -263,6 +275,8 @@ def command(
     for candidates in subjects:
         _warn(state, candidates[0])
     counts = _count_copies(cluster, state, subjects, count, trust_slices=changes.trust_slices)
+    if judge is not None:
+        counts = [_judge_machines(entry, judge, added_nodes) for entry in counts]
     common.write_output(
         _render(cluster, counts, count, output, printing), output, printing.output_file
     )
@@ -276,11 +290,26 @@ class _Count(Struct, frozen=True):
     fit: Fit
     aligned: AlignedCounts | None
     """The copies that are aligned as well as an idle node allows, if these are counted."""
+    machines: tuple[MachineJudgement, ...] = ()
+    """The verdicts of ``--for`` on the described machines."""
 
     @property
     def total(self) -> int:
         """Return the number that is compared with ``--replicas``."""
         return self.fit.fits if self.aligned is None else min(self.fit.fits, self.aligned.first)
+
+
+def _judge_machines(
+    entry: _Count, judge: AutoscalerChoice, added_nodes: Sequence[AddedNodes]
+) -> _Count:
+    """Judge each described machine as an autoscaler would for a copy."""
+    classes, claims = entry.fit.state.classes, entry.fit.next_attempt.claims
+    machines = [added.source for added in added_nodes if not added.is_file]
+    judgements = tuple(
+        MachineJudgement(machine, ask_autoscaler(judge, machine, classes, claims))
+        for machine in dict.fromkeys(machines)
+    )
+    return replace(entry, machines=judgements)
 
 
 def _load_subject_file(subject: SubjectOptions) -> ClusterState | None:
@@ -553,6 +582,8 @@ def _render_json(cluster: Cluster, counts: list[_Count], count: CountOptions) ->
                 release=cluster.release_name,
             )
         )
+        if entry.machines:
+            values[-1]["machines"] = to_builtins(entry.machines)
     report: dict[str, Any] = (
         values[0] if len(values) == 1 else {"schema": "dractl/fit/v1", "subjects": values}
     )
@@ -592,9 +623,10 @@ def _render_text(
     if len(counts) > 1:
         fits = [entry.fit for entry in counts]
         stops = [_stop_reasons(cluster, fit) for fit in fits]
-        return capacity_text.shapes(fits, canvas, [entry.aligned for entry in counts], stops)
+        text = capacity_text.shapes(fits, canvas, [entry.aligned for entry in counts], stops)
+        return text + "".join(machines_text.render(e.machines, canvas) for e in counts)
     details = _fit_details(cluster, counts[0].fit, count.pack)
-    return capacity_text.fit(
+    text = capacity_text.fit(
         counts[0].fit,
         details.stops,
         details.stranded,
@@ -605,3 +637,4 @@ def _render_text(
         release=cluster.release,
         every=printing.verbose > 0,
     )
+    return text + machines_text.render(counts[0].machines, canvas)

@@ -24,8 +24,15 @@ from dractl.explain.ask import Question, find_all_waiting, find_subjects
 from dractl.explain.explain import Explainer, Options
 from dractl.explain.inquire import make_inquiry
 from dractl.facts.autoscalers import AutoscalerChoice
-from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ResourceSlice
+from dractl.model import (
+    DeviceClass,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    ResourceSlice,
+)
 from dractl.objects import Raw
+from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import classes_by_resource
 from dractl.views import Pod
 from dractl.views.selectors import REQUIRED
@@ -68,6 +75,13 @@ class AutoscalerAnswer(Struct, frozen=True):
     version: str
     verdict: Verdict
     reason: str
+
+
+class MachineJudgement(Struct, frozen=True):
+    """An autoscaler's verdict on a described machine."""
+
+    machine: str
+    autoscaler: AutoscalerAnswer
 
 
 class MachineAnswer(Struct, frozen=True):
@@ -140,7 +154,12 @@ def compare(
         answers = [cluster.answer(question) for question in questions(cluster.state)]
         if autoscaler is not None:
             judgements = [
-                ask_autoscaler(autoscaler, name, cluster.state, question)
+                ask_autoscaler(
+                    autoscaler,
+                    name,
+                    cluster.state.classes,
+                    claims_of_question(cluster.state, question),
+                )
                 for question in questions(cluster.state)
             ]
             answers = [
@@ -177,14 +196,22 @@ def find_questions(
     return questions
 
 
+def claims_of_question(state: ClusterState, question: Question) -> tuple[PodClaim, ...]:
+    """Return the claims that a subject needs, in the order of the pod."""
+    inquiry = make_inquiry(state, question)
+    if inquiry.claim is not None:
+        return (inquiry.claim,)
+    return tuple(inquiry.entry.claims) if inquiry.entry is not None else ()
+
+
 def ask_autoscaler(
-    autoscaler: AutoscalerChoice, machine: str, state: ClusterState, question: Question
+    autoscaler: AutoscalerChoice,
+    machine: str,
+    classes: Iterable[DeviceClass],
+    pod_claims: Sequence[PodClaim],
 ) -> AutoscalerAnswer:
     """Judge a machine as an autoscaler would before it exists."""
     version = autoscaler.version or (autoscaler.tables.newest if autoscaler.tables else "")
-    inquiry = make_inquiry(state, question)
-    pod_claims = inquiry.entry.claims if inquiry.claim is None and inquiry.entry else ()
-    pod_claims = pod_claims if inquiry.claim is None else (inquiry.claim,)
     missing = [claim.full_name for claim in pod_claims if claim.claim is None]
     if autoscaler.tables is None:
         judgement = Judgement(
@@ -197,7 +224,7 @@ def ask_autoscaler(
     else:
         judgement = judge(
             [claim.claim for claim in pod_claims if claim.claim is not None],
-            {item.metadata.name: item for item in state.classes},
+            {item.metadata.name: item for item in classes},
             machine,
             autoscaler.tables,
             autoscaler.version,

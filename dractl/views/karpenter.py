@@ -1,13 +1,13 @@
 """The settings with which Karpenter runs, as its Deployment shows them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from dractl.cluster.state import ClusterState
 from dractl.model.paths import maps_at, text_at
-from dractl.views import Workload
+from dractl.objects import Raw
+from dractl.views.workload import Workload
 
 _IMAGE = re.compile(
     r"(?:^|/)karpenter/controller(?::v?(?P<version>\d{1,4}\.\d{1,4})[\w.-]{0,40})?(?:@|\Z)"
@@ -31,9 +31,9 @@ class KarpenterSettings(Struct, frozen=True):
     """Drivers whose devices the AWS provider declares."""
 
 
-def read_karpenter_settings(state: ClusterState) -> KarpenterSettings | None:
-    """Return the settings of the Deployment that runs Karpenter; None if the input has none."""
-    for raw in state.objects("Deployment").values():
+def read_karpenter_settings(deployments: Iterable[Raw]) -> KarpenterSettings | None:
+    """Return the settings of the Deployment that runs Karpenter; None if there is none."""
+    for raw in deployments:
         for container in Workload(raw).template_pod.containers:
             image = _IMAGE.search(text_at(container, "image"))
             if image is not None:
