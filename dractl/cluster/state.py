@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar, cast
 
-from dractl.cluster.coverage import RESOURCES, Coverage, Extent, Unread, cover
+from dractl.cluster.coverage import RESOURCES, Coverage, Extent, Unread, cover, is_stored
 from dractl.cluster.derived import DerivedValues, derive_from, update_from
 from dractl.cluster.document_checks import check_document, no_name_error
 from dractl.cluster.rights import FULL_RIGHTS, Rights
@@ -33,6 +33,7 @@ from dractl.model.paths import (
     text_at as text_at,
 )
 from dractl.objects import Raw, mapping, text
+from dractl.objects.defaults import set_defaults
 from dractl.topology.machine import Machine
 from dractl.views import (
     Claim,
@@ -155,7 +156,8 @@ class ClusterState:
     ) -> ClusterState:
         """Return the state that loaded documents describe.
 
-        Of an object that comes twice, the later one counts. ``namespace`` is that of objects that
+        Objects that no API server has stored get its defaults. Of an object that comes twice, the
+        later one counts. ``namespace`` is that of objects that
         name none (kubectl's ``-n``). Raises InputError for an object without a valid name: without
         it, the answer would be about another cluster.
         """
@@ -166,6 +168,8 @@ class ClusterState:
             value = document.value
             if not isinstance(value, dict):
                 continue
+            if not is_stored(value):
+                value = set_defaults(value)
             if not add_object(kinds, value, namespace or DEFAULT_NAMESPACE):
                 raise no_name_error(document)
             check_document(document, safe_names)

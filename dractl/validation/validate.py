@@ -11,7 +11,8 @@ from dractl.model import to_v1
 from dractl.model.paths import at
 from dractl.model.releases import Target, served_versions
 from dractl.objects import written
-from dractl.validation import defaults, rules
+from dractl.objects.defaults import set_defaults_of_converted
+from dractl.validation import rules
 from dractl.validation.conversion import source_path
 from dractl.validation.decoding import decode, identify
 from dractl.validation.drop import Dropped, drop
@@ -114,7 +115,7 @@ def _violations(
         return found + doubts
 
     whole = remove_doubts(value, doubts)
-    stored, lost = drop(defaults.apply(to_v1(whole), whole["apiVersion"]), target)
+    stored, lost = drop(set_defaults_of_converted(to_v1(whole), whole["apiVersion"]), target)
     found += [_dropped(item, whole, target) for item in lost]
     version = whole["apiVersion"].rpartition("/")[2]
     found += rules.check(stored, target, namespaces=namespaces, written=version)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from dractl.model import Target
+from dractl.objects.defaults import set_defaults_of_converted
 from dractl.validation import validate
-from dractl.validation.defaults import apply
 from dractl.validation.place import Place
 from dractl.validation.status import canonical_interface_address, claim_status
 from tests.validation.rule_ids import RULE_IDS
@@ -31,7 +31,9 @@ from tests.validation.status_table import (
 )
 def test_the_server_says_at_update_status(row: Row) -> None:
     found = claim_status(
-        Place(apply(row.document, "resource.k8s.io/v1")), {}, Target.of(row.release)
+        Place(set_defaults_of_converted(row.document, "resource.k8s.io/v1")),
+        {},
+        Target.of(row.release),
     )
     assert {(v.rule, v.type, v.field) for v in found} == row.causes
 
