@@ -149,7 +149,7 @@ def _headline(diagnosis: Diagnosis) -> Headline:
             isinstance(other, _NAME_HOLDERS) for other in diagnosis.behind
         )  # they say who holds the devices
         clauses = (
-            HeadlineCause(cause, ": ", scope, brief=True, whose=not holders_named),
+            HeadlineCause(cause, ": ", scope, brief=True, names_holders=not holders_named),
             *_alternatives(ranked, Scope.ALL if total > 1 else Scope.ONE),
             *_obstacles_besides(ranked[0], findings),
         )
@@ -291,7 +291,7 @@ def _name_underlying_cause(diagnosis: Diagnosis, conclusion: Conclusion) -> Conc
         )
         notes = (*conclusion.notes, *map(diagnosis.case.say, underlying))
         return replace(conclusion, headline=headline, notes=notes, behind=underlying)
-    headline = replace(headline, underlying=underlying[0])
+    headline = replace(headline, root_cause=underlying[0])
     return replace(
         conclusion,
         headline=headline,
@@ -393,7 +393,7 @@ def _conclude_idle_workload(case: Case, conclusion: Conclusion) -> Conclusion | 
         return None
     return replace(
         conclusion,
-        headline=replace(conclusion.headline, before=f"{idle_workload.why}. If it created one: "),
+        headline=replace(conclusion.headline, prefix=f"{idle_workload.why}. If it created one: "),
     )
 
 
@@ -418,7 +418,7 @@ def _conclude_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion 
         nodes = abbreviate([node.name for node in case.attempt.nodes if node.fits])
         headline = Headline(f"{cause.lead}; kube-scheduler would place it on {nodes}")
     else:
-        headline = replace(conclusion.headline, before=f"{cause.lead}. kube-scheduler's view: ")
+        headline = replace(conclusion.headline, prefix=f"{cause.lead}. kube-scheduler's view: ")
     return replace(
         conclusion,
         verdict=_verdict_of_other(cause, conclusion.verdict),
@@ -510,7 +510,7 @@ def _apply_condition(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion
         missing = pods.find_missing_input(case, message)
         if missing:
             cause = InputIncomplete(
-                said_by=message.partition(" preemption:")[0].rstrip("."), absent=missing
+                message=message.partition(" preemption:")[0].rstrip("."), absent=missing
             )
             return conclude_from_cause("blocked", cause, message, conclusion.notes)
     quotes = (
@@ -739,11 +739,11 @@ def _put_claim_first(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion
     headline = conclusion.headline
     if not claim_causes:
         lead = f"the pod waits for its other claim {_claim_of(other_causes[0])}, and "
-        return replace(conclusion, headline=replace(headline, before=lead))
+        return replace(conclusion, headline=replace(headline, prefix=lead))
     remaining = [c for c in conclusion.causes if _claim_of(c) != claim]
     headline = replace(
         headline,
-        before="the pod ",
+        prefix="the pod ",
         causes=(*headline.causes, HeadlineCause(claim_causes[0], "; of this claim: ", brief=True)),
     )
     return replace(conclusion, headline=headline, causes=(*claim_causes, *remaining))

@@ -16,7 +16,7 @@ WHY = "no pod uses claim ml/gpus"
 
 def test_an_underlying_cause_comes_first() -> None:
     old = OldTemplate(claim="ml/gpus", template="ml/one")
-    text = Headline("fits on none of 2 nodes", (HeadlineCause(UNUSED, ": "),), underlying=old).text(
+    text = Headline("fits on none of 2 nodes", (HeadlineCause(UNUSED, ": "),), root_cause=old).text(
         Names()
     )
     assert text.startswith("claim ml/gpus was made from an earlier version")
@@ -26,20 +26,20 @@ def test_an_underlying_cause_comes_first() -> None:
 def test_after_a_question_a_new_sentence_begins() -> None:
     absent = DriverAbsent(driver="gpu.example.com", nodes=("b",), label="gpu=yes", like=("a",))
     text = Headline(
-        "fits on none of 2 nodes", (HeadlineCause(UNUSED, ": "),), underlying=absent
+        "fits on none of 2 nodes", (HeadlineCause(UNUSED, ": "),), root_cause=absent
     ).text(Names())
     assert f"? Fits on none of 2 nodes: {WHY}" in text
 
 
 def test_what_it_depends_on_stands_before_all() -> None:
-    text = Headline("3 free", before="based on what may be read: ").text(Names())
+    text = Headline("3 free", prefix="based on what may be read: ").text(Names())
     assert text == "based on what may be read: 3 free"
 
 
 def test_a_screen_has_the_cause_before_what_follows() -> None:
     absent = DriverAbsent(driver="gpu.example.com", nodes=("b",), label="gpu=yes", like=("a",))
     told = Headline(
-        "fits on none of 2 nodes", (HeadlineCause(UNUSED, ": "),), underlying=absent
+        "fits on none of 2 nodes", (HeadlineCause(UNUSED, ": "),), root_cause=absent
     ).clauses(Names())
     lines = explain_opening.parted(told)
     assert lines[0] == "gpu.example.com publishes nothing on b, which has gpu=yes like a"

@@ -28,7 +28,7 @@ def test_values_are_counted() -> None:
         *(device(f"gpu-{i}", architecture="Ampere") for i in range(3)),
         device("gpu-3", architecture="Ada"),
     )
-    assert misfit(devices, HOPPER, lost).found == ("Ampere", "Ada")
+    assert misfit(devices, HOPPER, lost).frequent_values == ("Ampere", "Ada")
     assert values_text(misfit(devices, HOPPER, lost)) == "architecture: Ampere ×3, Ada"
 
 
@@ -50,7 +50,7 @@ def test_a_name_that_nobody_publishes_comes_before_values() -> None:
     wrong = misfit(
         devices, f"{HOPPER} && device.attributes['gpu.nvidia.com'].productNam == 'H100'", lost
     )
-    assert (wrong.nearest, wrong.found) == ("gpu.nvidia.com/productName", ())
+    assert (wrong.nearest, wrong.frequent_values) == ("gpu.nvidia.com/productName", ())
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_drivers_are_counted_where_the_driver_is_compared(
     text: str, drivers: tuple[str, ...]
 ) -> None:
     devices, lost = devices_of(device("gpu-0"))
-    assert misfit(devices, text, lost).found == drivers
+    assert misfit(devices, text, lost).frequent_values == drivers
 
 
 @pytest.mark.parametrize(

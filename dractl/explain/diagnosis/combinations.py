@@ -236,7 +236,7 @@ def _cause_of_conflict(
         constraint=_text(constraint),
         attribute=constraint.attribute,
         counts=tuple((r.request, r.wanted) for r in requests),
-        chosen=tuple(
+        selectors=tuple(
             stage.expression
             for stage in stages
             if stage.name == "request-selector" and stage.expression

@@ -340,8 +340,8 @@ def _group_without_room(
     return OwnReplicas(
         owner=f"group {group[1]} of LeaderWorkerSet {namespace}/{group[0]}",
         pods=tuple(holders),
-        where=",".join(f"{key}={value}" for key, value in selector.items()),
-        nodes_there=len(nodes),
+        node_labels=",".join(f"{key}={value}" for key, value in selector.items()),
+        node_count=len(nodes),
         size=size,
     )
 
@@ -501,7 +501,7 @@ def _find_pools_published_twice(
                 (item.metadata.name or "", item.metadata.creation_timestamp or "")
                 for item in slices
             ),
-            both=tuple(name for name, number in names.items() if number > 1),
+            duplicates=tuple(name for name, number in names.items() if number > 1),
             nodes=cause.nodes,
         )
 
@@ -641,7 +641,7 @@ def _find_devices_on_different_nodes(
         if node is None:
             return
         nodes_with_devices.append((case.names.request(ref), node))
-    yield NoNodeHasAll(where=tuple(nodes_with_devices))
+    yield NoNodeHasAll(nodes_by_request=tuple(nodes_with_devices))
 
 
 def _find_fields_added_by_admission(
@@ -663,7 +663,8 @@ def _find_fields_added_by_admission(
             missing or (template is None and runtime)
         ):
             yield AddedByAdmission(
-                what=f"nodeSelector {key}={text}", by=f"RuntimeClass {runtime}" if runtime else ""
+                addition=f"nodeSelector {key}={text}",
+                by=f"RuntimeClass {runtime}" if runtime else "",
             )
 
 
@@ -691,7 +692,7 @@ def _requests_added_by_limit_range(case: Case, resource: str) -> Iterator[Cause]
                 if len(ranges) == 1
                 else "a LimitRange"
             )
-            yield AddedByAdmission(what=f"{resource} {amount} of container {name}", by=by)
+            yield AddedByAdmission(addition=f"{resource} {amount} of container {name}", by=by)
 
 
 def _owner_template(case: Case) -> Pod | None:

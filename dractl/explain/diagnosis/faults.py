@@ -115,7 +115,7 @@ def _cause_of_selector_error(case: Case, fault: Fault, survey: Survey) -> Cause:
                 selector=stage.expression,
                 error=errors[0].error or errors[0].message,
                 attribute=misfit.reference.full_name if misfit.reference else None,
-                values=misfit.found,
+                values=misfit.frequent_values,
                 misfit=misfit,
                 nearest=misfit.nearest,
                 on=nodes_of(case, failing),

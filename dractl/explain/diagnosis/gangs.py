@@ -81,12 +81,12 @@ def _cause_of_wait(waiting: GangWait, state: ClusterState, why: Headline, called
             )
             near = nearest(group_name, group_names)
             return PodGroupMissing(
-                group=group, nearest=near, known=tuple(group_names), unseen=waiting.is_kind_unknown
+                group=group, nearest=near, groups=tuple(group_names), unseen=waiting.is_kind_unknown
             )
         case gangs.TooFewPods():
             return GangIncomplete(group=group, want=waiting.minimum, have=waiting.pods)
         case gangs.MemberBlocked():
-            return GangHeldBack(group=group, pod=Pod(waiting.pod).name, why=why, called=called)
+            return GangHeldBack(group=group, pod=Pod(waiting.pod).name, why=why, names=called)
         case gangs.UnequalPods():
             return PodGroupRefused(group=group, text=waiting.text)
         case gangs.NoTopologyDomain():
@@ -101,6 +101,6 @@ def _cause_of_wait(waiting: GangWait, state: ClusterState, why: Headline, called
                 placed=waiting.placed,
                 pod=Pod(waiting.pod).name,
                 why=why,
-                called=called,
+                names=called,
                 domain=waiting.domain,
             )

@@ -122,7 +122,7 @@ def _cause_of_class_selector(case: Case, request: RequestSurvey, stage: Stage, n
         evaluated=case.evaluations(expression, devices),
         of_class=True,
         attribute=misfit.reference.full_name if misfit.reference else None,
-        values=misfit.found,
+        values=misfit.frequent_values,
         misfit=misfit,
         nearest=misfit.nearest,
         of=len(devices),
@@ -142,7 +142,7 @@ def _cause_of_no_devices(case: Case, request: RequestSurvey, drivers: frozenset[
         return NoSlicesForDriver(
             **_request_fields(request),
             driver=driver,
-            known=publishing,
+            drivers=publishing,
             nearest=_similar_driver(driver, publishing),
         )
     for item in case.scheduler.slices:
@@ -205,7 +205,7 @@ def _cause_of_request_selector(
         evaluated=case.evaluations(expression, devices),
         attribute=misfit.reference.full_name if misfit.reference and kind == "attributes" else None,
         capacity=misfit.reference.full_name if misfit.reference and kind == "capacity" else None,
-        values=misfit.found,
+        values=misfit.frequent_values,
         misfit=misfit,
         nearest=misfit.nearest,
         want=need if stage.kept else None,
@@ -336,7 +336,7 @@ def _cause_of_capacity(case: Case, request: RequestSurvey, stage: Stage) -> Caus
             **_request_fields(request),
             capacity=name,
             nearest=published[similar] if similar is not None and similar in published else similar,
-            known=tuple(sorted(published.values())),
+            capacities=tuple(sorted(published.values())),
             devices=_device_names(devices),
         )
     best = max(losses, key=lambda loss: _amount(loss.free))

@@ -154,7 +154,7 @@ def respect_limit_ranges(problem: FixProblem, cause: PodsNotCreated) -> Iterator
             name = text_at(container, "name")
             descriptions.append(f"{field}.{bound.resource} of container {name} from {amount}")
     if operations:
-        verb, comparison = ("raise", "less") if bound.least else ("lower", "more")
+        verb, comparison = ("raise", "less") if bound.is_minimum else ("lower", "more")
         ranges = " or ".join(_limit_ranges(problem, key[0], bound.resource))
         yield Candidate(
             f"{verb} {' and '.join(descriptions)} to {bound.amount}",
@@ -167,7 +167,7 @@ def respect_limit_ranges(problem: FixProblem, cause: PodsNotCreated) -> Iterator
 
 def _is_allowed(bound: Bound, amount: object) -> bool:
     """Return whether an amount is within the bound of a LimitRange."""
-    if bound.least:
+    if bound.is_minimum:
         return quantity(bound.amount) <= quantity(amount)
     return quantity(amount) <= quantity(bound.amount)
 

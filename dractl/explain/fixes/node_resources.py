@@ -124,7 +124,7 @@ def _lower_request(
         fields += ["limits"] if "/" in resource else []
     operations = (replace((*request.path, f, resource), str(remaining)) for f in fields)
     is_default = any(
-        isinstance(cause, AddedByAdmission) and cause.what.startswith(f"{resource} ")
+        isinstance(cause, AddedByAdmission) and cause.addition.startswith(f"{resource} ")
         for cause in problem.causes
     )
     title = f"lower {request.owner} for {resource} from {request.amount} to {remaining}"

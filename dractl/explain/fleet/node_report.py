@@ -85,7 +85,7 @@ def explain_node(
     condition_text = "" if condition is None else f"{condition.sentence(Names(), Scope.ONE)}; "
     headline = Headline(
         condition_text + _summary(devices, statuses, stuck),
-        before="based on what may be read: " if permissions.parts else "",
+        prefix="based on what may be read: " if permissions.parts else "",
     )
     return Explanation(
         Subject("Node", "", name),

@@ -16,7 +16,7 @@ from dractl.explain.reasons.phrases import Names, Scope, plural
 
 
 class AllNeedsFree(HeldByOthers, frozen=True, kw_only=True):
-    """A request for all devices, ``taken`` of which are held."""
+    """A request wants all devices, and some of them are held."""
 
     page = ReasonPage(
         "all-needs-free",
@@ -32,6 +32,7 @@ class AllNeedsFree(HeldByOthers, frozen=True, kw_only=True):
     have: int
     free: int
     taken: int = 0
+    """The number of devices that are held."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "want": self.want, "have": self.have, "free": self.free}
@@ -42,7 +43,7 @@ class AllNeedsFree(HeldByOthers, frozen=True, kw_only=True):
 
 
 class AllNeedsUntainted(Tainted, frozen=True, kw_only=True):
-    """A request for all devices, some of which are tainted."""
+    """A request wants all devices, and some of them are tainted."""
 
     page = AllNeedsFree.page
 
@@ -77,14 +78,10 @@ class NotEnough(RequestCause, frozen=True, kw_only=True):
         return {**super().facts(), "want": self.want, "have": self.have}
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        there = (
-            f"the node has {self.have}"
-            if scope is Scope.ONE
-            else f"no node has more than {self.have}"
-        )
+        lead = "the node has" if scope is Scope.ONE else "no node has more than"
         return (
-            f"{self.request_text(names)} wants {plural(self.want, 'device')}; {there} of class"
-            f" {self.device_class}"
+            f"{self.request_text(names)} wants {plural(self.want, 'device')}; {lead} {self.have}"
+            f" of class {self.device_class}"
         )
 
 
@@ -101,18 +98,15 @@ class NotEnoughTogether(RequestsCause, frozen=True, kw_only=True):
         return {**super().facts(), "want": self.want, "have": self.have, "holders": self.holders}
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        where = "the node has" if scope is Scope.ONE else "no node has more than"
+        lead = "the node has" if scope is Scope.ONE else "no node has more than"
         return (
-            f"{names.requests(self.requests)} want {self.want} devices together; {where}"
+            f"{names.requests(self.requests)} want {self.want} devices together; {lead}"
             f" {self.have} that match"
         )
 
 
 class SearchConflict(RequestsCause, frozen=True, kw_only=True):
-    """Each request alone would fit, or one device of a request; together they do not.
-    ``counter_sets`` are counters that their devices share, with ``holders`` of others that do;
-    ``incompatible``: some have compatibility groups that exclude each other.
-    """
+    """Each request alone would fit, or one device of a request; together they do not."""
 
     page = ReasonPage(
         "search-conflict",
@@ -124,9 +118,13 @@ class SearchConflict(RequestsCause, frozen=True, kw_only=True):
     )
 
     total: int = 0
+    """The number of devices that a single request wants."""
     counter_sets: tuple[str, ...] = ()
+    """The counter sets that the devices share."""
     incompatible: bool = False
+    """True if some devices have compatibility groups that exclude each other."""
     holders: tuple[Holder, ...] = ()
+    """The holders of other devices that use the counters."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "holders": self.holders}
@@ -154,7 +152,9 @@ class SearchConflict(RequestsCause, frozen=True, kw_only=True):
 
 
 class ConstrainedSearch(SearchConflict, frozen=True, kw_only=True):
-    """The same under a constraint that could be satisfied by itself."""
+    """The requests under a constraint do not fit together, although the constraint alone could be
+    satisfied.
+    """
 
     page = ConstraintConflict.page
     identity = ("requests", "constraint")

@@ -18,13 +18,13 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.stops import PreBindFailure, Stop
 
 Facts = dict[str, Any]
-"""What JSON shows of a cause beside its sentence, by the keys of JSON; empty values are left out."""
+"""The facts of a cause that JSON shows beside its sentence, by key; empty values are left out."""
 C = TypeVar("C", bound="Cause")
 S = TypeVar("S", bound=Stop | PreBindFailure)
 
 
 class Progress(IntEnum):
-    """How far a pod gets on a node before a reason stops it: the further, the nearer to fitting."""
+    """The distance that a pod gets on a node before a reason stops it: far means nearly fitting."""
 
     NO_DEVICE = 0
     """The driver has no device there."""
@@ -159,7 +159,7 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     @property
     def progress(self) -> float:
-        """How far the pod gets."""
+        """The distance that the pod gets."""
         return self.page.progress
 
     @property

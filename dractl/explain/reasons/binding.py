@@ -1,4 +1,4 @@
-"""Reasons in devices that must be got ready before a pod is bound to their node."""
+"""Reasons in devices that must be prepared before a pod is bound to their node."""
 
 from collections.abc import Iterator
 
@@ -31,9 +31,7 @@ class BindingConditionsOff(GateOff, frozen=True, kw_only=True):
 
 
 class BindingPending(ClaimCause, frozen=True, kw_only=True):
-    """The claim is allocated, and the scheduler waits for binding conditions of its device.
-    ``since`` is when the claim was allocated (RFC 3339).
-    """
+    """The claim is allocated, and the scheduler waits for binding conditions of its device."""
 
     page = ReasonPage(
         "binding-pending",
@@ -46,10 +44,12 @@ class BindingPending(ClaimCause, frozen=True, kw_only=True):
     )
 
     request_name: str | None = None
+    """The request of the device."""
     driver: str | None = None
     devices: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     since: str = ""
+    """When the claim was allocated (RFC 3339)."""
 
     def facts(self) -> Facts:
         return {
@@ -73,14 +73,13 @@ class BindingPending(ClaimCause, frozen=True, kw_only=True):
 
 
 class BindingFailed(ClaimCause, frozen=True, kw_only=True):
-    """The driver has refused to get a device of the claim ready. ``failure`` says which condition
-    it has set.
-    """
+    """The driver has refused to prepare a device of the claim."""
 
     page = BindingPending.page
     steps_beside_fixes = True
 
     failure: str
+    """The clause about the condition that the driver has set."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"claim {self.claim} cannot be used: {self.failure}"

@@ -13,9 +13,7 @@ from dractl.explain.reasons.phrases import Names, Scope, abbreviate, name_holder
 
 
 class CountersShort(HeldByOthers, frozen=True, kw_only=True):
-    """Counters that ``devices`` consume have too little left: the first lacks ``want``, of which
-    ``free`` are left.
-    """
+    """Too little is left of counters that devices consume."""
 
     page = ReasonPage(
         "counters-short",
@@ -33,7 +31,9 @@ class CountersShort(HeldByOthers, frozen=True, kw_only=True):
     counter_set: str | None = None
     counters: tuple[str, ...] = ()
     want: str | None = None
+    """The amount that the first device lacks."""
     free: str | None = None
+    """The amount that is left of its counter."""
 
     def facts(self) -> Facts:
         return {
@@ -48,14 +48,14 @@ class CountersShort(HeldByOthers, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         parts = tuple(dict.fromkeys(device.rpartition("/")[2] for device in self.devices))
-        what = (
+        devices = (
             f"device {parts[0]} shares"
             if len(parts) == 1
             else f"devices {abbreviate(parts, 2)} share"
         )
         amounts = f" (wants {self.want}, free {self.free})" if self.want is not None else ""
         return (
-            f"{self.lead(names)}{what} hardware with partitions that are in use: counter set"
+            f"{self.lead(names)}{devices} hardware with partitions that are in use: counter set"
             f" {self.counter_set} has too little left of {', '.join(self.counters[:4])}{amounts}"
         )
 
@@ -71,7 +71,7 @@ class CountersShort(HeldByOthers, frozen=True, kw_only=True):
 
 
 class CapacityMissing(RequestCause, frozen=True, kw_only=True):
-    """No device publishes the capacity. ``known`` are the capacities that they publish."""
+    """No device publishes the capacity."""
 
     page = ReasonPage(
         "capacity-missing",
@@ -84,7 +84,8 @@ class CapacityMissing(RequestCause, frozen=True, kw_only=True):
 
     capacity: str
     nearest: str | None = None
-    known: tuple[str, ...] = ()
+    capacities: tuple[str, ...] = ()
+    """The capacities that the devices publish."""
     devices: tuple[str, ...] = ()
 
     def facts(self) -> Facts:
@@ -92,7 +93,7 @@ class CapacityMissing(RequestCause, frozen=True, kw_only=True):
             **super().facts(),
             "capacity": self.capacity,
             "nearest": self.nearest,
-            "found": self.known,
+            "found": self.capacities,
             "devices": self.devices,
         }
 
@@ -106,13 +107,15 @@ class CapacityMissing(RequestCause, frozen=True, kw_only=True):
             and self.nearest.rpartition("/")[2] == self.capacity.rpartition("/")[2]
         )
         literal = "; names are compared as they are written" if same else ""
-        return f"{why}; they publish {', '.join(self.known[:5])}{literal}" if self.known else why
+        return (
+            f"{why}; they publish {', '.join(self.capacities[:5])}{literal}"
+            if self.capacities
+            else why
+        )
 
 
 class CapacityPolicy(HeldDevices, frozen=True, kw_only=True):
-    """The amount is not one that the device's policy allows. ``allowed`` says which are;
-    ``problem`` what is wrong with it, where the device has no policy.
-    """
+    """The amount is not one that the device's policy allows."""
 
     page = ReasonPage(
         "capacity-policy",
@@ -129,7 +132,9 @@ class CapacityPolicy(HeldDevices, frozen=True, kw_only=True):
     free: str | None = None
     have: str | None = None
     allowed: str = ""
+    """The amounts that the policy allows."""
     problem: str = ""
+    """The fault of the amount, if the device has no policy."""
 
     def facts(self) -> Facts:
         return {
@@ -150,9 +155,7 @@ class CapacityPolicy(HeldDevices, frozen=True, kw_only=True):
 
 
 class CapacityShort(HeldByOthers, frozen=True, kw_only=True):
-    """No device has ``want`` of a capacity left; the best has ``free`` of ``have``. ``asked`` is
-    the amount in the claim, where the devices' policy rounds it up to ``want``.
-    """
+    """No device has enough of a capacity left."""
 
     page = ReasonPage(
         "capacity-short",
@@ -166,9 +169,13 @@ class CapacityShort(HeldByOthers, frozen=True, kw_only=True):
 
     capacity: str
     want: str | None = None
+    """The amount that the request wants."""
     free: str | None = None
+    """The largest amount that is left of one device."""
     have: str | None = None
+    """The capacity of that device."""
     asked: str | None = None
+    """The amount in the claim, if the devices' policy rounds it up."""
 
     def facts(self) -> Facts:
         return {

@@ -1,5 +1,5 @@
 """Reasons in constraints: attributes that devices lack or publish with other types, and values that
-do not meet.
+do not match.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from dractl.facts import driver, names
 
 
 class AttributeMissing(RequestCause, frozen=True, kw_only=True):
-    """``devices`` lack the attribute of a constraint; ``have`` of ``of`` publish it."""
+    """Devices lack the attribute of a constraint."""
 
     page = ReasonPage(
         "attr-missing",
@@ -40,9 +40,13 @@ class AttributeMissing(RequestCause, frozen=True, kw_only=True):
     attribute: str
     driver: str | None = None
     nearest: str | None = None
+    """A similar attribute that they publish."""
     devices: tuple[str, ...] = ()
+    """The devices that lack it."""
     publish: int = 0
+    """The number of devices that publish it."""
     of: int = 0
+    """The number of devices of the request."""
 
     def facts(self) -> Facts:
         return {
@@ -62,29 +66,26 @@ class AttributeMissing(RequestCause, frozen=True, kw_only=True):
         return f"{why}; there is {self.nearest}" if self.nearest else why
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        """What the driver's catalogue says of the attribute."""
+        """Yield what the driver's catalogue says of the attribute."""
         if self.driver is None or self.driver not in names() or self.publish:
             return
-        known = driver(self.driver)
-        own = self.attribute.removeprefix(f"{self.driver}/")
-        row = next(
-            (a for a in known.attributes if a.name in (self.attribute, own) and a.removed is None),
-            None,
-        )
+        catalogue = driver(self.driver)
+        name = self.attribute.removeprefix(f"{self.driver}/")
+        rows = (a for a in catalogue.attributes if a.name in (self.attribute, name))
+        row = next((row for row in rows if row.removed is None), None)
         if row is not None:
-            told = [f"from {row.since} on"] * bool(row.since) + [row.when] * bool(row.when)
+            since = f"from {row.since} on" if row.since else ""
+            terms = ", ".join(filter(None, (since, row.when)))
             yield NextStep(
-                f"upgrade driver {self.driver} if it is older than {known.newest}, or see why its"
-                f" devices lack {own.rpartition('/')[2]}: it publishes"
-                f" that{' ' if told else ''}{', '.join(told)}",
+                f"upgrade driver {self.driver} if it is older than {catalogue.newest}, or see why"
+                f" its devices lack {name.rpartition('/')[2]}: it publishes that"
+                f"{' ' if terms else ''}{terms}",
                 DAEMONSETS,
             )
 
 
 class AttributeType(RequestsCause, frozen=True, kw_only=True):
-    """The devices publish a constrained attribute with different types. ``types`` lists them by
-    request; ``gate`` would have to be on for lists.
-    """
+    """The devices publish a constrained attribute with different types."""
 
     page = ReasonPage(
         "attr-type",
@@ -100,8 +101,11 @@ class AttributeType(RequestsCause, frozen=True, kw_only=True):
     constraint: str
     attribute: str
     types: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The types by request."""
     kinds: tuple[str, ...] = ()
+    """All types."""
     gate: str | None = None
+    """The gate with which lists match, if a list is among them."""
     driver: str | None = None
 
     def facts(self) -> Facts:
@@ -127,11 +131,7 @@ class AttributeType(RequestsCause, frozen=True, kw_only=True):
 
 
 class ConstraintConflict(RequestsCause, frozen=True, kw_only=True):
-    """No set of devices satisfies a constraint. ``counts`` is the number of devices that each
-    request wants, ``chosen`` are their selectors, ``values`` the attribute's values among the free
-    candidates; ``devices`` are matching ones that ``holders`` hold, or whose counters they use up.
-    ``exists``: with all of them free it could be satisfied.
-    """
+    """No set of devices satisfies a constraint."""
 
     page = ReasonPage(
         "constraint-conflict",
@@ -148,13 +148,21 @@ class ConstraintConflict(RequestsCause, frozen=True, kw_only=True):
     constraint: str | None = None
     attribute: str | None = None
     counts: tuple[tuple[str, int], ...] = ()
-    chosen: tuple[str, ...] = ()
+    """The number of devices that each request wants."""
+    selectors: tuple[str, ...] = ()
+    """The selectors of the requests."""
     values: tuple[str, ...] = ()
+    """The values of the attribute among the free candidates."""
     want: int | None = None
+    """The number of different values that distinctAttribute wants."""
     have: int | None = None
+    """The number of different values that there are."""
     devices: tuple[str, ...] = ()
+    """Matching devices that are held, or whose counters are used up."""
     holders: tuple[Holder, ...] = ()
+    """Their holders."""
     exists: bool = True
+    """True if the constraint could be satisfied with all devices free."""
 
     def facts(self) -> Facts:
         return {
@@ -170,9 +178,11 @@ class ConstraintConflict(RequestsCause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.want is not None:
-            over = names.join(self.requests)
-            there = f"there {'is' if self.have == 1 else 'are'} {self.have}"
-            return f"{self.constraint} over {over}: {self.want} different values wanted, {there}"
+            verb = "is" if self.have == 1 else "are"
+            return (
+                f"{self.constraint} over {names.join(self.requests)}: {self.want} different values"
+                f" wanted, there {verb} {self.have}"
+            )
         short = (self.attribute or "").rpartition("/")[2]
         free = "free " if self.devices and self.exists else ""
         wanted: dict[str, list[str]] = {}  # by request: its alternatives exclude each other
@@ -185,8 +195,8 @@ class ConstraintConflict(RequestsCause, frozen=True, kw_only=True):
         # devices share.
         place = (self.attribute or "").startswith("resource.kubernetes.io/")
         only = (
-            f" with {format_expression(self.chosen[0], 44)}"
-            if len(self.chosen) == len(self.counts) == 1
+            f" with {format_expression(self.selectors[0], 44)}"
+            if len(self.selectors) == len(self.counts) == 1
             else ""
         )
         why = (
@@ -202,7 +212,7 @@ class ConstraintConflict(RequestsCause, frozen=True, kw_only=True):
 
 
 class AllUnderConstraint(RequestCause, frozen=True, kw_only=True):
-    """A request for all devices, for all of which a constraint does not hold."""
+    """A request wants all devices, and they do not all satisfy a constraint."""
 
     page = ConstraintConflict.page
     identity = ("request", "constraint")

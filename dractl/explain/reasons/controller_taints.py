@@ -6,15 +6,14 @@ _HANDLER = "AWS Node Termination Handler"
 
 
 class TaintController(Struct, frozen=True):
-    """The controller that sets and removes a taint; ``removes_node``: it is about to remove the
-    node itself.
-    """
+    """The controller that sets and removes a taint."""
 
-    who: str
+    name: str
     removes_node: bool
+    """True if the controller is about to remove the node itself."""
 
 
-_KNOWN = {
+_CONTROLLERS = {
     # kubernetes/autoscaler cluster-autoscaler/utils/taints/taints.go
     "ToBeDeletedByClusterAutoscaler": TaintController("Cluster Autoscaler", removes_node=True),
     # kubernetes-sigs/karpenter pkg/apis/v1/taints.go, pkg/apis/v1beta1/taints.go
@@ -38,33 +37,33 @@ _KNOWN = {
         "cloud-controller-manager", removes_node=False
     ),
 }
-_OF_NODES = "node.kubernetes.io/"
-# Agents of CSI and CNI drivers remove it when they have started: kubernetes-sigs/aws-ebs-csi-driver
-# pkg/driver, Cilium
+_NODE_CONTROLLER_PREFIX = "node.kubernetes.io/"
 _AGENT = "/agent-not-ready"
+"""The end of taints that agents of CSI and CNI drivers remove when they have started
+(kubernetes-sigs/aws-ebs-csi-driver pkg/driver, Cilium).
+"""
 
 
 def find_taint_controller(key: str) -> TaintController | None:
-    """The controller of a taint that goes away by itself; None for taints that people set.
+    """Return the controller of a taint that goes away by itself; None for taints that people set.
 
-    Those of ``node.kubernetes.io`` are the node controller's (kubernetes
+    Taints of ``node.kubernetes.io`` are the node controller's (kubernetes
     pkg/controller/nodelifecycle).
     """
-    if key.startswith(_OF_NODES):
+    if key.startswith(_NODE_CONTROLLER_PREFIX):
         return TaintController("the node controller", removes_node=False)
     if key.endswith(_AGENT):
         return TaintController(f"the agent of {key.removesuffix(_AGENT)}", removes_node=False)
-    return _KNOWN.get(key)
+    return _CONTROLLERS.get(key)
 
 
 def taint_meaning(key: str) -> str:
-    """What a taint means, for sentences; empty for those that say it themselves, and for people's
-    own.
+    """Return the clause about the controller of a taint; "" for taints whose names say enough, and
+    for those that people set.
     """
-    found = find_taint_controller(key)
-    if found is None or key.startswith(_OF_NODES):
+    controller = find_taint_controller(key)
+    if controller is None or key.startswith(_NODE_CONTROLLER_PREFIX):
         return ""
-    return (
-        f": {found.who}"
-        f" {'is about to remove the node' if found.removes_node else 'removes it when the node is ready'}"
-    )
+    if controller.removes_node:
+        return f": {controller.name} is about to remove the node"
+    return f": {controller.name} removes it when the node is ready"

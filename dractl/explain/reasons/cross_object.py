@@ -1,5 +1,6 @@
-"""Reasons that span objects: why the facts of a node or a pod are as they are. They never change
-the verdict.
+"""Reasons that span objects: the causes behind the facts of a node or a pod.
+
+They never change the verdict.
 """
 
 import re
@@ -37,8 +38,8 @@ _QUOTA = re.compile(r"exceeded quota: ([^,\s]+), requested: (.*?), used: .*?, li
 
 
 class LostNodes(Cause, frozen=True, kw_only=True):
-    """``places`` are nodes that do not exist, or that do not answer (``unready``), and what the pod
-    needs is there: ``claim`` is allocated there, or ``pods`` on them hold the devices.
+    """Nodes that do not exist or do not answer have what the pod needs: its claim or wanted
+    devices.
     """
 
     page = ReasonPage(
@@ -53,23 +54,23 @@ class LostNodes(Cause, frozen=True, kw_only=True):
     steps_beside_fixes = True
 
     places: tuple[str, ...] = ()
+    """The names of the nodes."""
     claim: str | None = None
+    """The claim that is allocated there; None if the devices are held there."""
     unready: bool = False
+    """True if the nodes exist and do not answer."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.places, "claim": self.claim}
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        one = len(self.places) == 1
-        state = (
-            ("does not answer" if one else "do not answer") if self.unready else "no longer exists"
-        )
-        if not one and not self.unready:
-            state = "no longer exist"
-        where = f"node {abbreviate(self.places)}"
-        if self.claim is not None:
-            return f"claim {self.claim} is allocated on {where}, which {state}"
-        return f"devices are held on {where}, which {state}"
+        single = len(self.places) == 1
+        if self.unready:
+            state = "does not answer" if single else "do not answer"
+        else:
+            state = "no longer exists" if single else "no longer exist"
+        lead = "devices are held" if self.claim is None else f"claim {self.claim} is allocated"
+        return f"{lead} on node {abbreviate(self.places)}, which {state}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.places[0]
@@ -85,9 +86,7 @@ class LostNodes(Cause, frozen=True, kw_only=True):
 
 
 class DriverAbsent(Cause, frozen=True, kw_only=True):
-    """``nodes`` look like nodes where ``driver`` publishes devices (the same ``label``), and it
-    publishes none.
-    """
+    """A driver publishes nothing on nodes that look like nodes where it publishes devices."""
 
     page = ReasonPage(
         "driver-absent",
@@ -104,9 +103,13 @@ class DriverAbsent(Cause, frozen=True, kw_only=True):
 
     driver: str
     label: str = ""
+    """The label (``key=value``) that both have."""
     like: tuple[str, ...] = ()
-    daemon_set: str = ""  # that selects nodes by ``selector`` (key=value), which these lack
+    """Nodes with the label where the driver publishes devices."""
+    daemon_set: str = ""
+    """The DaemonSet of the driver, if it selects nodes by a label that these lack."""
     selector: str = ""
+    """That label (``key=value``)."""
 
     def facts(self) -> Facts:
         return {
@@ -143,9 +146,7 @@ class DriverAbsent(Cause, frozen=True, kw_only=True):
 
 
 class UnknownNodes(Cause, frozen=True, kw_only=True):
-    """Slices of ``driver`` name ``places``, of which there is no Node; ``nearest`` is a Node with a
-    similar name.
-    """
+    """Slices of a driver name nodes that do not exist."""
 
     page = ReasonPage(
         "slices-of-unknown-node",
@@ -161,7 +162,9 @@ class UnknownNodes(Cause, frozen=True, kw_only=True):
 
     driver: str
     places: tuple[str, ...] = ()
+    """The names in the slices."""
     nearest: str | None = None
+    """A node with a similar name."""
 
     def facts(self) -> Facts:
         return {
@@ -172,13 +175,8 @@ class UnknownNodes(Cause, frozen=True, kw_only=True):
         }
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        one = len(self.places) == 1
-        where = (
-            f"a node that does not exist: {self.places[0]}"
-            if one
-            else f"nodes that do not exist: {abbreviate(self.places)}"
-        )
-        why = f"slices of {self.driver} are for {where}"
+        nodes = "a node that does not exist" if len(self.places) == 1 else "nodes that do not exist"
+        why = f"slices of {self.driver} are for {nodes}: {abbreviate(self.places)}"
         return f"{why}; there is node {self.nearest}" if self.nearest else why
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
@@ -190,7 +188,7 @@ class UnknownNodes(Cause, frozen=True, kw_only=True):
 
 
 class OldTemplate(ClaimCause, frozen=True, kw_only=True):
-    """The claim was made from an earlier version of ``template``."""
+    """The claim was made from an earlier version of its template."""
 
     page = ReasonPage(
         "claim-of-old-template",
@@ -203,6 +201,7 @@ class OldTemplate(ClaimCause, frozen=True, kw_only=True):
     )
 
     template: str
+    """``namespace/name`` of the template."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "template": self.template}
@@ -215,7 +214,7 @@ class OldTemplate(ClaimCause, frozen=True, kw_only=True):
 
 
 class EvictionLoop(Cause, frozen=True, kw_only=True):
-    """Pods of ``owner`` are evicted for the taint ``taint`` as soon as they run."""
+    """Pods of a workload are evicted for a device taint as soon as they run."""
 
     page = ReasonPage(
         "eviction-loop",
@@ -229,7 +228,9 @@ class EvictionLoop(Cause, frozen=True, kw_only=True):
     )
 
     owner: str
+    """The workload, ``Kind namespace/name``."""
     evicted: int = 0
+    """The number of its pods that were evicted."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return (
@@ -250,9 +251,7 @@ class EvictionLoop(Cause, frozen=True, kw_only=True):
 
 
 class NotTriedYet(Cause, frozen=True, kw_only=True):
-    """The scheduler has not looked at the pod: it has no condition PodScheduled. ``new``: it was
-    created moments ago.
-    """
+    """The scheduler has not looked at the pod: it has no condition PodScheduled."""
 
     page = ReasonPage(
         "not-tried-yet",
@@ -267,7 +266,9 @@ class NotTriedYet(Cause, frozen=True, kw_only=True):
     steps_beside_fixes = True
 
     since: str = ""
+    """When the pod was created (RFC 3339)."""
     new: bool = False
+    """True if that was moments ago."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.new:
@@ -287,10 +288,7 @@ class NotTriedYet(Cause, frozen=True, kw_only=True):
 
 
 class NotReadable(Cause, frozen=True, kw_only=True):
-    """Objects that may not be read decide whether the subject fits; ``missing`` are sentences about
-    them. ``quote`` is the scheduler's message; ``fitting`` are nodes with room, judging by what may
-    be read.
-    """
+    """Objects that may not be read decide whether the subject fits."""
 
     page = ReasonPage(
         "not-readable",
@@ -305,35 +303,35 @@ class NotReadable(Cause, frozen=True, kw_only=True):
     )
 
     missing: tuple[str, ...] = ()
+    """Sentences about these objects."""
     quote: str = ""
+    """The scheduler's message."""
     fitting: bool = False
+    """True if ``nodes`` have room, judging by what may be read."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.missing}
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        where = f"may fit on {abbreviate(self.nodes)}" if self.fitting else ""
+        fit = f"may fit on {abbreviate(self.nodes)}" if self.fitting else ""
         quote = f'the scheduler says "{self.quote}"' if self.quote else ""
-        context = ", but ".join(filter(None, (where, quote)))
+        context = ", but ".join(filter(None, (fit, quote)))
         missing = "; ".join(self.missing)
-        return (
-            f"{context}{'; ' if quote else ', but '}{missing}"
-            if context and missing
-            else context or missing
-        )
+        if not (context and missing):
+            return context or missing
+        return f"{context}; {missing}" if quote else f"{context}, but {missing}"
 
     def brief(self, names: Names, scope: Scope = Scope.ONE) -> str:
         return (replace(self, missing=()) if self.quote else self).sentence(names, scope)
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        """What the scheduler's message asks of the pod's own manifest."""
+        """Yield what the scheduler's message asks of the pod's own manifest."""
         for words, step in _STEPS_BY_MESSAGE:
             if words in self.quote:
                 yield step
 
 
-# By the words of a filter's message: what may be changed by who may not read nodes. 1.37 does not
-# name the taint.
+# 1.37 does not name the taint.
 _STEPS_BY_MESSAGE = (
     (
         "untolerated taint",
@@ -359,12 +357,11 @@ _STEPS_BY_MESSAGE = (
         ),
     ),
 )
+"""Steps for users who may not read nodes, by the words of a filter's message."""
 
 
 class AddedByAdmission(Cause, frozen=True, kw_only=True):
-    """The pod has ``what``, which its owner's template does not have: admission added it. ``by`` is
-    what did, if that is known: the RuntimeClass that the pod names, or a LimitRange.
-    """
+    """Admission has added to the pod what its owner's template does not have."""
 
     page = ReasonPage(
         "added-by-admission",
@@ -377,15 +374,17 @@ class AddedByAdmission(Cause, frozen=True, kw_only=True):
         Progress.OUTSIDE_DRA,
     )
 
-    what: str
+    addition: str
+    """The node selector or request that was added."""
     by: str = ""
+    """The RuntimeClass or LimitRange that added it, if that is known."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        return f"the pod's owner did not ask for {self.what}: {self.by or 'admission'} added it"
+        return f"the pod's owner did not ask for {self.addition}: {self.by or 'admission'} added it"
 
 
 class NoNodeHasAll(Cause, frozen=True, kw_only=True):
-    """Each of ``requests`` finds devices, on different nodes. ``where`` are request and node."""
+    """Each request finds devices, but on different nodes."""
 
     page = ReasonPage(
         "no-node-has-all",
@@ -397,10 +396,11 @@ class NoNodeHasAll(Cause, frozen=True, kw_only=True):
     )
     is_root_cause = True
 
-    where: tuple[tuple[str, str], ...] = ()
+    nodes_by_request: tuple[tuple[str, str], ...] = ()
+    """Each request with a node that has devices for it."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        places = ", ".join(f"{request} on {node}" for request, node in self.where)
+        places = ", ".join(f"{request} on {node}" for request, node in self.nodes_by_request)
         return f"no node has devices for all requests: there are devices for {places}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
@@ -412,18 +412,18 @@ class NoNodeHasAll(Cause, frozen=True, kw_only=True):
 
 
 class Bound(Struct, frozen=True):
-    """What a LimitRange says of a ``resource``: no more than ``amount`` for each container or pod
-    (``of``), no less where it is ``least``.
-    """
+    """A bound of a LimitRange for a resource."""
 
-    least: bool
+    is_minimum: bool
+    """True for a lower bound."""
     resource: str
     of: str
+    """The kind that it is for: Container or Pod."""
     amount: str
 
 
 class PodsNotCreated(Cause, frozen=True, kw_only=True):
-    """``owner`` cannot create its pods; ``event`` is the newest refusal."""
+    """A workload cannot create its pods."""
 
     stops = (quota.PodsNotCreated,)
     page = ReasonPage(
@@ -437,7 +437,9 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
     )
 
     owner: str
+    """The workload."""
     event: str = ""
+    """The newest refusal."""
 
     @classmethod
     def from_stop(cls, stop: quota.PodsNotCreated, scheduler: Scheduler) -> Cause:
@@ -461,40 +463,38 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
                 f" {exceeded[2]}; limited: {exceeded[3]})",
                 quote_command("kubectl edit resourcequota {} -n {}", exceeded[1], asked.namespace),
             )
-        known = tuple(self._refusal(asked.namespace))
-        yield from known
-        if account or exceeded is not None or known:
-            return
-        yield NextStep(
-            "see why the pods are refused",
-            quote_command(
-                "kubectl get events -n {} --field-selector reason=FailedCreate", asked.namespace
-            ),
-        )
+        steps = tuple(self._admission_steps(asked.namespace))
+        yield from steps
+        if not account and exceeded is None and not steps:
+            yield NextStep(
+                "see why the pods are refused",
+                quote_command(
+                    "kubectl get events -n {} --field-selector reason=FailedCreate", asked.namespace
+                ),
+            )
 
     @property
     def bound(self) -> Bound | None:
-        """The bound of a LimitRange that the pods do not keep to; None where something else refuses
+        """The bound of a LimitRange that the pods do not keep to; None if something else refuses
         them.
         """
-        found = _LIMIT.search(self.event)
-        return (
-            Bound(found[1] == "minimum", found[2], found[3], found[4].rstrip("."))
-            if found is not None
-            else None
-        )
+        match = _LIMIT.search(self.event)
+        if match is None:
+            return None
+        return Bound(match[1] == "minimum", match[2], match[3], match[4].rstrip("."))
 
-    def _refusal(self, namespace: str) -> Iterator[NextStep]:
-        """What to change so that admission takes the pods: Pod Security, a quota that wants to be
-        told, a LimitRange, a webhook (kubernetes staging/src/k8s.io/pod-security-admission,
-        plugin/pkg/admission).
+    def _admission_steps(self, namespace: str) -> Iterator[NextStep]:
+        """Yield the changes after which admission takes the pods: for Pod Security, a quota that
+        needs amounts, a LimitRange or a webhook.
+
+        Kubernetes staging/src/k8s.io/pod-security-admission, plugin/pkg/admission.
         """
-        security, unsaid = _POD_SECURITY.search(self.event), _UNSET_AMOUNT.search(self.event)
-        silent, denied = _SILENT_WEBHOOK.search(self.event), _WEBHOOK_DENIAL.search(self.event)
+        security, unset = _POD_SECURITY.search(self.event), _UNSET_AMOUNT.search(self.event)
+        silent, denial = _SILENT_WEBHOOK.search(self.event), _WEBHOOK_DENIAL.search(self.event)
         if _CONTEXT_CONSTRAINT in self.event:
             yield NextStep(
-                f"let the pods' service account in {namespace} use a SecurityContextConstraint that allows what they "
-                "ask for, such as privileged",
+                f"let the pods' service account in {namespace} use a SecurityContextConstraint that"
+                " allows what they ask for, such as privileged",
                 quote_command(
                     "oc adm policy add-scc-to-user privileged -n {} -z SERVICEACCOUNT", namespace
                 ),
@@ -512,16 +512,16 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
                     namespace,
                 ),
             )
-        if unsaid is not None:
+        if unset is not None:
             yield NextStep(
-                f"set {unsaid[2]} where the pods are written: quota {unsaid[1]} counts it",
-                quote_command("kubectl get resourcequota {} -n {} -o yaml", unsaid[1], namespace),
+                f"set {unset[2]} where the pods are written: quota {unset[1]} counts it",
+                quote_command("kubectl get resourcequota {} -n {} -o yaml", unset[1], namespace),
             )
         limit = self.bound
         if limit is not None:
-            least = "at least" if limit.least else "at most"
+            bound = "at least" if limit.is_minimum else "at most"
             yield NextStep(
-                f"ask for {least} {limit.amount} {limit.resource} for each {limit.of.lower()} where"
+                f"ask for {bound} {limit.amount} {limit.resource} for each {limit.of.lower()} where"
                 " the pods are written, or change the LimitRange",
                 quote_command("kubectl get limitranges -n {} -o yaml", namespace),
             )
@@ -531,5 +531,5 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
                 " its webhook configuration has to go, too",
                 "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             )
-        if denied is not None:
-            yield NextStep(f"change what admission webhook {denied[1]} denies: {denied[2]}")
+        if denial is not None:
+            yield NextStep(f"change what admission webhook {denial[1]} denies: {denial[2]}")

@@ -1,4 +1,4 @@
-"""Reasons in devices that would do and are held or tainted."""
+"""Reasons in matching devices that are held or tainted."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ from dractl.explain.reasons.phrases import Names, Scope, plural, times
 
 
 class DeviceInUse(HeldByOthers, frozen=True, kw_only=True):
-    """Claims hold the devices: ``free`` of ``of`` are free, ``want`` are needed."""
+    """Claims hold the devices."""
 
     page = ReasonPage(
         "device-in-use",
@@ -34,9 +34,11 @@ class DeviceInUse(HeldByOthers, frozen=True, kw_only=True):
     )
 
     want: int
+    """The number of devices that the request wants."""
     have: int
     free: int
     of: int = 0
+    """The number of matching devices."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "want": self.want, "have": self.have, "free": self.free}
@@ -65,6 +67,7 @@ class DeviceInUseSamePod(HeldDevices, frozen=True, kw_only=True):
     have: int
     free: int
     of: int = 0
+    """The number of matching devices."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "want": self.want, "have": self.have, "free": self.free}
@@ -89,8 +92,8 @@ def _in_use(free: int, of: int, want: int) -> str:
 
 
 class RivalRequests(RequestsCause, frozen=True, kw_only=True):
-    """Two requests would both have to take their devices from the same ``have``, and want
-    ``want``.
+    """Two requests want more devices than there are, and would both have to take them from the same
+    ones.
     """
 
     page = DeviceInUseSamePod.page
@@ -122,11 +125,7 @@ class RivalRequests(RequestsCause, frozen=True, kw_only=True):
 
 
 class Tainted(RequestCause, frozen=True, kw_only=True):
-    """``devices`` have a taint (the most frequent one: ``taint``) that the request does not
-    tolerate. ``taints`` are all with their numbers, ``rules`` the DeviceTaintRules that put
-    ``taint`` there. ``tolerates`` are tolerations of the request that look like it and do not
-    match; ``sweeping`` are rules that select every device of a driver.
-    """
+    """Devices have a taint that the request does not tolerate."""
 
     page = ReasonPage(
         "tainted",
@@ -142,13 +141,20 @@ class Tainted(RequestCause, frozen=True, kw_only=True):
     identity = ("request", "taint")
 
     taint: str | None = None
+    """The most frequent taint."""
     taints: tuple[tuple[str, int], ...] = ()
+    """All taints, with the number of devices."""
     rules: tuple[str, ...] = ()
+    """The DeviceTaintRules that set the most frequent taint."""
     tolerates: tuple[str, ...] = ()
+    """Tolerations of the request that look like a taint and do not match it."""
     sweeping: tuple[str, ...] = ()
+    """The rules that select every device of a driver."""
     devices: tuple[str, ...] = ()
+    """The devices with a taint."""
     want: int
     have: int
+    """The number of matching devices without a taint."""
 
     def facts(self) -> Facts:
         return {
@@ -187,7 +193,9 @@ class Tainted(RequestCause, frozen=True, kw_only=True):
             )
 
     def taints_text(self) -> str:
-        """``xid=79:NoSchedule ×2 (DeviceTaintRule broken)``: the taints, and who put them there."""
+        """Return ``xid=79:NoSchedule ×2 (DeviceTaintRule broken)``: the taints, and the rules that
+        set them.
+        """
         wide = ", which selects every device of its driver" if self.sweeping else ""
         by = f" (DeviceTaintRule {', '.join(self.rules)}{wide})" if self.rules else ""
         return ", ".join(taint + times(number) for taint, number in self.taints[:3]) + by

@@ -1,5 +1,6 @@
-"""Reasons in the group that kube-scheduler places a pod with: PodGroups, and the Workloads of 1.35
-(kubernetes pkg/scheduler/framework/plugins/gangscheduling, pkg/scheduler/schedule_one_podgroup.go).
+"""Reasons in the group that kube-scheduler places a pod with: PodGroups, and the Workloads of 1.35.
+
+Kubernetes pkg/scheduler/framework/plugins/gangscheduling, pkg/scheduler/schedule_one_podgroup.go.
 """
 
 from collections.abc import Iterator
@@ -33,16 +34,20 @@ class PodGroupMissing(Cause, frozen=True, kw_only=True):
     identity = ("group",)
 
     group: str
+    """``PodGroup namespace/name``."""
     nearest: str | None = None
-    known: tuple[str, ...] = ()
+    """A group with a similar name."""
+    groups: tuple[str, ...] = ()
+    """The groups of the namespace."""
     unseen: bool = False
+    """True if the input has no group at all, and the scheduler has not tried the pod."""
 
     def facts(self) -> Facts:
         return {
             **super().facts(),
             "group": self.group,
             "nearest": self.nearest,
-            "found": self.known,
+            "found": self.groups,
         }
 
     def sentence(self, names: Names, scope: Scope) -> str:
@@ -55,7 +60,7 @@ class PodGroupMissing(Cause, frozen=True, kw_only=True):
         return f"{self.group} does not exist, so the scheduler tries none of its pods{near}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        resource = _word(self.group).partition("/")[0]
+        resource = _subject_word(self.group).partition("/")[0]
         yield NextStep(
             f"create {self.group}, or see why its controller has not",
             quote_command("kubectl get {}s.scheduling.k8s.io -n {}", resource, asked.namespace),
@@ -63,7 +68,7 @@ class PodGroupMissing(Cause, frozen=True, kw_only=True):
 
 
 class PodGroupRefused(Cause, frozen=True, kw_only=True):
-    """kube-scheduler tries no pod of ``group``: ``text`` is its message."""
+    """kube-scheduler tries no pod of the group."""
 
     page = ReasonPage(
         "podgroup-refused",
@@ -80,6 +85,7 @@ class PodGroupRefused(Cause, frozen=True, kw_only=True):
 
     group: str
     text: str
+    """The scheduler's message."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "group": self.group}
@@ -98,11 +104,7 @@ class PodGroupRefused(Cause, frozen=True, kw_only=True):
 
 
 class GangTooSmall(Cause, frozen=True, kw_only=True):
-    """Of the gang ``group`` (``PodGroup namespace/name``) ``have`` pods fit and ``want`` start at
-    once. ``placed`` of them have a node. The next one is ``pod``, which stops at ``why``;
-    ``called`` are its names for requests. ``domain`` (``key=value``) is where they fit, if a
-    topology constraint keeps them together.
-    """
+    """Fewer pods of a gang fit than start at once."""
 
     page = ReasonPage(
         "gang-waits",
@@ -122,13 +124,21 @@ class GangTooSmall(Cause, frozen=True, kw_only=True):
     steps_beside_fixes = True
 
     group: str
+    """``PodGroup namespace/name``."""
     want: int
+    """The number of pods that start at once."""
     have: int
+    """The number of pods that fit."""
     placed: int = 0
+    """The number of those that have a node."""
     pod: str
+    """The next pod, which does not fit."""
     why: Headline
-    called: Names
+    """The headline of that pod."""
+    names: Names
+    """The names in that pod of its claims and requests."""
     domain: str = ""
+    """The label (``key=value``) of the nodes, if a topology constraint keeps the pods together."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "group": self.group, "want": self.want, "have": self.have}
@@ -145,20 +155,20 @@ class GangTooSmall(Cause, frozen=True, kw_only=True):
                 f"{self.group} starts with {self.want} pods at once or none, and {self.have}"
                 f" {fit}{together}{here}"
             )
-        return f"{lead}; the next one, {self.pod}: {self.why.text(self.called)}"
+        return f"{lead}; the next one, {self.pod}: {self.why.text(self.names)}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
             f"see how many pods of {self.group} fit, and whether another order or shape would"
             " place all",
             quote_command(
-                f"{program_name()} explain {{}} -n {{}}", _word(self.group), asked.namespace
+                f"{program_name()} explain {{}} -n {{}}", _subject_word(self.group), asked.namespace
             ),
         )
 
 
 class GangIncomplete(Cause, frozen=True, kw_only=True):
-    """The gang ``group`` has ``have`` pods, and ``want`` start at once."""
+    """A gang has fewer pods than start at once."""
 
     page = GangTooSmall.page
     identity = ("group",)
@@ -190,9 +200,7 @@ class GangIncomplete(Cause, frozen=True, kw_only=True):
 
 
 class GangHeldBack(Cause, frozen=True, kw_only=True):
-    """``pod`` of ``group`` is held back before scheduling, by ``why``, and the others wait for it.
-    ``called`` are its names for requests.
-    """
+    """A pod of the group is held back before scheduling, and the others wait for it."""
 
     page = GangTooSmall.page
     identity = ("group",)
@@ -201,13 +209,15 @@ class GangHeldBack(Cause, frozen=True, kw_only=True):
     group: str
     pod: str
     why: Headline
-    called: Names
+    """The headline of the pod."""
+    names: Names
+    """The names in the pod of its claims and requests."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "group": self.group}
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        why = self.why.text(self.called)
+        why = self.why.text(self.names)
         return (
             f"{self.group} waits for its pod {self.pod}, which is held back before scheduling:"
             f" {why}"
@@ -220,6 +230,6 @@ class GangHeldBack(Cause, frozen=True, kw_only=True):
         yield NextStep(f"see what holds back pod {self.pod}", ask)
 
 
-def _word(group: str) -> str:
-    """``podgroup/NAME`` of ``PodGroup namespace/NAME``."""
+def _subject_word(group: str) -> str:
+    """Return ``podgroup/NAME`` of ``PodGroup namespace/NAME``."""
     return f"{group.partition(' ')[0].lower()}/{group.rpartition('/')[2]}"

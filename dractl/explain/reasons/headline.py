@@ -8,19 +8,22 @@ from dractl.explain.reasons.phrases import Names, Scope, capitalize
 
 
 class HeadlineCause(Struct, frozen=True):
-    """A cause in a headline. ``joint`` ties it to what stands before it. ``brief``: without who
-    holds the devices, whom ``whose`` then names in few words.
-    """
+    """A cause in a headline."""
 
     cause: Cause
     joint: str = ""
+    """The words that tie the cause to what stands before it."""
     scope: Scope = Scope.ONE
     brief: bool = False
-    whose: bool = False
+    """True for the sentence without the holders of the devices."""
+    names_holders: bool = False
+    """True if a clause names the holders after the brief sentence."""
 
     def text(self, names: Names) -> str:
-        said = (self.cause.brief if self.brief else self.cause.full_sentence)(names, self.scope)
-        return self.joint + said + (self.cause.holders_clause if self.whose else "")
+        """Return the cause with its joint."""
+        compose = self.cause.brief if self.brief else self.cause.full_sentence
+        holders = self.cause.holders_clause if self.names_holders else ""
+        return self.joint + compose(names, self.scope) + holders
 
 
 class Clauses(Struct, frozen=True):
@@ -33,35 +36,39 @@ class Clauses(Struct, frozen=True):
 
 
 class Headline(Struct, frozen=True):
-    """The first sentence of an answer. ``lead`` is its main clause, and ``causes`` the causes that
-    complete it or take its place. The cause ``underlying`` these comes before them, and ``before``
-    all of it what it depends on.
-    """
+    """The first sentence of an answer."""
 
     lead: str = ""
+    """The main clause."""
     causes: tuple[HeadlineCause, ...] = ()
-    underlying: Cause | None = None
-    before: str = ""
+    """The causes that complete the main clause, or take its place."""
+    root_cause: Cause | None = None
+    """The cause behind these; it comes before them."""
+    prefix: str = ""
+    """The words before all else: what the sentence depends on."""
 
     def text(self, names: Names) -> str:
-        """The sentence, as the user has named things."""
+        """Return the sentence with the names that the user has given."""
         causes = "".join(part.text(names) for part in self.causes)
-        if self.underlying is None:
-            return f"{self.before}{self.lead}{causes}"
-        first = self.underlying.full_sentence(names)
-        if self.underlying.is_question:
-            return f"{self.before}{first} {capitalize(self.lead)}{causes}"
-        return f"{self.before}{first}; {self.lead}{causes}"
+        if self.root_cause is None:
+            return f"{self.prefix}{self.lead}{causes}"
+        sentence = self.root_cause.full_sentence(names)
+        if self.root_cause.is_question:
+            return f"{self.prefix}{sentence} {capitalize(self.lead)}{causes}"
+        return f"{self.prefix}{sentence}; {self.lead}{causes}"
 
     def clauses(self, names: Names) -> Clauses:
-        """The same in parts."""
-        if self.underlying is not None:
-            follows = replace(self, underlying=None, before="").text(names)
-            return Clauses("", "", self.before + self.underlying.full_sentence(names), (follows,))
+        """Return the sentence in parts."""
+        if self.root_cause is not None:
+            follows = replace(self, root_cause=None, prefix="").text(names)
+            return Clauses("", "", self.prefix + self.root_cause.full_sentence(names), (follows,))
         if not self.causes:
             return Clauses("", "", self.text(names))
         first, *others = self.causes
-        said = replace(first, joint="").text(names)
+        sentence = replace(first, joint="").text(names)
         return Clauses(
-            self.before + self.lead, first.joint, said, tuple(other.text(names) for other in others)
+            self.prefix + self.lead,
+            first.joint,
+            sentence,
+            tuple(other.text(names) for other in others),
         )

@@ -1,5 +1,5 @@
-"""Conditions of selectors in words: as a person would write them, and what devices have instead of
-what they want.
+"""Conditions of selectors in words: as a person would write them, and the values of devices that do
+not meet them.
 """
 
 from collections import Counter
@@ -13,47 +13,48 @@ from dractl.explain.reasons.phrases import MAX_NAMED_VALUES, tally
 
 
 class SeenValue(Struct, frozen=True):
-    """A value that an evaluation read: ``device.driver``, or an attribute or capacity by
-    ``domain/name``. ``value`` is written as in CEL, None where the device does not publish it.
-    """
+    """A value that an evaluation read."""
 
     name: str
+    """``device.driver``, or an attribute or capacity by ``domain/name``."""
     value: str | None
+    """The value as written in CEL; None if the device does not publish it."""
 
 
 class Evaluation(Struct, frozen=True):
-    """Why a selector is false, or fails, on some of the devices: the part of it that decided, from
-    ``start`` to ``end`` (code points), cel-go's ``error`` if it fails, and the values that the part
-    saw.
-    """
+    """The part of a selector that decided that it is false, or fails, on some of the devices."""
 
     expression: str
     start: int
+    """Where the part begins in the selector, in code points."""
     end: int
+    """Where the part ends."""
     error: str | None
+    """The error of cel-go, if the part fails."""
     saw: tuple[SeenValue, ...]
+    """The values that the part read."""
 
 
 class Misfit(Struct, frozen=True):
-    """Why a condition is false on ``devices`` devices: the name that it reads, and what these have
-    for it.
-
-    ``values`` has each value and how many devices have it; empty if none has one, and then
-    ``nearest`` is the published name that was probably meant; ``in_other_map``: a capacity was
-    looked up among the attributes, or the reverse. ``kinds`` are the type that the devices have it
-    with, and that of the literal, where these differ. Without a ``reference`` the condition is
-    about ``device.driver``.
+    """A condition that is false on devices: the name that it reads, and what the devices have for
+    it.
     """
 
     reference: Lookup | None
+    """The name that the condition reads; None for ``device.driver``."""
     values: tuple[tuple[str, int], ...] = ()
+    """Each value and the number of devices that have it; empty if none has one."""
     devices: int = 0
+    """The number of devices on which it is false."""
     nearest: str | None = None
+    """The published name that was probably meant, if no device has a value."""
     in_other_map: bool = False
+    """True if a capacity was looked up among the attributes, or the reverse."""
     kinds: tuple[str, str] | None = None
+    """The type that the devices have it with and that of the literal, where these differ."""
 
     @property
-    def found(self) -> tuple[str, ...]:
+    def frequent_values(self) -> tuple[str, ...]:
         """The values, the most frequent first; drivers as they come."""
         if self.reference is None:
             return tuple(value for value, _ in self.values)
@@ -66,8 +67,8 @@ class Misfit(Struct, frozen=True):
 
 
 def values_text(misfit: Misfit) -> str:
-    """Values that devices have instead of what a selector wants: ``memory: 40Gi ×8, not published
-    by 2``.
+    """Return the values that devices have instead of what a selector wants: ``memory: 40Gi ×8, not
+    published by 2``.
     """
     reference = misfit.reference
     if reference is None:
@@ -84,35 +85,38 @@ def values_text(misfit: Misfit) -> str:
     name = f"{kind} {reference.full_name}" if reference.name else f"domain {reference.domain}"
     near = f"; there is {misfit.nearest}" if misfit.nearest else ""
     if misfit.in_other_map:
-        right = (
-            ("a capacity", "device.capacity")
-            if reference.kind == "attributes"
-            else ("an attribute", "device.attributes")
-        )
-        near = f"; {reference.name} is {right[0]}, read by {right[1]}"
+        if reference.kind == "attributes":
+            near = f"; {reference.name} is a capacity, read by device.capacity"
+        else:
+            near = f"; {reference.name} is an attribute, read by device.attributes"
     return f"{name} exists on 0 of {misfit.devices} devices{near}"
 
 
-def format_expression(text: str, most: int = 72) -> str:
-    """An expression as a person would say it: ``memory >= 80Gi``, ``architecture == 'Hopper'``."""
+class _Replacement(Struct, frozen=True):
+    """The text for a part of an expression."""
+
+    end: int
+    """Where the part ends, in code points."""
+    text: str
+
+
+def format_expression(text: str, limit: int = 72) -> str:
+    """Return an expression as a person would say it: ``memory >= 80Gi``, ``architecture ==
+    'Hopper'``.
+    """
     program = reading(text)
-    instead: dict[
-        int, tuple[int, str]
-    ] = {}  # by where a part starts: where it ends, and what is written for it
+    replacements: dict[int, _Replacement] = {}  # by the start of the part
     for lookup in program.lookups:
         if lookup.name and lookup.name_start > lookup.domain_start:
-            instead[lookup.start] = (
-                lookup.end,
-                f"has({_name_text(lookup)})" if lookup.tested else _name_text(lookup),
-            )
-    for found in program.comparisons:
-        if found.lookup and found.literals[0].kind in ("quantity", "semver") and not found.default:
-            values = ", ".join(str(literal.value) for literal in found.literals)
-            values = f"[{values}]" if found.operator == "in" else values
-            instead[found.start] = (
-                found.end,
-                f"{_name_text(found.lookup)} {found.operator} {values}",
-            )
+            name = f"has({_name_text(lookup)})" if lookup.tested else _name_text(lookup)
+            replacements[lookup.start] = _Replacement(lookup.end, name)
+    for comparison in program.comparisons:
+        has_units = comparison.literals[0].kind in ("quantity", "semver")
+        if comparison.lookup and has_units and not comparison.default:
+            values = ", ".join(str(literal.value) for literal in comparison.literals)
+            values = f"[{values}]" if comparison.operator == "in" else values
+            text_of_part = f"{_name_text(comparison.lookup)} {comparison.operator} {values}"
+            replacements[comparison.start] = _Replacement(comparison.end, text_of_part)
     parts: list[str] = []
     end = 0
     for token in tokenize(text):
@@ -120,12 +124,13 @@ def format_expression(text: str, most: int = 72) -> str:
             continue
         if token.start > end and parts:
             parts.append(" ")
-        end, written = instead.get(token.start, (token.end, token.text))
-        parts.append(written)
+        part = replacements.get(token.start, _Replacement(token.end, token.text))
+        end = part.end
+        parts.append(part.text)
     line = " ".join("".join(parts).split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def _name_text(lookup: Lookup) -> str:
-    """The bare name, unless the domain is one of Kubernetes'."""
+    """Return the bare name, unless the domain is one of Kubernetes'."""
     return lookup.full_name if lookup.domain.endswith("kubernetes.io") else lookup.name or ""

@@ -1,5 +1,5 @@
-"""Next steps: what to look at or to do where no change of objects helps, with the command that
-shows it.
+"""Next steps where no change of objects helps: what to look at or to do, with the command for
+it.
 """
 
 from collections.abc import Sequence
@@ -14,12 +14,13 @@ _DRA = "resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o
 
 
 class AskedObject(Struct, frozen=True):
-    """The subject; ``volumes`` are its PersistentVolumeClaims, each with its phase."""
+    """The subject of a question."""
 
     kind: str
     namespace: str
     name: str
     volumes: Sequence[tuple[str, str]] = ()
+    """Its PersistentVolumeClaims, each with its phase."""
 
 
 CONTROLLERS = NextStep(
@@ -41,7 +42,7 @@ def see_node(node: str) -> NextStep:
 
 
 def remove_duplicate_resource(resource: str, asked: AskedObject) -> NextStep:
-    """The step for an extended resource that a claim may provide as well."""
+    """Return the step for an extended resource that a claim may provide as well."""
     return NextStep(
         f"if a claim of the pod provides the device already, remove {resource} from the container's"
         " resources.limits and requests",
@@ -57,7 +58,7 @@ def see_kubelet(node: str) -> NextStep:
 
 
 def delete_by_force(pod: str) -> NextStep:
-    """The end of a pod (``namespace/name``) that no kubelet can confirm."""
+    """Return the step that ends a pod (``namespace/name``) whose end no kubelet can confirm."""
     namespace, name = parse_key(pod)
     return NextStep(
         f"only if that node is gone for good, delete pod {pod} by force",
@@ -66,14 +67,12 @@ def delete_by_force(pod: str) -> NextStep:
 
 
 def retry_prefix(new: bool) -> str:
-    """The beginning of a step where waiting may be enough."""
+    """Return the beginning of a step where waiting may be enough."""
     return "ask again in a few seconds; if nothing has changed by then, " if new else ""
 
 
 def complete_input(kind: str) -> NextStep:
-    """The step where the input has no object of a kind: it may be a part of what the cluster
-    has.
-    """
+    """Return the step for an input without an object of a kind: it may be a part of the cluster."""
     return NextStep(
         f"add what the cluster has to the input, which has no {kind}, or name the devices:"
         " --hardware dgx-h100, --devices FILE",

@@ -1,6 +1,4 @@
-"""Reasons in where a pod may go: with a claim that others use, and through the filters of the
-scheduler.
-"""
+"""Reasons in the nodes that a pod may use: an allocated claim, and the filters of the scheduler."""
 
 from collections.abc import Iterator, Sequence
 
@@ -43,9 +41,7 @@ from dractl.views.volumes import PersistentVolumeClaim, StorageClass
 
 
 class PinnedNode(ClaimCause, frozen=True, kw_only=True):
-    """The claim is already allocated elsewhere: on the nodes ``places``, or in ``pools``. ``users``
-    are its pods.
-    """
+    """The claim is already allocated elsewhere."""
 
     page = ReasonPage(
         "pinned-node",
@@ -58,17 +54,20 @@ class PinnedNode(ClaimCause, frozen=True, kw_only=True):
     )
 
     places: tuple[str, ...] = ()
+    """The nodes, or the values of their labels, where the allocation can be used."""
     pools: tuple[str, ...] = ()
+    """The pools of the allocated devices."""
     users: tuple[str, ...] = ()
+    """The pods of the claim."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.places}
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        where = ", ".join(self.places or self.pools)
+        places = ", ".join(self.places or self.pools)
         users = f" (used by pod {abbreviate(self.users)})" if self.users else ""
         return (
-            f"claim {self.claim}{users} is already allocated on {where}, so the pod must go there"
+            f"claim {self.claim}{users} is already allocated on {places}, so the pod must go there"
         )
 
 
@@ -104,13 +103,7 @@ class ReservedLimit(ClaimStopCause[pre_bind.ReservedLimit], frozen=True, kw_only
 
 
 class NodeFilter(Cause, frozen=True, kw_only=True):
-    """A filter of the scheduler refuses the node. ``texts`` are the plugin's own words;
-    ``describe_unmet`` is what the pod wants, ``labels`` what the nodes have instead. ``pods``
-    (``namespace/name``) stand in the way; ``final``: to end pods would not help. ``users`` use most
-    of ``resource``. ``nearest`` is the label (``key=value``) that was probably meant, ``tolerates``
-    are tolerations that look like the taint and do not match, ``claim_tolerates`` such of the pod's
-    requests, which count for devices only.
-    """
+    """A filter of the scheduler rejects the node."""
 
     stops = (volumes.VolumeUnusable,)
     page = ReasonPage(
@@ -128,23 +121,33 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
 
     plugin: str | None = None
     texts: tuple[str, ...] = ()
+    """The plugin's own words."""
     final: bool = True
+    """True if to end pods would not help."""
     unmet: tuple[UnmetRequirement, ...] = ()
+    """The requirements of the pod that the node does not meet."""
     labels: tuple[NodeLabel, ...] = ()
+    """The labels that the nodes have instead of the wanted ones."""
     resource: str | None = None
+    """The resource of which the node has too little."""
     want: str | None = None
     free: str | None = None
     pods: tuple[str, ...] = ()
+    """The pods in the way, ``namespace/name``."""
     users: tuple[str, ...] = ()
+    """The pods that use most of the resource."""
     nearest: str | None = None
+    """The label (``key=value``) that was probably meant."""
     tolerates: tuple[str, ...] = ()
+    """Tolerations of the pod that look like the taint and do not match it."""
     claim_tolerates: tuple[str, ...] = ()
+    """Such tolerations of its requests, which count for devices only."""
 
     @property
     def shortage(self) -> int:
-        """Thousandths of the resource of which the node has too little."""
-        short = (u.wanted - u.free for u in self.unmet if isinstance(u, InsufficientResource))
-        return next((each.milli_value() for each in short), 0)
+        """The amount of the resource that the node lacks, in thousandths."""
+        shortages = (u.wanted - u.free for u in self.unmet if isinstance(u, InsufficientResource))
+        return next((shortage.milli_value() for shortage in shortages), 0)
 
     @classmethod
     def from_stop(cls, stop: volumes.VolumeUnusable, scheduler: Scheduler) -> Cause:
@@ -219,32 +222,26 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
                 )
             yield remove_duplicate_resource(self.resource or "", asked)
         elif self.plugin == "InterPodAffinity" and self.nodes:
-            repelled = any(isinstance(each, AntiAffinityConflict) for each in self.unmet)
-            apart = (
-                "add a node without such a pod, or prefer the anti-affinity instead of requiring it"
-            )
-            yield NextStep(
-                apart if repelled else "see which pods run there", pods_on(self.nodes[0])
-            )
+            text = "see which pods run there"
+            if any(isinstance(unmet, AntiAffinityConflict) for unmet in self.unmet):
+                text = (
+                    "add a node without such a pod, or prefer the anti-affinity instead of"
+                    " requiring it"
+                )
+            yield NextStep(text, pods_on(self.nodes[0]))
         elif self.nodes:
             yield see_node(self.nodes[0])
 
     def _taint_step(self) -> NextStep:
-        """The step for a node with a taint: it may be about to go."""
+        """Return the step for a node with a taint: a controller may be about to remove the node."""
         node = self.nodes[0]
-        keys = (each.taint.key or "" for each in self.unmet if isinstance(each, UntoleratedTaint))
-        leaving = next(
-            (
-                found
-                for key in keys
-                if (found := find_taint_controller(key)) is not None and found.removes_node
-            ),
-            None,
-        )
+        taints = (u.taint for u in self.unmet if isinstance(u, UntoleratedTaint))
+        controllers = (find_taint_controller(taint.key or "") for taint in taints)
+        leaving = next((c for c in controllers if c is not None and c.removes_node), None)
         if leaving is None:
             return see_node(node)
         return NextStep(
-            f"see whether a new node comes: {leaving.who} is about to remove {node}",
+            f"see whether a new node comes: {leaving.name} is about to remove {node}",
             "kubectl get nodes -w",
         )
 
@@ -263,32 +260,32 @@ class NoNodes(StopCause[cycle.NoNodes], frozen=True, kw_only=True):
 
 
 class Unchecked(Cause, frozen=True, kw_only=True):
-    """The scheduler refuses the pod for something that is not checked here; ``quotes`` are its own
-    words, ``fitting`` is the number of nodes that fit otherwise. ``volumes`` are the pod's
-    PersistentVolumeClaims with their phase.
-    """
+    """The scheduler refuses the pod for something that is not checked here."""
 
     page = NodeFilter.page
     identity = ("plugin",)
 
     plugin: str | None = None
     quotes: tuple[str, ...] = ()
+    """The scheduler's words."""
     fitting: int = 0
+    """The number of nodes that fit otherwise."""
     volumes: tuple[tuple[str, str], ...] = ()
-    users: tuple[
-        str, ...
-    ] = ()  # namespace/name of pods that use the same volume, or volumes on the same node
-    used: int = 0  # volumes that they use there
+    """The pod's PersistentVolumeClaims, each with its phase."""
+    users: tuple[str, ...] = ()
+    """Pods (``namespace/name``) that use the same volume, or volumes on the same node."""
+    used: int = 0
+    """The number of volumes that they use there."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "plugin": self.plugin}
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        where = join_names(self.nodes[:1], self.fitting - 1)
+        nodes = join_names(self.nodes[:1], self.fitting - 1)
         quotes = "; ".join(self.quotes)
         why = (
             f"the scheduler says: {quotes}; that is not checked here, and everything else would fit"
-            f" on {where}"
+            f" on {nodes}"
         )
         volumes = ", ".join(f"{name} ({state})" for name, state in self.volumes)
         if self.users and self.used:
@@ -303,16 +300,11 @@ class Unchecked(Cause, frozen=True, kw_only=True):
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.users:
             namespace, _, name = self.users[0].partition("/")
-            what = "end, or move to another node," if self.used else "end"
-            why = (
-                "so that there are fewer volumes"
-                if self.used
-                else "as ReadWriteOncePod allows one pod at a time"
-            )
-            yield NextStep(
-                f"{what} pod {abbreviate(self.users)}, {why}",
-                quote_command("kubectl get pod {} -n {} -o wide", name, namespace),
-            )
+            pods = abbreviate(self.users)
+            text = f"end pod {pods}, as ReadWriteOncePod allows one pod at a time"
+            if self.used:
+                text = f"end, or move to another node, pod {pods}, so that there are fewer volumes"
+            yield NextStep(text, quote_command("kubectl get pod {} -n {} -o wide", name, namespace))
             return
         yield from _volume_steps(self.volumes, asked.namespace)
         if not self.volumes:
@@ -323,7 +315,7 @@ class Unchecked(Cause, frozen=True, kw_only=True):
 
 
 def _volume_steps(claims: Sequence[tuple[str, str]], namespace: str) -> Iterator[NextStep]:
-    """Claims that are not bound, and where the volumes of the others are."""
+    """Yield a step for each PersistentVolumeClaim: why it is not bound, or where its volume is."""
     for name, state in claims:
         if state in ("missing", "not in the input"):
             yield NextStep(

@@ -1,5 +1,5 @@
-"""Words that sentences share: what the user calls claims and requests, lists, numbers, and who
-holds devices.
+"""Words that sentences share: the user's names of claims and requests, lists, numbers, and the
+holders of devices.
 """
 
 from collections import Counter
@@ -13,8 +13,10 @@ from dractl.cluster.devices import Holder
 from dractl.model.names import RequestRef
 from dractl.views import parse_timestamp
 
-MAX_NAMED_VALUES = 4  # values that a message names
-_SPECIAL = f"/{CLAIM_NAME}"  # the scheduler's own claim for extended resources
+MAX_NAMED_VALUES = 4
+"""The values that a message names."""
+_SPECIAL_CLAIM = f"/{CLAIM_NAME}"
+"""The end of the name of the scheduler's own claim for extended resources."""
 
 
 class Scope(Enum):
@@ -25,134 +27,128 @@ class Scope(Enum):
 
 
 class Names(Struct, frozen=True, eq=False):
-    """What the user calls claims and requests. ``claims``: ``namespace/name`` of each claim of the
-    subject and its name in the pod; ``written``: what the pod has where the scheduler's claim for
-    extended resources has a request.
-    """
+    """The names that the user has given claims and requests."""
 
     claims: Mapping[str, str] = field(default_factory=dict)
+    """The name in the pod by ``namespace/name`` of each claim of the subject."""
     written: Mapping[str, str] = field(default_factory=dict)
+    """The text of the pod behind each request of the scheduler's claim for extended resources."""
 
     def request(self, ref: RequestRef) -> str:
-        """``request gpu``, with its claim where there are several; an extended resource as the pod
-        has it.
+        """Return ``request gpu``, with its claim if there are several; an extended resource as the
+        pod has it.
         """
-        if ref.claim.endswith(_SPECIAL):
+        if ref.claim.endswith(_SPECIAL_CLAIM):
             return self.written.get(str(ref), f"request {ref}")
         if len(self.claims) < 2 or ref.claim not in self.claims:
             return f"request {ref}"
         return f"request {self.short_name(ref)}"
 
     def short_name(self, ref: RequestRef) -> str:
-        """``claim/request``: a request among those of several claims."""
-        if ref.claim.endswith(_SPECIAL):
+        """Return ``claim/request``: a request among those of several claims."""
+        if ref.claim.endswith(_SPECIAL_CLAIM):
             return self.written.get(str(ref), str(ref))
         claim = self.claims.get(ref.claim)
         return f"{claim}/{ref}" if claim is not None else str(ref)
 
     def join(self, refs: Sequence[RequestRef]) -> str:
-        """``a, b`` or ``main/a, aux/b``."""
-        several = len({ref.claim for ref in refs}) > 1 or refs[0].claim.endswith(_SPECIAL)
+        """Return ``a, b`` or ``main/a, aux/b``."""
+        several = len({ref.claim for ref in refs}) > 1 or refs[0].claim.endswith(_SPECIAL_CLAIM)
         return ", ".join(self.short_name(ref) if several else str(ref) for ref in refs)
 
     def requests(self, refs: Sequence[RequestRef]) -> str:
-        """``request a`` or ``requests a, b``; extended resources as the pod has them."""
+        """Return ``request a`` or ``requests a, b``; extended resources as the pod has them."""
         if not refs:  # all have alternatives
             return "requests"
-        if refs[0].claim.endswith(_SPECIAL):
+        if refs[0].claim.endswith(_SPECIAL_CLAIM):
             return self.join(refs)
         return self.request(refs[0]) if len(refs) == 1 else f"requests {self.join(refs)}"
 
 
 def name_holders(holders: Sequence[Holder]) -> str:
-    """``Deployment ml/web, pod ml/eval-0 and 2 more``: whoever uses the claims that hold devices,
-    of most first.
+    """Return ``Deployment ml/web, pod ml/eval-0 and 2 more``: the users of the claims that hold
+    devices, those with most devices first.
     """
 
-    def one(holder: Holder) -> str:
+    def name_holder(holder: Holder) -> str:
         if holder.consumer:
             return f"claim {holder.claim}, which is reserved for {holder.consumer}"
         if holder.pod is None:
             return f"claim {holder.claim}, which no pod uses"
         return holder.workload or f"pod {holder.pod}"
 
-    names = list(count_devices_by_holder(holders, one))
+    names = list(count_devices_by_holder(holders, name_holder))
     if len(names) > 1 and all(name.startswith("pod ") for name in names):
         names = [f"pods {names[0][4:]}", *(name[4:] for name in names[1:])]
     return abbreviate(names, 2)
 
 
 def count_devices_by_holder(
-    holders: Iterable[Holder], called: Callable[[Holder], str]
+    holders: Iterable[Holder], label: Callable[[Holder], str]
 ) -> Mapping[str, int]:
-    """Whoever holds devices, as they are ``called``, with the numbers of them; those with most
-    first.
-    """
-    held: Counter[str] = Counter()
+    """Count the devices of each holder, largest count first; ``label`` names a holder."""
+    counts: Counter[str] = Counter()
     for holder in holders:
-        held[called(holder)] += len(holder.devices)
-    return dict(held.most_common())
+        counts[label(holder)] += len(holder.devices)
+    return dict(counts.most_common())
 
 
-def describe_holders(holders: Sequence[Holder], most: int = 3) -> str:
-    """``claim ml/eval-0 ×8 (pod eval-0), …``."""
+def describe_holders(holders: Sequence[Holder], limit: int = 3) -> str:
+    """Return ``claim ml/eval-0 ×8 (pod eval-0), …``."""
     if not holders:
         return "claims that are not in the input"
     by_claim: dict[str, list[Holder]] = {}
-    whose = count_devices_by_holder(holders, lambda h: h.workload or h.claim)
-    for holder in sorted(holders, key=lambda h: -whose[h.workload or h.claim]):
+    counts = count_devices_by_holder(holders, lambda h: h.workload or h.claim)
+    for holder in sorted(holders, key=lambda h: -counts[h.workload or h.claim]):
         by_claim.setdefault(holder.claim, []).append(holder)
     parts = []
-    for claim, those in list(by_claim.items())[:most]:
+    for claim, users in list(by_claim.items())[:limit]:
         pods = [
-            h.pod.rpartition("/")[2] + (", ended" if h.finished else "") for h in those if h.pod
+            h.pod.rpartition("/")[2] + (", ended" if h.finished else "") for h in users if h.pod
         ]
-        consumer = next((h.consumer for h in those if h.consumer), None)
-        nobody = f"reserved for {consumer}" if consumer else "reserved for no pod"
-        users = f"pod {', '.join(pods[:3])}" if pods else nobody
-        parts.append(f"claim {claim}{times(len(those[0].devices))} ({users})")
+        consumer = next((h.consumer for h in users if h.consumer), "no pod")
+        text = f"pod {', '.join(pods[:3])}" if pods else f"reserved for {consumer}"
+        parts.append(f"claim {claim}{times(len(users[0].devices))} ({text})")
     return join_names(parts, len(by_claim) - len(parts))
 
 
 def join_names(names: Sequence[str], more: int = 0) -> str:
-    """``a, b and 3 more``."""
+    """Return ``a, b and 3 more``."""
     return ", ".join(names) + (f" and {more} more" if more > 0 else "")
 
 
-def abbreviate(names: Sequence[str], most: int = 3) -> str:
-    """The first few of many names."""
-    return join_names(names[:most], len(names) - most)
+def abbreviate(names: Sequence[str], limit: int = 3) -> str:
+    """Return the first few of many names, and the number of the others."""
+    return join_names(names[:limit], len(names) - limit)
 
 
 def times(number: int) -> str:
-    """`` ×8``, and nothing for one."""
+    """Return `` ×8``, and nothing for a single thing."""
     return f" ×{number}" if number > 1 else ""
 
 
 def tally(values: Iterable[str] | Mapping[str, int]) -> str:
-    """``Ampere ×64, Hopper ×2``: the values, the most frequent first."""
+    """Return ``Ampere ×64, Hopper ×2``: the values, the most frequent first."""
     counted = Counter(values).most_common()
-    shown = ", ".join(f"{value}{times(count)}" for value, count in counted[:MAX_NAMED_VALUES])
-    return shown + (
-        f", {len(counted) - MAX_NAMED_VALUES} more values"
-        if len(counted) > MAX_NAMED_VALUES
-        else ""
-    )
+    text = ", ".join(f"{value}{times(count)}" for value, count in counted[:MAX_NAMED_VALUES])
+    remaining = len(counted) - MAX_NAMED_VALUES
+    return f"{text}, {remaining} more values" if remaining > 0 else text
 
 
 def capitalize(clause: str) -> str:
-    """A clause as it begins a sentence."""
+    """Return a clause as it begins a sentence."""
     return clause[:1].upper() + clause[1:]
 
 
 def plural(number: int, noun: str) -> str:
-    """``1 device``, ``2 devices``."""
+    """Return ``1 device`` or ``2 devices``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def age(since: str | None, now: float | None) -> str:
-    """How long ago a time (RFC 3339) is at ``now``, in seconds since 1970, as kubectl prints ages:
-    ``5d``. Empty where one of them is not known.
+    """Format how long ago a time (RFC 3339) is, as kubectl prints ages: ``5d``.
+
+    ``now`` is in seconds since 1970. The text is empty if one of both is unknown.
     """
     began = parse_timestamp(since or "")
     if began is None or now is None:

@@ -11,10 +11,7 @@ from dractl.scheduler.rejection import NodeLabel
 
 
 class NoSlicesForDriver(RequestCause, frozen=True, kw_only=True):
-    """The driver publishes nothing. ``known`` are the drivers that publish something;
-    ``none_known``: there is no ResourceSlice at all, in the cluster (``listed``) or in the input,
-    which may lack those of the cluster.
-    """
+    """The driver publishes nothing."""
 
     page = ReasonPage(
         "no-slices-for-driver",
@@ -28,23 +25,27 @@ class NoSlicesForDriver(RequestCause, frozen=True, kw_only=True):
     )
 
     driver: str | None = None
-    known: tuple[str, ...] = ()
+    drivers: tuple[str, ...] = ()
+    """The drivers that publish something."""
     nearest: str | None = None
+    """A driver with a similar name."""
     none_known: bool = False
+    """True if there is no ResourceSlice at all."""
     listed: bool = False
+    """True if the cluster has none; else the input may lack those of the cluster."""
 
     def facts(self) -> Facts:
         return {
             **super().facts(),
             "driver": self.driver,
-            "found": self.known,
+            "found": self.drivers,
             "nearest": self.nearest,
         }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.none_known:
-            where = "cluster" if self.listed else "input"
-            why = f"{self.lead(names)}the {where} has no ResourceSlice at all"
+            owner = "cluster" if self.listed else "input"
+            why = f"{self.lead(names)}the {owner} has no ResourceSlice at all"
             return f"{why}; driver {self.driver} publishes nothing" if self.driver else why
         why = f"{self.lead(names)}driver {self.driver} publishes no ResourceSlice"
         if self.nearest:
@@ -58,13 +59,13 @@ class NoSlicesForDriver(RequestCause, frozen=True, kw_only=True):
 
     @property
     def _siblings(self) -> tuple[str, ...]:
-        """Drivers of the same vendor that publish: parts of a driver can be switched off where it
-        is installed.
+        """Drivers of the same vendor that publish: parts of a driver can be off where it is
+        installed.
         """
         vendor = (self.driver or "").partition(".")[2]
         return tuple(
             name
-            for name in self.known
+            for name in self.drivers
             if name != self.driver and vendor and name.endswith(f".{vendor}")
         )
 
@@ -101,10 +102,10 @@ class NoSlicesOnNode(RequestCause, frozen=True, kw_only=True):
         return {**super().facts(), "driver": self.driver}
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        where = "this node" if scope is Scope.ONE else "any of these nodes"
+        nodes = "this node" if scope is Scope.ONE else "any of these nodes"
         if self.driver is None:
-            return f"{self.lead(names)}no driver publishes a device on {where}"
-        return f"{self.lead(names)}{self.driver} publishes no device on {where}"
+            return f"{self.lead(names)}no driver publishes a device on {nodes}"
+        return f"{self.lead(names)}{self.driver} publishes no device on {nodes}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0] if self.nodes else "NODE"
@@ -116,9 +117,7 @@ class NoSlicesOnNode(RequestCause, frozen=True, kw_only=True):
 
 
 class SliceNodeMismatch(RequestCause, frozen=True, kw_only=True):
-    """The slice is for nodes that match ``selectors`` (one, as text), or its ``devices`` are for
-    other nodes.
-    """
+    """The slice, or its devices, are for other nodes."""
 
     page = ReasonPage(
         "slice-node-mismatch",
@@ -133,9 +132,13 @@ class SliceNodeMismatch(RequestCause, frozen=True, kw_only=True):
     driver: str | None = None
     slice: str | None = None
     selectors: tuple[str, ...] = ()
+    """The node selector of the slice, as text; empty if only devices have one."""
     keys: tuple[str, ...] = ()
+    """The labels that the selector compares."""
     labels: tuple[NodeLabel, ...] = ()
+    """The labels that the nodes have."""
     devices: tuple[str, ...] = ()
+    """The devices for other nodes."""
 
     def facts(self) -> Facts:
         return {
@@ -148,12 +151,12 @@ class SliceNodeMismatch(RequestCause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.selectors:
-            there = labels_text(self.labels, len(self.nodes) < 2)
+            labels = labels_text(self.labels, len(self.nodes) < 2)
             why = f"{self.lead(names)}slice {self.slice} is only for nodes with {self.selectors[0]}"
-            return f"{why}; {there}" if there else why
-        are = "is" if len(self.devices) == 1 else "are"
+            return f"{why}; {labels}" if labels else why
+        verb = "is" if len(self.devices) == 1 else "are"
         return (
-            f"{self.lead(names)}{plural(len(self.devices), 'device')} of the slice {are} for other"
+            f"{self.lead(names)}{plural(len(self.devices), 'device')} of the slice {verb} for other"
             " nodes"
         )
 
@@ -172,19 +175,20 @@ class SliceNodeMismatch(RequestCause, frozen=True, kw_only=True):
 
 
 class PoolCause(RequestCause, frozen=True, kw_only=True):
-    """A pool (``driver/name``) whose devices the scheduler does not use. ``have`` of ``want``
-    slices of ``generation`` exist. With ``all_mode`` it stops a request for all devices, whichever
-    driver's devices that wants. ``upstream`` is the scheduler's sentence, where that is all that is
-    known.
-    """
+    """A pool whose devices the scheduler does not use."""
 
     driver: str
     pool: str
+    """``driver/name``."""
     have: int | None = None
+    """The number of slices that exist."""
     want: int | None = None
+    """The number of slices that each of them announces."""
     generation: int = 0
     all_mode: bool = False
+    """True if it stops a request for all devices, whichever driver's devices that wants."""
     upstream: str = ""
+    """The scheduler's sentence, if that is all that is known."""
 
     def facts(self) -> Facts:
         return {
@@ -196,7 +200,7 @@ class PoolCause(RequestCause, frozen=True, kw_only=True):
         }
 
     def fault_sentence(self, names: Names, fault: str) -> str:
-        """The sentence, with what is wrong with the pool."""
+        """Return the sentence with what is wrong with the pool."""
         if self.upstream:
             return self.upstream
         if self.all_mode and self.request is not None:
@@ -240,9 +244,7 @@ class PoolIncomplete(PoolCause, frozen=True, kw_only=True):
 
 
 class PublishedTwice(Cause, frozen=True, kw_only=True):
-    """The pool has more slices than each of them says. ``slices`` are their names with the time of
-    their creation, the oldest first; ``both`` are devices that several of them have.
-    """
+    """The pool has more slices than each of them announces."""
 
     page = ReasonPage(
         "pool-published-twice",
@@ -262,10 +264,17 @@ class PublishedTwice(Cause, frozen=True, kw_only=True):
     pool: str
     generation: int = 0
     slices: tuple[tuple[str, str], ...] = ()
-    both: tuple[str, ...] = ()
+    """The names of the slices with the time of their creation, the oldest first."""
+    duplicates: tuple[str, ...] = ()
+    """The devices that several slices have."""
 
     def facts(self) -> Facts:
-        return {**super().facts(), "driver": self.driver, "pool": self.pool, "found": self.both}
+        return {
+            **super().facts(),
+            "driver": self.driver,
+            "pool": self.pool,
+            "found": self.duplicates,
+        }
 
     def sentence(self, names: Names, scope: Scope) -> str:
         slices = " and ".join(
@@ -273,8 +282,8 @@ class PublishedTwice(Cause, frozen=True, kw_only=True):
         )
         more = f" and {len(self.slices) - 3} more" if len(self.slices) > 3 else ""
         both = (
-            f"; {'all' if len(self.slices) > 2 else 'both'} have {abbreviate(self.both)}"
-            if self.both
+            f"; {'all' if len(self.slices) > 2 else 'both'} have {abbreviate(self.duplicates)}"
+            if self.duplicates
             else ""
         )
         return (
@@ -317,7 +326,7 @@ class PoolObsolete(PoolCause, frozen=True, kw_only=True):
 
 
 class PoolInvalid(PoolCause, frozen=True, kw_only=True):
-    """The pool contradicts itself; ``fault`` says how, in the scheduler's words."""
+    """The pool contradicts itself."""
 
     page = ReasonPage(
         "pool-invalid",
@@ -331,6 +340,7 @@ class PoolInvalid(PoolCause, frozen=True, kw_only=True):
     )
 
     fault: str = ""
+    """The contradiction in the scheduler's words."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return self.fault_sentence(names, f"is invalid: {self.fault}")

@@ -1,10 +1,11 @@
-"""Sentences about nodes that a filter before DRA refuses: what the pod wants, and what the node has
-instead.
+"""Sentences about nodes that a filter before DRA refuses: what the pod wants, and what the node
+has.
 """
 
 from collections.abc import Callable, Iterable
 
 from dractl.explain.reasons.controller_taints import taint_meaning
+from dractl.explain.reasons.phrases import abbreviate
 from dractl.model import DeviceTaint, DeviceToleration, NodeSelector, NodeSelectorRequirement, Taint
 from dractl.model.core import Toleration
 from dractl.scheduler import rejection
@@ -12,17 +13,20 @@ from dractl.scheduler.rejection import NodeLabel, UnmetRequirement
 
 
 def describe_unmet(wanted: Iterable[UnmetRequirement]) -> str:
-    """``cpu: wants 4, free 2 of 8; the node may run 110 pods and runs 110``."""
-    found = tuple(wanted)
-    taints = [one.taint for one in found if isinstance(one, rejection.UntoleratedTaint)]
-    others = (_describe(one) for one in found if not isinstance(one, rejection.UntoleratedTaint))
+    """Return ``cpu: wants 4, free 2 of 8; the node may run 110 pods and runs 110``."""
+    taints: list[Taint] = []
+    others: list[str] = []
+    for requirement in wanted:
+        if isinstance(requirement, rejection.UntoleratedTaint):
+            taints.append(requirement.taint)
+        else:
+            others.append(_describe(requirement))
     return "; ".join(filter(None, (_describe_taints(taints), *others)))
 
 
-MAX_LABEL_VALUES = 4  # values of a label
-
-# What the node controller says with a taint: k8s.io/api core/v1 well_known_taints.go.
-_CONDITIONS = {
+MAX_LABEL_VALUES = 4
+"""The values of a label that a sentence names."""
+_NODE_STATES = {
     "node.kubernetes.io/not-ready": "the node is not ready",
     "node.kubernetes.io/unreachable": "the node does not answer",
     "node.kubernetes.io/memory-pressure": "the node is short of memory",
@@ -31,67 +35,66 @@ _CONDITIONS = {
     "node.kubernetes.io/network-unavailable": "the node's network is not set up yet",
     "node.kubernetes.io/out-of-service": "the node is out of service",
 }
+"""The states for which the node controller sets taints (api core/v1 well_known_taints.go)."""
 
 
 def _describe_taints(taints: Iterable[Taint]) -> str:
-    """Taints of a node that the pod does not tolerate; what the node's own ones stand for comes
+    """Describe the taints of a node that the pod does not tolerate; states of the node come
     first.
     """
-    said: dict[str, list[str]] = {}
+    taints_by_state: dict[str, list[str]] = {}
     others: list[str] = []
-    asides: list[str] = []
+    meanings: list[str] = []
     for taint in taints:
-        state = _CONDITIONS.get(taint.key or "")
+        state = _NODE_STATES.get(taint.key or "")
         if state is None:
             others.append(taint_text(taint))
-            asides.append(taint_meaning(taint.key or ""))
+            meanings.append(taint_meaning(taint.key or ""))
         else:
-            said.setdefault(state, []).append(taint_text(taint))
-    parts = [f"{state} (taint {', '.join(texts)})" for state, texts in said.items()]
+            taints_by_state.setdefault(state, []).append(taint_text(taint))
+    parts = [f"{state} (taint {', '.join(texts)})" for state, texts in taints_by_state.items()]
     if others:
-        one = len(others) == 1
-        meant = next(filter(None, asides), "")
-        parts.append(
-            f"{'taint' if one else 'taints'} {', '.join(others)} {'is' if one else 'are'} not"
-            f" tolerated{meant}"
-        )
+        verb = "is" if len(others) == 1 else "are"
+        meaning = next(filter(None, meanings), "")
+        noun = "taint" if len(others) == 1 else "taints"
+        parts.append(f"{noun} {', '.join(others)} {verb} not tolerated{meaning}")
     return "; ".join(parts)
 
 
-def labels_text(labels: Iterable[NodeLabel], one: bool = True) -> str:
-    """Labels that the node or nodes have instead of those that the pod wants."""
-    values: dict[str, list[str]] = {}
+def labels_text(labels: Iterable[NodeLabel], single: bool = True) -> str:
+    """Return the labels that the node or nodes have instead of those that the pod wants."""
+    values_by_key: dict[str, list[str]] = {}
     for label in labels:
-        values.setdefault(label.key, []).extend([label.value] if label.value is not None else [])
-    having = []
-    for key, found in values.items():
-        more = f" and {len(found) - MAX_LABEL_VALUES} more" if len(found) > MAX_LABEL_VALUES else ""
-        if found:
-            having.append(f"{key}={', '.join(found[:MAX_LABEL_VALUES])}{more}")
-    who, has = ("the node", "has") if one else ("the nodes", "have")
-    if not values:
+        values = values_by_key.setdefault(label.key, [])
+        if label.value is not None:
+            values.append(label.value)
+    if not values_by_key:
         return ""
-    return f"{who} {has} {' and '.join(having)}" if having else f"{who} {has} no such label"
+    texts = [f"{key}={abbreviate(v, MAX_LABEL_VALUES)}" for key, v in values_by_key.items() if v]
+    lead = "the node has" if single else "the nodes have"
+    return f"{lead} {' and '.join(texts)}" if texts else f"{lead} no such label"
 
 
 def taint_text(taint: Taint | DeviceTaint) -> str:
-    """``key=value:effect``, or ``key:effect`` without a value."""
+    """Return ``key=value:effect``, or ``key:effect`` without a value."""
     return f"{taint.key}{'=' + taint.value if taint.value else ''}:{taint.effect}"
 
 
 def toleration_text(toleration: Toleration | DeviceToleration) -> str:
-    """``key=value:effect``, or what of it is there."""
+    """Return ``key=value:effect``, or the parts that the toleration has."""
     value = f"={toleration.value}" if toleration.value else ""
     return f"{toleration.key}{value}" + (f":{toleration.effect}" if toleration.effect else "")
 
 
 def selector_text(selector: NodeSelector) -> str:
-    """``zone In a,b and gpu Exists or metadata.name In node-1``."""
+    """Return ``zone In a,b and gpu Exists or metadata.name In node-1``."""
     return _format_terms(selector, _format_requirement)
 
 
 def label_selector_text(selector: NodeSelector) -> str:
-    """``zone=a and gpu Exists``: the same, shorter where one value is wanted."""
+    """Return ``zone=a and gpu Exists``: shorter than :func:`selector_text` where one value is
+    wanted.
+    """
     return _format_terms(
         selector,
         lambda r: (
@@ -114,8 +117,9 @@ def _format_requirement(requirement: NodeSelectorRequirement) -> str:
     return f"{requirement.key} {requirement.operator} {','.join(requirement.values)}".rstrip()
 
 
-def _describe(wanted: UnmetRequirement) -> str:
-    match wanted:
+def _describe(requirement: UnmetRequirement) -> str:
+    """Describe a requirement of the pod that the node does not meet."""
+    match requirement:
         case rejection.CordonedNode():
             return "the node is cordoned"
         case rejection.NodeNameMismatch(node):
@@ -147,26 +151,29 @@ def _describe(wanted: UnmetRequirement) -> str:
                 f"{key}={domain} has {here} matching pods; minDomains is {least}, there are"
                 f" {domains}"
             )
-        case rejection.PodAffinityMismatch(key, friend, wants, stranger):
+        case rejection.PodAffinityMismatch(key, match, wants, other):
             labels = f" ({', '.join(f'{k}={v}' for k, v in wants)})" if wants else ""
-            if friend is None:
+            if match is None:
                 why = (
                     f"the required pod affinity wants a pod{labels} in the same {key}, and there is"
                     " no such pod"
                 )
-                return (
-                    f"{why} in the namespaces that it names; there is {stranger}"
-                    if stranger
-                    else why
-                )
+                if not other:
+                    return why
+                return f"{why} in the namespaces that it names; there is {other}"
             why = f"no pod in this {key} matches the required pod affinity{labels}"
-            return f"{why}; the first that does is {friend[0]} on {friend[1]}"
+            return f"{why}; the first that does is {match[0]} on {match[1]}"
         case rejection.AntiAffinityConflict(pod, theirs):
-            return (
-                f"pod {pod} has anti-affinity against this pod"
-                if theirs
-                else f"anti-affinity to pod {pod}"
-            )
+            if theirs:
+                return f"pod {pod} has anti-affinity against this pod"
+            return f"anti-affinity to pod {pod}"
+        case _:
+            return _describe_volume(requirement)
+
+
+def _describe_volume(requirement: UnmetRequirement) -> str:
+    """Describe a requirement about a volume; "" for any other."""
+    match requirement:
         case rejection.VolumeClaimConflict(claim, pod):
             return f"PersistentVolumeClaim {claim} is taken by pod {pod}"
         case rejection.MissingVolume(claim):
@@ -179,15 +186,11 @@ def _describe(wanted: UnmetRequirement) -> str:
         case rejection.ProvisioningElsewhere(claim, node):
             return f"PersistentVolumeClaim {claim} is being provisioned for node {node}"
         case rejection.NoMatchingVolume(claim, storage_class, selector):
+            why = f"no PersistentVolume for claim {claim}"
             if selector is not None:
-                there = (
-                    f"the volume for claim {claim} can be used on nodes with"
-                    f" {label_selector_text(selector)}"
-                )
-                return f"{there}, and class {storage_class} provisions none"
-            return (
-                f"no PersistentVolume for claim {claim}, and class {storage_class} provisions none"
-            )
+                labels = label_selector_text(selector)
+                why = f"the volume for claim {claim} can be used on nodes with {labels}"
+            return f"{why}, and class {storage_class} provisions none"
         case rejection.UnsupportedTopology(claim, storage_class):
             return (
                 f"class {storage_class} of PersistentVolumeClaim {claim} provisions no volume in"
@@ -197,3 +200,5 @@ def _describe(wanted: UnmetRequirement) -> str:
             return f"volume {volume} is in {key} {', '.join(values)}"
         case rejection.VolumeClaimFault(claim, why):
             return f"PersistentVolumeClaim {claim}" + (f": {why}" if why else "")
+        case _:
+            return ""

@@ -13,26 +13,25 @@ from dractl.scheduler.attempt import Scheduler
 
 
 class PlacedByHand(ClaimCause, frozen=True, kw_only=True):
-    """``spec.nodeName`` was set without the scheduler having allocated the claim. ``exists``: there
-    is such a node.
-    """
+    """``spec.nodeName`` was set before the claim was allocated."""
 
     page = UnseenScheduler.page
 
     exists: bool = True
+    """True if there is such a node."""
     scheduler: str = ""
     """The pod's scheduler, if it is one that does not allocate claims."""
     instead: str = ""
     """The imperative for pods of that scheduler."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        where = ", ".join(self.nodes) + ("" if self.exists else ", which does not exist,")
+        node = ", ".join(self.nodes) + ("" if self.exists else ", which does not exist,")
         by = (
             f"{self.scheduler} schedules it, and allocates no claims"
             if self.scheduler
             else "spec.nodeName was set by hand or by another controller"
         )
-        return f"the pod was put on node {where} before claim {self.claim} was allocated: {by}"
+        return f"the pod was put on node {node} before claim {self.claim} was allocated: {by}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.scheduler:
@@ -47,7 +46,7 @@ class PlacedByHand(ClaimCause, frozen=True, kw_only=True):
 
 
 class TimeoutRisk(ClaimCause, frozen=True, kw_only=True):
-    """The scheduler gives up before it has an answer. ``because`` is what cannot be satisfied."""
+    """The scheduler gives up before it has an answer."""
 
     page = ReasonPage(
         "timeout-risk",
@@ -62,6 +61,7 @@ class TimeoutRisk(ClaimCause, frozen=True, kw_only=True):
 
     requests: tuple[RequestRef, ...] = ()
     because: Cause | None = None
+    """The cause that cannot be satisfied."""
 
     @property
     def refs(self) -> tuple[RequestRef, ...]:
@@ -80,9 +80,7 @@ class TimeoutRisk(ClaimCause, frozen=True, kw_only=True):
 
 
 class SchedulerError(ClaimCause, frozen=True, kw_only=True):
-    """The allocator fails with an error that has no code of its own; ``upstream`` is its
-    sentence.
-    """
+    """The allocator fails with an error that has no code of its own."""
 
     page = ReasonPage(
         "scheduler-error",
@@ -99,6 +97,7 @@ class SchedulerError(ClaimCause, frozen=True, kw_only=True):
 
     request: RequestRef | None = None
     upstream: str = ""
+    """The scheduler's sentence."""
     devices: tuple[str, ...] = ()
 
     def facts(self) -> Facts:
@@ -113,9 +112,7 @@ class SchedulerError(ClaimCause, frozen=True, kw_only=True):
 
 
 class UpstreamBug(ClaimCause, frozen=True, kw_only=True):
-    """A known bug of the release stops the pod. ``effect`` is what goes wrong; ``fits_without``: on
-    ``nodes`` it would fit if the release did not have the bug, as the release ``mended`` does not.
-    """
+    """A known bug of the release stops the pod."""
 
     stops = (pre_bind.NoAllocationTime, pre_bind.EmptyMapping, pre_bind.Miscounted)
     page = ReasonPage(
@@ -128,12 +125,17 @@ class UpstreamBug(ClaimCause, frozen=True, kw_only=True):
     )
 
     effect: str = ""
+    """The sentence about what goes wrong."""
     fits_without: bool = False
+    """True if the pod would fit on ``nodes`` without the bug."""
     issue: str | None = None
+    """``kubernetes#NNN``."""
     mended: str = ""
+    """The first release without the bug."""
     pool: str | None = None
     counter_set: str | None = None
     names: tuple[str, ...] = ()
+    """The pods or drivers that are concerned."""
     request: RequestRef | None = None
     devices: tuple[str, ...] = ()
 
@@ -220,10 +222,7 @@ class NoConsumer(ClaimCause, frozen=True, kw_only=True):
 
 
 class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
-    """Nothing provides the extended resource. ``nearest`` is a similar one (of ``device_class``, if
-    set); else ``device_class`` has devices of the vendor and does not provide it. ``gate_off``:
-    DRAExtendedResource is off.
-    """
+    """Nothing provides the extended resource."""
 
     page = ReasonPage(
         "extended-resource-unmapped",
@@ -239,8 +238,13 @@ class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
 
     resource: str
     device_class: str | None = None
+    """The class of the similar resource; else one that has devices of the vendor and does not
+    provide it.
+    """
     nearest: str | None = None
+    """A similar resource."""
     gate_off: bool = False
+    """True if DRAExtendedResource is off."""
 
     def facts(self) -> Facts:
         return {
@@ -266,9 +270,7 @@ class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
 
 
 class PodDeleting(Cause, frozen=True, kw_only=True):
-    """The pod is being deleted ``since`` (RFC 3339), without ever having had a node: ``finalizers``
-    keep it.
-    """
+    """The pod is being deleted without ever having had a node."""
 
     page = ReasonPage(
         "pod-deleting",
@@ -285,7 +287,9 @@ class PodDeleting(Cause, frozen=True, kw_only=True):
 
     pod: str
     since: str
+    """When it is to be gone (RFC 3339)."""
     finalizers: tuple[str, ...] = ()
+    """The finalizers that keep it."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.finalizers}
@@ -318,9 +322,7 @@ class PodDeleting(Cause, frozen=True, kw_only=True):
 
 
 class InputIncomplete(Cause, frozen=True, kw_only=True):
-    """The scheduler has said why (``said_by``) the pod does not fit, and by the input it would: the
-    input is without (``absent``) nodes, or the objects of all namespaces but one.
-    """
+    """The scheduler has said why the pod does not fit, and by the input it would."""
 
     page = ReasonPage(
         "input-incomplete",
@@ -332,28 +334,27 @@ class InputIncomplete(Cause, frozen=True, kw_only=True):
         Progress.STOPPED,
     )
 
-    said_by: str
+    message: str
+    """The scheduler's message."""
     absent: str
+    """The objects that the input lacks: ``nodes``, or those of all ``namespaces`` but one."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        what = "nodes, so node filters could not be checked"
+        absent = "nodes, so node filters could not be checked"
         if self.absent == "namespaces":
-            what = "the claims of other namespaces, so the devices that they hold look free"
-        return f"the scheduler says: {self.said_by}; the input lacks {what}"
+            absent = "the claims of other namespaces, so the devices that they hold look free"
+        return f"the scheduler says: {self.message}; the input lacks {absent}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        kinds = "nodes" if self.absent == "nodes" else "namespaces,pods,resourceclaims"
-        where = "" if self.absent == "nodes" else " of all namespaces"
-        dump = quote_command("kubectl get {} -A -o yaml", kinds)
-        yield NextStep(f"add the {kinds.replace(',', ', ')}{where} to the input", dump)
+        kinds, text = "nodes", "add the nodes to the input"
+        if self.absent == "namespaces":
+            kinds = "namespaces,pods,resourceclaims"
+            text = "add the namespaces, pods, resourceclaims of all namespaces to the input"
+        yield NextStep(text, quote_command("kubectl get {} -A -o yaml", kinds))
 
 
 class WouldFitNow(Cause, frozen=True, kw_only=True):
-    """The pod fits now, and the scheduler has not tried again since ``since`` (RFC 3339).
-    ``leaving`` are the pods that it preempts on the node, and waits for; ``unbound`` the
-    PersistentVolumeClaims that it waits for (kubernetes
-    pkg/scheduler/framework/plugins/volumebinding PreBind, BindPodVolumes).
-    """
+    """The pod fits now, and the scheduler has not tried again."""
 
     page = ReasonPage(
         "would-fit-now",
@@ -369,8 +370,13 @@ class WouldFitNow(Cause, frozen=True, kw_only=True):
     pod_claim: str | None = None
     devices: tuple[str, ...] = ()
     since: str = ""
+    """The time of its last attempt (RFC 3339)."""
     leaving: tuple[str, ...] = ()
+    """The pods that the scheduler preempts on the node, and waits for."""
     unbound: tuple[str, ...] = ()
+    """The PersistentVolumeClaims that it waits for (kubernetes
+    pkg/scheduler/framework/plugins/volumebinding PreBind, BindPodVolumes).
+    """
 
     def facts(self) -> Facts:
         return {**super().facts(), "podClaim": self.pod_claim, "devices": self.devices}
@@ -397,9 +403,7 @@ class WouldFitNow(Cause, frozen=True, kw_only=True):
 
 
 class Mixed(Cause, frozen=True, kw_only=True):
-    """Nodes have different causes, and none holds on most of them. ``codes`` are theirs;
-    ``nearest_node`` and ``nearest_cause`` are those of the node that is nearest to fitting.
-    """
+    """Nodes have different causes, and none holds on most of them."""
 
     page = ReasonPage(
         "mixed",
@@ -411,8 +415,11 @@ class Mixed(Cause, frozen=True, kw_only=True):
     )
 
     codes: tuple[str, ...] = ()
+    """The codes of the causes."""
     nearest_node: str = ""
+    """The node that is nearest to fitting."""
     nearest_cause: Cause | None = None
+    """The cause there."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.codes}

@@ -16,11 +16,7 @@ _COMPARE = NextStep(
 
 
 class SelectorFalse(RequestCause, frozen=True, kw_only=True):
-    """A selector is false on devices: ``have`` of ``of`` meet it, ``want`` are needed.
-    ``of_class``: it is one of the class. ``part`` is the part of it that is false on all of them.
-    ``misfit`` is what the devices have instead, ``values`` are those values; ``evaluated`` has both
-    for each kind of device.
-    """
+    """A selector is false on devices."""
 
     page = ReasonPage(
         "selector-false",
@@ -36,17 +32,26 @@ class SelectorFalse(RequestCause, frozen=True, kw_only=True):
 
     selector: str
     part: str | None = None
+    """The part of it that is false on all of them."""
     of_class: bool = False
+    """True if it is a selector of the class."""
     attribute: str | None = None
     capacity: str | None = None
     values: tuple[str, ...] = ()
+    """The values that the devices have instead."""
     misfit: Misfit | None = None
+    """The name that the selector reads, and the values of the devices for it."""
     nearest: str | None = None
+    """The published name that was probably meant."""
     want: int | None = None
+    """The number of devices that the request wants."""
     have: int | None = None
+    """The number of devices on which it is true."""
     of: int = 0
+    """The number of devices on which it was evaluated."""
     devices: tuple[str, ...] = ()
     evaluated: tuple[Evaluation, ...] = ()
+    """The evaluations, one for each kind of device."""
 
     def facts(self) -> Facts:
         return {
@@ -63,8 +68,8 @@ class SelectorFalse(RequestCause, frozen=True, kw_only=True):
         }
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        there = values_text(self.misfit) if self.misfit is not None else ""
-        detail = f" ({self._false()}{there})" if there else ""
+        values = values_text(self.misfit) if self.misfit is not None else ""
+        detail = f" ({self._false_part()}{values})" if values else ""
         if self.of_class:
             of = plural(self.of, "device")
             return f"{self.lead(names)}class {self.device_class} matches none of {of}{detail}"
@@ -86,16 +91,14 @@ class SelectorFalse(RequestCause, frozen=True, kw_only=True):
             )
         yield _COMPARE
 
-    def _false(self) -> str:
-        """The part of a longer selector that is false."""
+    def _false_part(self) -> str:
+        """Return the part of a longer selector that is false, as the beginning of a clause."""
         part = format_expression(self.part) if self.part else ""
         return f"{part} is false: " if part and part != format_expression(self.selector) else ""
 
 
 class SelectorError(RequestCause, frozen=True, kw_only=True):
-    """A selector fails on ``devices`` of the nodes ``on``. ``error`` is cel-go's sentence,
-    ``upstream`` the scheduler's whole message, where nothing more is known.
-    """
+    """A selector fails on devices."""
 
     page = ReasonPage(
         "selector-error",
@@ -111,8 +114,11 @@ class SelectorError(RequestCause, frozen=True, kw_only=True):
 
     selector: str | None = None
     error: str = ""
+    """The error of cel-go."""
     upstream: str = ""
+    """The scheduler's message, if nothing more is known."""
     on: tuple[str, ...] = ()
+    """The nodes of the devices."""
     attribute: str | None = None
     values: tuple[str, ...] = ()
     misfit: Misfit | None = None
@@ -134,8 +140,8 @@ class SelectorError(RequestCause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.upstream:
             return self.upstream
-        there = values_text(self.misfit) if self.misfit is not None else ""
-        detail = f" ({there})" if there else ""
+        values = values_text(self.misfit) if self.misfit is not None else ""
+        detail = f" ({values})" if values else ""
         if self.selector is None:
             return f"{self.lead(names)}{self.error}{detail}"
         on = (

@@ -1,4 +1,7 @@
-"""Reasons in workloads: who holds the devices, and why they stay. They never change the verdict."""
+"""Reasons in workloads: the holders of the devices, and why they stay.
+
+They never change the verdict.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -29,9 +32,7 @@ def _keep_away(pods: Sequence[str], other: str) -> str:
 
 
 class OldReplicas(Cause, frozen=True, kw_only=True):
-    """The pod is a new replica of a rolling update, and ``pods``, its old replicas, hold the
-    devices; or they keep it ``apart`` from their nodes by anti-affinity or a host port.
-    """
+    """The pod is a new replica of a rolling update, and old replicas are in its way."""
 
     page = ReasonPage(
         "rollout-waits",
@@ -44,35 +45,37 @@ class OldReplicas(Cause, frozen=True, kw_only=True):
         Progress.OUTSIDE_DRA,
     )
 
-    owner: str  # Kind namespace/name
+    owner: str
+    """The workload, ``Kind namespace/name``."""
     pods: tuple[str, ...] = ()
+    """The old replicas."""
     surge: str = ""
+    """``maxSurge`` of the rollout."""
     unavailable: str = ""
+    """``maxUnavailable`` of the rollout."""
     apart: bool = False
+    """True if they keep the pod from their nodes by anti-affinity or a host port; else they hold
+    the devices.
+    """
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.pods}
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        how = ", ".join(
-            f"{k} {v}"
-            for k, v in (("maxSurge", self.surge), ("maxUnavailable", self.unavailable))
-            if v
-        )
-        what = (
+        values = (("maxSurge", self.surge), ("maxUnavailable", self.unavailable))
+        settings = ", ".join(f"{key} {value}" for key, value in values if value)
+        predicate = (
             _keep_away(self.pods, "the new one")
             if self.apart
             else f"{_hold(self.pods)} that the new one needs"
         )
-        old = f"{plural(len(self.pods), 'old replica')} {what}"
-        why = f"the rolling update of {self.owner} waits for itself: its {old}"
-        return f"{why} ({how})" if how else why
+        replicas = plural(len(self.pods), "old replica")
+        why = f"the rolling update of {self.owner} waits for itself: its {replicas} {predicate}"
+        return f"{why} ({settings})" if settings else why
 
 
 class OldRevision(Cause, frozen=True, kw_only=True):
-    """The pod was made from an earlier version of ``owner``, a StatefulSet or a ``paused``
-    Deployment, which does not replace it.
-    """
+    """The pod was made from an earlier version of its workload, which does not replace it."""
 
     page = ReasonPage(
         "pod-of-old-revision",
@@ -89,7 +92,9 @@ class OldRevision(Cause, frozen=True, kw_only=True):
     )
 
     owner: str
+    """The StatefulSet or Deployment, ``Kind namespace/name``."""
     paused: bool = False
+    """True for a paused Deployment."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.paused:
@@ -104,11 +109,7 @@ class OldRevision(Cause, frozen=True, kw_only=True):
 
 
 class OwnReplicas(Cause, frozen=True, kw_only=True):
-    """Other ``pods`` of the same workload hold the devices, or keep the pod ``apart`` from their
-    nodes by anti-affinity or a host port. ``ends``: such pods end by themselves (a Job's), so that
-    waiting is the answer; ``together``: unless they wait for each other, as those of a JobSet or an
-    Indexed Job may.
-    """
+    """Other pods of the same workload are in the pod's way."""
 
     page = ReasonPage(
         "own-replicas",
@@ -124,15 +125,26 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
     is_root_cause = True
 
     owner: str
+    """The workload, ``Kind namespace/name``."""
     pods: tuple[str, ...] = ()
     apart: bool = False
+    """True if they keep the pod from their nodes by anti-affinity or a host port; else they hold
+    the devices.
+    """
     ends: bool = False
+    """True if such pods end by themselves (a Job's), so that waiting is the answer."""
     together: bool = False
-    earlier: str = ""  # the run of the same CronJob that holds them
-    autoscaler: str = ""  # that writes the replicas
-    where: str = ""  # the labels of the nodes on which all of a group have to be
-    nodes_there: int = 0  # that have such devices
-    size: int = 0  # of the group
+    """True if the pods may wait for each other, as those of a JobSet or an Indexed Job do."""
+    earlier: str = ""
+    """The run of the same CronJob that holds the devices."""
+    autoscaler: str = ""
+    """The autoscaler that writes the replicas."""
+    node_labels: str = ""
+    """The labels of the nodes on which all pods of a group have to be."""
+    node_count: int = 0
+    """The number of such nodes with the devices."""
+    size: int = 0
+    """The number of pods of the group."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.pods}
@@ -140,18 +152,18 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.earlier:
             return f"Job {self.earlier}, an earlier run of {self.owner}, still holds the devices"
-        what = _keep_away(self.pods, "this one") if self.apart else _hold(self.pods)
-        held = f"{plural(len(self.pods), 'other pod')} of {self.owner} {what}"
+        predicate = _keep_away(self.pods, "this one") if self.apart else _hold(self.pods)
+        why = f"{plural(len(self.pods), 'other pod')} of {self.owner} {predicate}"
         if self.together:
-            return f"{held}; this one gets its turn only if they end without it"
+            return f"{why}; this one gets its turn only if they end without it"
         if self.ends:
-            return f"nothing is wrong: {held}, and this one waits its turn"
-        why = f"{held} ({abbreviate([name.rpartition('/')[2] for name in self.pods])})"
+            return f"nothing is wrong: {why}, and this one waits its turn"
+        why += f" ({abbreviate([name.rpartition('/')[2] for name in self.pods])})"
         if self.size:
-            nodes = f"{plural(self.nodes_there, 'node')} with such devices"
+            nodes = f"{plural(self.node_count, 'node')} with such devices"
             return (
-                f"{self.owner} wants {self.size} pods where {self.where}, and there are {nodes};"
-                f" {why}"
+                f"{self.owner} wants {self.size} pods where {self.node_labels}, and there are"
+                f" {nodes}; {why}"
             )
         return f"{why}, and {self.autoscaler} wants more" if self.autoscaler else why
 
@@ -170,9 +182,9 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
         elif self.size:
             group = self.owner.partition(" of ")[2]
             yield NextStep(
-                f"add a node where {self.where}, or lower spec.leaderWorkerTemplate.size of {group}"
-                f" to {self.nodes_there} if a smaller group will do",
-                quote_command("kubectl get nodes -l {}", self.where),
+                f"add a node where {self.node_labels}, or lower spec.leaderWorkerTemplate.size of"
+                f" {group} to {self.node_count} if a smaller group will do",
+                quote_command("kubectl get nodes -l {}", self.node_labels),
             )
         else:
             yield NextStep(
@@ -182,8 +194,8 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
 
 
 class ClaimEach(ClaimCause, frozen=True, kw_only=True):
-    """Each replica has a claim of its own from ``template``, and the claim's configuration asks for
-    sharing, which works among the pods of one claim only.
+    """Each replica has a claim of its own, and the claim's configuration asks for sharing, which
+    works among the pods of one claim only.
     """
 
     page = ReasonPage(
@@ -198,6 +210,7 @@ class ClaimEach(ClaimCause, frozen=True, kw_only=True):
     )
 
     template: str
+    """``namespace/name`` of the template of the claims."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "template": self.template}
@@ -210,7 +223,7 @@ class ClaimEach(ClaimCause, frozen=True, kw_only=True):
 
 
 class HoldersEnded(Cause, frozen=True, kw_only=True):
-    """``pods`` have ended or no longer exist, and ``claims`` still hold the devices for them."""
+    """Pods have ended or no longer exist, and claims still hold devices for them."""
 
     page = ReasonPage(
         "holder-ended",
@@ -232,12 +245,12 @@ class HoldersEnded(Cause, frozen=True, kw_only=True):
         return {**super().facts(), "found": self.claims}
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        one = len(self.claims) == 1
+        single = len(self.claims) == 1
         return (
-            f"claim{'' if one else 's'} {abbreviate(self.claims)} still"
-            f" {'holds' if one else 'hold'} devices for pod {abbreviate(self.pods)}, which"
+            f"claim{'' if single else 's'} {abbreviate(self.claims)} still"
+            f" {'holds' if single else 'hold'} devices for pod {abbreviate(self.pods)}, which"
             f" {'has' if len(self.pods) == 1 else 'have'} ended: kube-controller-manager has not"
-            f" released {'it' if one else 'them'}"
+            f" released {'it' if single else 'them'}"
         )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
@@ -245,9 +258,7 @@ class HoldersEnded(Cause, frozen=True, kw_only=True):
 
 
 class HoldersTerminating(Cause, frozen=True, kw_only=True):
-    """``pods`` that hold the devices are being deleted and have not ended; ``since`` is when that
-    began.
-    """
+    """Pods that hold the devices are being deleted and have not ended."""
 
     page = ReasonPage(
         "holder-terminating",
@@ -262,21 +273,25 @@ class HoldersTerminating(Cause, frozen=True, kw_only=True):
 
     pods: tuple[str, ...] = ()
     since: str = ""
+    """When the first of them was to be gone (RFC 3339)."""
     on: tuple[str, ...] = ()
+    """Their nodes."""
     finalizers: tuple[str, ...] = ()
-    event: str = ""  # what the kubelet says of ending it
+    """The finalizers that keep the first of them."""
+    event: str = ""
+    """The kubelet's message about ending it."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.pods}
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        one = len(self.pods) == 1
+        single = len(self.pods) == 1
         why = f"; finalizer {abbreviate(self.finalizers)} keeps it" if self.finalizers else ""
         why = f"; its kubelet says: {self.event}" if self.event else why
         return (
             f"pod {abbreviate(self.pods)} on {abbreviate(self.on)}, which"
-            f" {'holds' if one else 'hold'} the devices, {'is' if one else 'are'} Terminating since"
-            f" {self.since}{why}"
+            f" {'holds' if single else 'hold'} the devices, {'is' if single else 'are'} Terminating"
+            f" since {self.since}{why}"
         )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
