@@ -60,7 +60,7 @@ def drivers_on_described_machines(slices: Iterable[Raw]) -> frozenset[str]:
     for item in slices:
         driver = slice_of(item).driver
         names = unknown_names([item]).get(driver, frozenset())
-        is_described = bool(names & site_attributes_of(driver))
+        is_described = bool(names) and not names.isdisjoint(site_attributes_of(driver))
         drivers[driver] = drivers.get(driver, True) and is_described
     return frozenset(driver for driver, is_described in drivers.items() if is_described)
 

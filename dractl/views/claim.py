@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dractl.allocation import DeviceID
 from dractl.model import NodeSelector
-from dractl.model.paths import at, map_at, maps_at, text_at
+from dractl.model.paths import at, list_at, map_at, maps_at, text_at
 from dractl.objects import Raw
 from dractl.views.base import Condition, View, conditions_by_type
 from dractl.views.selectors import node_selector
@@ -172,8 +172,15 @@ class Claim(View):
     @cached_property
     def node_names(self) -> tuple[str, ...]:
         """The nodes that :attr:`node_selector` names; empty if it selects by labels."""
-        terms = () if self.node_selector is None else self.node_selector.node_selector_terms
-        return tuple(name for t in terms for field in t.match_fields for name in field.values)
+        return tuple(
+            [
+                name
+                for term in maps_at(self.allocation, "nodeSelector", "nodeSelectorTerms")
+                for field in maps_at(term, "matchFields")
+                for name in list_at(field, "values")
+                if isinstance(name, str)
+            ]
+        )
 
     @cached_property
     def node_selector_values(self) -> tuple[str, ...]:
