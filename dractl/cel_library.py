@@ -7,6 +7,7 @@ for a new Python until they are released for it.
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 
 from dractl.errors import Unsupported
 
@@ -18,8 +19,11 @@ _PACKAGES = {
 _LIBRARIES = {
     "cel_expr_python.cel": "cel-expr-python",
     "google.protobuf.struct_pb2": "protobuf",
-    "re2": "google-re2",
-}  # by the module that loads it
+}  # by the module that loads it; google-re2 is loaded with the first pattern
+_HINT = (
+    "install dractl on glibc Linux, macOS or Windows on x86-64 with CPython 3.11 to 3.14; discover,"
+    " render, and lint without selectors run everywhere"
+)
 
 
 class _Loading:
@@ -51,9 +55,10 @@ def why_not() -> str | None:
 
 
 def load() -> str | None:
-    """Load the packages, and return the reason why selectors cannot be compiled; None if they can.
+    """Load the packages that every selector needs, and return the reason why selectors cannot be
+    compiled; None if they can.
 
-    It takes 20 ms. A package that is installed need not load: a wheel for glibc on musl, or a
+    It takes 15 ms. A package that is installed need not load: a wheel for glibc on musl, or a
     container without libstdc++.
     """
     if not _Loading.tried and not missing():
@@ -67,14 +72,22 @@ def load() -> str | None:
     return why_not()
 
 
+def load_patterns() -> ModuleType:
+    """Load google-re2, which takes 6 ms and few selectors need. Raises Unsupported."""
+    try:
+        return import_module("re2")
+    except ImportError as error:
+        raise Unsupported(
+            "a selector has a regular expression, which cannot be compiled here: google-re2 cannot"
+            f" be loaded ({error})",
+            hint=_HINT,
+        ) from None
+
+
 def require(what: str) -> None:
     """Raises Unsupported if selectors, which ``what`` needs, cannot be compiled."""
     reason = load()
     if reason is not None:
         raise Unsupported(
-            f"{what} needs selectors, which cannot be compiled here: {reason}",
-            hint=(
-                "install dractl on glibc Linux, macOS or Windows on x86-64 with CPython 3.11 to "
-                "3.14; discover, render, and lint without selectors run everywhere"
-            ),
+            f"{what} needs selectors, which cannot be compiled here: {reason}", hint=_HINT
         )

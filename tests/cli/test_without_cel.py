@@ -102,9 +102,11 @@ def test_an_editor_is_told_once_that_selectors_are_not_checked() -> None:
 BROKEN = 'raise ImportError("libstdc++.so.6: cannot open shared object file")'
 
 
-def with_broken_library(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """dractl where cel-expr-python is installed and does not load, as in a container without libstdc++."""
-    package = folder / "broken" / "cel_expr_python"
+def with_broken_library(
+    folder: Path, *arguments: str, module: str = "cel_expr_python"
+) -> subprocess.CompletedProcess[str]:
+    """Run dractl where a library is installed and does not load, as in a container without libstdc++."""
+    package = folder / "broken" / module
     package.mkdir(parents=True, exist_ok=True)
     (package / "__init__.py").write_text(BROKEN)
     environment = {
@@ -129,6 +131,21 @@ def test_a_library_that_does_not_load_is_named(tmp_path: Path) -> None:
     assert result.returncode == 0
     assert result.stdout.endswith(" (selectors not checked)\n")
     assert reason in result.stderr
+
+
+def test_only_a_selector_with_a_pattern_needs_the_library_for_patterns(tmp_path: Path) -> None:
+    claim = tmp_path / "claim.yaml"
+    claim.write_text(CLAIM.replace("EXPRESSION", 'device.driver == "gpu.nvidia.com"'))
+    result = with_broken_library(tmp_path, "lint", "--isolated", str(claim), module="re2")
+    assert result.returncode == 0, result.stderr
+    assert "not checked" not in result.stdout + result.stderr
+    claim.write_text(CLAIM.replace("EXPRESSION", 'device.driver.matches("^gpu")'))
+    result = with_broken_library(tmp_path, "lint", "--isolated", str(claim), module="re2")
+    assert result.returncode == 3
+    assert "regular expression, which cannot be compiled here: google-re2 cannot be loaded" in (
+        result.stderr
+    )
+    assert "Traceback" not in result.stderr
 
 
 def test_a_report_without_selectors_is_not_kept_for_later_runs(

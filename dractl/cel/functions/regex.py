@@ -6,6 +6,7 @@ from typing import Any
 
 from dractl.cel.functions.registry import overload
 from dractl.cel.values import CelError
+from dractl.cel_library import load_patterns
 
 
 class BadPattern(Exception):
@@ -15,8 +16,7 @@ class BadPattern(Exception):
 @lru_cache(512)
 def compiled(pattern: str) -> Any:
     """The pattern as google-re2 compiles it; BadPattern where Go does not."""
-    import re2
-
+    re2 = load_patterns()
     options = re2.Options()
     options.log_errors = False
     options.never_nl = False
