@@ -9,7 +9,6 @@ from dractl.cli.options.device_sources import assume_site_values, render_machine
 from dractl.cli.options.printing import Printing
 from dractl.cluster import ClusterState
 from dractl.cluster.described_nodes import list_known_classes
-from dractl.drivers.choice import DriverChoice
 from dractl.errors import UsageError
 from dractl.explain import Options, Question
 from dractl.explain.fleet.machines import (
@@ -21,6 +20,7 @@ from dractl.explain.fleet.machines import (
 from dractl.facts.autoscalers import AutoscalerChoice
 from dractl.machines.nodes import parse_machines
 from dractl.model import Target
+from dractl.model.driver_choice import DriverChoice
 from dractl.report.explain import machines as explain_machines, text as explain_text
 
 

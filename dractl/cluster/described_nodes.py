@@ -15,7 +15,6 @@ from dractl.cluster.snapshot_gaps import annotate_unknown
 from dractl.cluster.sources import from_objects
 from dractl.cluster.state import ClusterState
 from dractl.drivers import Options, Rendering, find, names, render
-from dractl.drivers.choice import DriverChoice
 from dractl.drivers.network import read
 from dractl.errors import InputError
 from dractl.machines import as_node, labels_of, machine, room_of
@@ -23,6 +22,7 @@ from dractl.machines.names import every
 from dractl.machines.nodes import node_name, parse_groups
 from dractl.machines.site import site_attributes_of
 from dractl.model import Target
+from dractl.model.driver_choice import DriverChoice
 from dractl.objects import Slice
 from dractl.program import program_name
 from dractl.topology.machine import Machine

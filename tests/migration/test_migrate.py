@@ -12,10 +12,10 @@ from jsonschema import Draft202012Validator
 from dractl.allocation import Features
 from dractl.cli.main import main
 from dractl.cli.options.device_sources import render_machine
-from dractl.drivers.choice import DriverChoice
 from dractl.manifests import Document, read_text
 from dractl.migration import Migrated, Migration
 from dractl.model import Target
+from dractl.model.driver_choice import DriverChoice
 from dractl.resources import data_dir
 from dractl.scheduler.attempt import Scheduler
 from tests.explain.cluster import node, state_of

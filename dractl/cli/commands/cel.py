@@ -17,7 +17,6 @@ from dractl.cli.options import driver_options
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.cluster import ClusterState
-from dractl.drivers.choice import DriverChoice
 from dractl.errors import UsageError
 from dractl.lint import lint
 from dractl.lint.cel_hints import help_of
@@ -25,6 +24,7 @@ from dractl.lint.registry import for_violation
 from dractl.machines.site import list_site_reads
 from dractl.manifests import load
 from dractl.model import Target
+from dractl.model.driver_choice import DriverChoice
 from dractl.objects import identity, newest
 from dractl.report.canvas import Canvas
 from dractl.report.cel import json as cel_json, text as cel_text

@@ -26,9 +26,9 @@ from dractl.cluster.clock import newest_time
 from dractl.cluster.coverage import Unread, command_for
 from dractl.cluster.labels import parse_labels
 from dractl.cluster.sources import classify_arguments, describe_unusable_input
-from dractl.drivers.choice import DriverChoice
 from dractl.errors import InputError, UsageError
 from dractl.model import Target
+from dractl.model.driver_choice import DriverChoice
 from dractl.report.alignment.text import fleet_text
 from dractl.report.canvas import Canvas
 from dractl.report.capacity import json as capacity_json, text as capacity_text

@@ -23,7 +23,6 @@ from dractl.cluster.rights import Rights
 from dractl.cluster.sources import describe_unusable_input, filter_drivers
 from dractl.cluster.state import API_GROUPS, maps_at, text_at
 from dractl.cluster.workloads import WORKLOAD_KINDS
-from dractl.drivers.choice import DriverChoice
 from dractl.errors import InputError, UsageError
 from dractl.explain import (
     Explainer,
@@ -41,6 +40,7 @@ from dractl.explain.permissions import can_decide, join_words
 from dractl.facts import current
 from dractl.facts.autoscalers import AutoscalerChoice
 from dractl.model import Target
+from dractl.model.driver_choice import DriverChoice
 from dractl.program import program_name
 from dractl.report.explain import (
     groups as explain_groups_text,

@@ -37,7 +37,6 @@ from dractl.cluster import ClusterState, sources
 from dractl.cluster.podgroups import group_object
 from dractl.cluster.schedulers import identify
 from dractl.cluster.state import API_GROUPS, at, maps_at, text_at
-from dractl.drivers.choice import DriverChoice
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Explanation, Options, Question, Reason
 from dractl.explain.fleet.machines import MachineJudgement, ask_autoscaler
@@ -45,6 +44,7 @@ from dractl.facts import current
 from dractl.facts.autoscalers import AutoscalerChoice
 from dractl.garbage import without_collecting
 from dractl.model import Target
+from dractl.model.driver_choice import DriverChoice
 from dractl.model.shapes import split, split_list, spread
 from dractl.program import program_name
 from dractl.report.capacity import (

@@ -25,7 +25,6 @@ from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.cli.options.values import ValuesOptions
 from dractl.cli.rendering import Rendering
 from dractl.cli.terminal import notice
-from dractl.drivers.choice import DriverChoice
 from dractl.errors import InputError, Unsupported, UsageError
 from dractl.facts.consumers import named
 from dractl.lint import registry
@@ -47,6 +46,7 @@ from dractl.manifests.files import Entry, listed
 from dractl.manifests.kustomize import Kustomizations, is_kustomization
 from dractl.manifests.markdown import SUFFIXES
 from dractl.manifests.naming import name_paths
+from dractl.model.driver_choice import DriverChoice
 from dractl.report.canvas import Canvas
 from dractl.report.lint import summary as lint_summary
 from dractl.report.plain import harmless, wrap

@@ -20,12 +20,12 @@ from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import GateOptions, warn_about_gates
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import text_at
-from dractl.drivers.choice import DriverChoice
 from dractl.errors import InputError, UsageError
 from dractl.garbage import without_collecting
 from dractl.lint.finding import Report
 from dractl.manifests import Document, load, load_readable
 from dractl.model import Target
+from dractl.model.driver_choice import DriverChoice
 from dractl.model.releases import NEWEST
 from dractl.program import program_name
 from dractl.upgrade import (

@@ -11,10 +11,10 @@ from dractl.cli import terminal
 from dractl.cli.options.machine_input import read_node
 from dractl.cluster import ClusterState, described_nodes, sources
 from dractl.cluster.described_nodes import DescribedNode
-from dractl.drivers.choice import DriverChoice
 from dractl.machines.described import is_description
 from dractl.machines.nodes import node_name
 from dractl.model import Target
+from dractl.model.driver_choice import DriverChoice
 from dractl.objects import Raw
 from dractl.simulation import site
 

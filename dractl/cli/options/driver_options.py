@@ -8,8 +8,8 @@ from typing import Annotated
 from typer import Option
 
 from dractl.cli import completing
-from dractl.drivers.choice import DriverChoice
 from dractl.errors import UsageError
+from dractl.model.driver_choice import DriverChoice
 from dractl.model.nearest import nearest_names
 
 Driver = Annotated[
