@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from dractl import atomic
 from dractl.cli import terminal
 from dractl.errors import InputError, UsageError
 from dractl.lint import config as configurations
@@ -93,6 +92,8 @@ def write_report(text: str, output_file: Path | None) -> None:
     if output_file is None:
         sys.stdout.write(text)
         return
+    from dractl import atomic
+
     try:
         atomic.replace(output_file, text.encode("utf-8", "backslashreplace"))
     except OSError as error:

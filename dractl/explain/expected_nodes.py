@@ -15,7 +15,6 @@ from dractl.allocation.nodes import label_matches
 from dractl.autoscaler import Judgement, is_older, judge
 from dractl.cluster.state import ClusterState
 from dractl.facts.autoscalers import DeviceTables, device_tables
-from dractl.machines import labels_of, room_of
 from dractl.model import DeviceClass, NodeSelectorRequirement, Quantity, ResourceClaim
 from dractl.model.paths import maps_at
 from dractl.scheduler.node_constraints import is_tolerated
@@ -263,12 +262,26 @@ def _explain_no_type(
 
 def _allows(pool: NodePool, name: str) -> bool:
     """Return True if a NodePool's requirements allow an instance type."""
-    labels = {**labels_of(name), **pool.node_labels}
+    labels = {**_labels(name), **pool.node_labels}
     return all(
         label_matches(requirement, labels)
         for requirement in pool.requirements
         if requirement.key in labels or not _is_open(requirement)
     )
+
+
+def _labels(name: str) -> dict[str, str]:
+    """Return the labels that a node of an instance type certainly has."""
+    from dractl.machines import labels_of
+
+    return labels_of(name)
+
+
+def _room(name: str) -> dict[str, str]:
+    """Return what is known of an instance type's resources."""
+    from dractl.machines import room_of
+
+    return room_of(name)
 
 
 def _is_open(requirement: NodeSelectorRequirement) -> bool:
@@ -302,7 +315,7 @@ def _is_well_known(key: str) -> bool:
 
 def _matches_pod(pod: Pod, pool: NodePool, name: str) -> bool:
     """Return True if what is known of an instance type's labels meets the pod's node selector."""
-    labels = {**labels_of(name), **pool.node_labels}
+    labels = {**_labels(name), **pool.node_labels}
     wanted = {key: value for key, value in pod.node_selector.items() if key in labels}
     if any(labels[key] != value for key, value in wanted.items()):
         return False
@@ -321,7 +334,7 @@ def _matches_pod(pod: Pod, pool: NodePool, name: str) -> bool:
 
 def _has_room(pod: Pod, name: str) -> bool:
     """Return True if an instance type has as much CPU and memory as the pod requests."""
-    room = room_of(name)
+    room = _room(name)
     return all(
         Quantity.parse(room[resource]) >= pod.requests[resource]
         for resource in ("cpu", "memory")
@@ -331,7 +344,7 @@ def _has_room(pod: Pod, name: str) -> bool:
 
 def _is_within_limits(pool: NodePool, name: str) -> bool:
     """Return True if a NodePool's limits allow one more node of an instance type."""
-    added = {**room_of(name), "nodes": "1"}
+    added = {**_room(name), "nodes": "1"}
     return all(
         _value(pool.resources.get(resource)) + Quantity.parse(added[resource]).value()
         <= limit.value()

@@ -3,13 +3,13 @@
 from functools import cache
 from typing import Any
 
-import yaml
-
 from dractl.manifests.resolve import plain
 
 
 def dump(value: Any) -> str:
     """A value as a YAML document in block style, its keys in their order."""
+    import yaml
+
     text: str = yaml.dump(value, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=1000)
     return text
 
@@ -20,6 +20,8 @@ def _dumper() -> Any:
 
     PyYAML writes ``1e50`` and ``n`` without quotes, which sigs.k8s.io/yaml reads as a number and a boolean.
     """
+    import yaml
+
     base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
     class Dumper(base):  # type: ignore[misc]

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from dractl.cel import values as v
 from dractl.cel.functions.registry import OVERLOADS, Overload
@@ -147,6 +146,7 @@ def _atoi(text: str) -> int:
 def _offset_of_name(name: str, seconds: int) -> int:
     if name in ("", "UTC"):
         return 0
+    from zoneinfo import ZoneInfo
 
     try:
         offset = _moment(seconds).replace(tzinfo=UTC).astimezone(ZoneInfo(name)).utcoffset()
