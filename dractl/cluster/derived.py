@@ -46,6 +46,9 @@ class DerivedValues:
         as many of them the same as possible, or None.
         """
         versions = self._versions.setdefault(key, [])
+        if versions and all(map(is_, versions[0].sources, sources)):
+            current: T = versions[0].value
+            return current
         in_common = [sum(map(is_, version.sources, sources)) for version in versions]
         if len(sources) in in_common:
             version = versions.pop(in_common.index(len(sources)))

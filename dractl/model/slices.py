@@ -190,6 +190,8 @@ class Device:
 
     @property
     def allow_multiple_allocations(self) -> bool | None:
+        if self.mapping.get("allowMultipleAllocations") is None:
+            return None
         return self._part(
             "allowMultipleAllocations", lambda r: r.boolean("allowMultipleAllocations")
         )

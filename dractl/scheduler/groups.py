@@ -74,6 +74,7 @@ class NodeGroups:
                 self._network_slices.append(resource_slice)
         self._wide_pools = {pool for pool, nodes in pool_nodes.items() if len(nodes) > 1}
         self._signatures = SliceSignatures(cache)
+        self._reaches: dict[int, _NodeReach] = {}
         self._idle_keys: dict[tuple[int, AttributeNames], _IdleNodeKey] = {}
         self._key_numbers: dict[Hashable, int] = {}
 
@@ -93,23 +94,37 @@ class NodeGroups:
         return idle.key, *map(in_use.get, idle.pools)
 
     def _idle_key(self, node: Raw, names: AttributeNames) -> _IdleNodeKey:
+        reach = self._reaches.get(id(node))
+        if reach is None or reach.node is not node:
+            reach = self._reaches[id(node)] = self._reach(node)
+        if reach.is_single:
+            return _IdleNodeKey(node, reach.name, ())
+        hashes = tuple([self._signatures.hash(each, names) for each in reach.slices])
+        key = hashes, reach.network_slices, reach.declared_features
+        number = self._key_numbers.setdefault(key, len(self._key_numbers))
+        return _IdleNodeKey(node, number, reach.pools)
+
+    def _reach(self, node: Raw) -> _NodeReach:
         view = Node(node)
-        # The verdict may depend on any label, or on what other nodes use: a group of its own.
-        single = _IdleNodeKey(node, view.name, ())
-        reachable = []
+        network_slices = []
+        is_single = False
         for resource_slice in self._network_slices:
             spec = resource_slice.spec
             if spec.per_device_node_selection or spec.shared_counters:
-                return single
-            if spec.all_nodes or _selects(resource_slice, view):
-                reachable.append(id(resource_slice))
-        slices = self._slices_of(view.name)
+                is_single = True
+            elif spec.all_nodes or _selects(resource_slice, view):
+                network_slices.append(id(resource_slice))
+        slices = tuple(self._slices_of(view.name))
         pools = tuple(map(_pool_of, slices))
-        if not self._wide_pools.isdisjoint(pools):
-            return single
-        hashes = tuple(self._signatures.hash(each, names) for each in slices)
-        key = hashes, tuple(reachable), view.declared_features
-        return _IdleNodeKey(node, self._key_numbers.setdefault(key, len(self._key_numbers)), pools)
+        return _NodeReach(
+            node,
+            view.name,
+            slices,
+            pools,
+            tuple(network_slices),
+            view.declared_features,
+            is_single or not self._wide_pools.isdisjoint(pools),
+        )
 
     def pools(self, node: str) -> tuple[PoolName, ...]:
         """Return the pool of each slice of one node. Those of nodes with equal keys correspond."""
@@ -120,6 +135,25 @@ class NodeGroups:
             self._slices_by_node.get(node, ()),
             key=lambda s: (s.spec.driver, s.spec.pool.name, s.metadata.name),
         )
+
+
+class _NodeReach(Struct, frozen=True):
+    """The devices that a node reaches."""
+
+    node: Raw
+    name: str
+    slices: tuple[ResourceSlice, ...]
+    """The slices of the node alone."""
+    pools: tuple[PoolName, ...]
+    """The pool of each of them."""
+    network_slices: tuple[int, ...]
+    """The identities of other slices that it reaches."""
+    declared_features: tuple[str, ...]
+    """The feature gates that its kubelet declares."""
+    is_single: bool
+    """The verdict may depend on any label of the node, or on what other nodes use: it is a group of
+    its own.
+    """
 
 
 class _IdleNodeKey(Struct, frozen=True):

@@ -10,6 +10,7 @@ from dractl.allocation import DeviceID
 from dractl.model import NodeSelector
 from dractl.model.paths import at, list_at, map_at, maps_at, text_at
 from dractl.objects import Raw
+from dractl.objects.values import text
 from dractl.views.base import Condition, View, conditions_by_type
 from dractl.views.selectors import node_selector
 
@@ -119,11 +120,11 @@ class Claim(View):
         return tuple(
             [
                 AllocatedDevice(
-                    text_at(result, "request"),
-                    text_at(result, "driver"),
-                    text_at(result, "pool"),
-                    text_at(result, "device"),
-                    text_at(result, "shareID"),
+                    text(result.get("request")),
+                    text(result.get("driver")),
+                    text(result.get("pool")),
+                    text(result.get("device")),
+                    text(result.get("shareID")),
                     result.get("adminAccess") is True,
                 )
                 for result in self.results
