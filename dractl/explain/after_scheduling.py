@@ -26,6 +26,7 @@ from dractl.explain.diagnosis.refusals import (
     Refusal,
     RefusedPod,
     explain_driver_words,
+    explain_runtime_words,
     explain_words,
 )
 from dractl.explain.fixes.tolerations import eviction_delay, is_tolerated, list_evicting_taints
@@ -68,6 +69,8 @@ _SANDBOX_STEPS = frozenset({"FailedPrepareDynamicResources", "FailedCreatePodSan
 """Steps that the kubelet takes once for a pod and its sandbox, not for each start of a
 container.
 """
+_RUNTIME_STEPS = frozenset({"FailedCreatePodSandBox", "FailedCreatePodContainer", "Failed"})
+"""Steps in which the container runtime speaks, or a driver that it asks through NRI."""
 _EVENT_PREFIXES = ("Failed to create pod sandbox: ", "Error: ", "network is not ready: ")
 # What a container waits for while nothing is wrong: kubernetes pkg/kubelet/kubelet_pods.go
 _HARMLESS_WAITS = frozenset({"PodInitializing", "ContainerCreating", ""})
@@ -305,6 +308,7 @@ def _start_cause(placed: PlacedPod) -> Cause | None:
                     what=f"{action} {container.name}",
                     why=why,
                     roots=_find_roots(placed, why),
+                    refusal=_explain_start(placed, why, container.reason in _FAILED_WAITS),
                 )
             return _container_cause(placed, container)
         if (
@@ -342,8 +346,17 @@ def _cause_of_step(placed: PlacedPod, step: Event, has_begun: bool) -> Cause:
     if cdi_device is not None:
         return _injection_cause(placed, "", why, has_begun, cdi_device)
     return running.NotStarted(
-        nodes=placed.nodes, what=_START_STEPS[step.reason], why=why, roots=_find_roots(placed, why)
+        nodes=placed.nodes,
+        what=_START_STEPS[step.reason],
+        why=why,
+        roots=_find_roots(placed, why),
+        refusal=_explain_start(placed, why, step.reason in _RUNTIME_STEPS),
     )
+
+
+def _explain_start(placed: PlacedPod, why: str, is_of_runtime: bool) -> Refusal | None:
+    """Return the meaning of the runtime's words; None where others speak."""
+    return explain_runtime_words(why, _make_refused_pod(placed)) if is_of_runtime else None
 
 
 def _find_roots(placed: PlacedPod, why: str) -> tuple[DriverRoot, ...]:
@@ -441,6 +454,7 @@ def _injection_cause(
         host=absent,
         drivers=placed.drivers,
         os_image=placed.os_image,
+        refusal=explain_runtime_words(why, _make_refused_pod(placed)),
     )
 
 

@@ -57,3 +57,17 @@ def test_a_name_that_is_not_known_gets_those_that_may_be_meant(
     assert main(["rule", name]) == 2
     (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("hint: "))
     assert hint in line
+
+
+def test_the_page_of_a_driver_lists_its_refusals(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rule", "dra.cpu"]) == 0
+    text = capsys.readouterr().out
+    assert "Refusals, as explain puts what the driver says" in text
+    assert "dra.cpu has fewer free CPUs than its ResourceSlice says" in text
+    assert main(["rule", "dra.cpu", "-o", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    entry = next(entry for entry in found["refusals"] if entry["id"] == "reserved")
+    assert entry["blames"] == "parameters"
+    assert entry["source"].startswith("pkg/driver/dra_hooks.go:")
+    assert main(["rule", "npu.huawei.com", "-o", "json"]) == 0
+    assert "refusals" not in json.loads(capsys.readouterr().out)

@@ -20,12 +20,14 @@ from dractl.explain.diagnosis.known_faults import (
 from dractl.facts.drivers import driver as facts_of, names
 from dractl.facts.refusals import (
     CLAIM_UID,
+    RUNTIME,
     Advice,
     Blame,
     RefusalFact,
     RefusalMatch,
     fields_of,
     match_words,
+    refusal_file,
     refusals,
 )
 from dractl.program import program_name
@@ -89,6 +91,23 @@ def explain_driver_words(words: str, refused: RefusedPod) -> Refusal | None:
         for driver in dict.fromkeys(drivers or [""])
     )
     return next(filter(None, explanations), None)
+
+
+def explain_runtime_words(words: str, refused: RefusedPod) -> Refusal | None:
+    """Return what the words of a container runtime mean, or of a driver that it asks through NRI;
+    None if no entry explains them.
+    """
+    if not refused.allocated:
+        return None
+    drivers = dict.fromkeys(device.driver for device in refused.allocated)
+    files = map(refusal_file, drivers)
+    for driver, file in zip(drivers, files, strict=True):
+        specific = (fact for fact in file.refusals if not fact.general) if file is not None else ()
+        facts = (*refusals(RUNTIME), *specific)
+        refusal = explain_words(words, replace(refused, driver=driver), facts)
+        if refusal is not None:
+            return refusal
+    return explain_words(words, refused, ())
 
 
 def explain_words(words: str, refused: RefusedPod, facts: Iterable[RefusalFact]) -> Refusal | None:

@@ -208,10 +208,14 @@ class NotInjected(Cause, frozen=True, kw_only=True):
     drivers: tuple[str, ...] = ()
     os_image: str = ""
     """The system of the node."""
+    refusal: Refusal | None = None
+    """The meaning of the runtime's words, if the facts have it."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         node = self.nodes[0]
         what = f"container {self.container}: {self.why}" if self.container else self.why
+        if self.refusal is not None and self.refusal.meaning:
+            return f"scheduled on {node}, where {self.refusal.meaning}: {what}"
         if self.host:
             return f"scheduled on {node}, where {self.host}, which its CDI devices need, does not exist: {what}"
         if self.begun:
@@ -221,6 +225,10 @@ class NotInjected(Cause, frozen=True, kw_only=True):
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0]
         driver = f"driver {self.drivers[0]}" if len(self.drivers) == 1 else "the driver"
+        if self.refusal is not None:
+            yield from self.refusal.steps
+            if self.refusal.meaning:
+                return
         if self.host:
             yield NextStep(
                 f"see why device node {self.host} is absent on {node}: the kernel driver creates it, and the CDI file "
@@ -263,9 +271,13 @@ class NotStarted(Cause, frozen=True, kw_only=True):
     why: str
     roots: tuple[DriverRoot, ...] = ()
     """Where the drivers of the pod's devices look for the files of their vendor."""
+    refusal: Refusal | None = None
+    """The meaning of the words of the runtime or a driver, if the facts have it."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         where = f"scheduled on {self.nodes[0]}, where the kubelet cannot {self.what}: {self.why}"
+        if self.refusal is not None and self.refusal.meaning:
+            return f"{where}; {self.refusal.meaning}"
         lacks = parse_missing_dependency(self.why)
         if lacks.dependency == "claim":
             return f"{where}; the kubelet has lost what it knew of claim {lacks.name}"
@@ -285,6 +297,8 @@ class NotStarted(Cause, frozen=True, kw_only=True):
         if lacks.dependency == "mount" and self.roots:
             for root in self.roots:
                 yield root.step(node, lacks.name)
+        elif self.refusal is not None and self.refusal.meaning:
+            yield from self.refusal.steps
         elif cure is not None:
             yield cure
         elif "image" in self.what:

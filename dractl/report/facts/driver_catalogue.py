@@ -1,12 +1,15 @@
-"""A driver's attributes, capacities, taints and options, as text and JSON."""
+"""A driver's attributes, capacities, taints, options and refusals, as text and JSON."""
 
 from collections.abc import Sequence
 from itertools import groupby
 from string import digits
 from typing import Any
 
+from msgspec import to_builtins
+
 from dractl.drivers import Known
 from dractl.facts import Attribute, Capacity, Taint
+from dractl.facts.refusals import RefusalFact, refusal_file
 from dractl.program import program_name
 from dractl.report.canvas import Canvas
 
@@ -40,6 +43,11 @@ def to_json(profile: Known) -> dict[str, Any]:
                 {**row, "optional": True} if "when" in row and kind != "taints" else row
                 for row in rows
             ]
+    if refusals := _refusals(profile.name):
+        entries = map(to_builtins, refusals)
+        catalogue["refusals"] = [
+            {k: v for k, v in entry.items() if v not in (None, (), "", False)} for entry in entries
+        ]
     return {"schema": SCHEMA, "driver": profile.name, **catalogue}
 
 
@@ -79,10 +87,32 @@ def to_text(profile: Known, canvas: Canvas) -> str:
         ]
         wide = max(len(row.name) for row in catalogue.settings)
         lines += [f"  {row.name:<{wide}}  {row.values}: {row.about}" for row in catalogue.settings]
+    if refusals := _refusals(profile.name):
+        lines += ["", "Refusals, as explain puts what the driver says"]
+        wide = max(len(row.id) for row in refusals)
+        lines += [f"  {row.id:<{wide}}  {_meaning(row, profile.name)}" for row in refusals]
     if catalogue.notes:
         lines += ["", "Good to know"]
         lines += [f"  {note}" for note in catalogue.notes]
     return canvas.plain("\n".join(lines))
+
+
+def _refusals(driver: str) -> Sequence[RefusalFact]:
+    """Return the entries of a driver's own words."""
+    file = refusal_file(driver)
+    return file.refusals if file is not None else ()
+
+
+class _Blanks(dict[str, str]):
+    """Values for the names in braces of a text; a name without a value is an ellipsis."""
+
+    def __missing__(self, _: str) -> str:
+        return "…"
+
+
+def _meaning(row: RefusalFact, driver: str) -> str:
+    """Return the first clause of an entry, without what only a pod has."""
+    return row.meaning[0].format_map(_Blanks(driver=driver, node="the node"))
 
 
 def _in_cel(name: str, driver: str) -> str:
