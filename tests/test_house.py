@@ -463,7 +463,7 @@ MAX_PATH_READS = {
     "alignment": 0,
     "capacity": 1,
     "cli": 18,
-    "cluster": 10,
+    "cluster": 7,
     "drivers": 22,
     "explain": 224,
     "lint": 39,

@@ -478,7 +478,7 @@ class _Reading(Struct, frozen=True):
             if KINDS_BY_WORD.get(word.lower()) is None:
                 progress(f"reading {word}")
                 for value in self.read_optional(word, scope)[:1]:
-                    kinds[word.lower()] = text_at(value, "kind")
+                    kinds[word.lower()] = View(value).kind
         return kinds
 
     def read_groups(self, scope: str | None) -> None:

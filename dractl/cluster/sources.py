@@ -9,11 +9,12 @@ from msgspec import Struct
 
 from dractl.cluster.coverage import DEVICES_SEEN
 from dractl.cluster.kinds import KINDS_BY_WORD
-from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key, add_object, text_at
+from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key, add_object
 from dractl.errors import InputError
 from dractl.manifests import Inputs, load
 from dractl.manifests.naming import shown
 from dractl.model.nearest import nearest_names
+from dractl.objects import slice_of
 from dractl.program import program_name
 
 _SNAPSHOT_START = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dractl/machine/')
@@ -197,7 +198,7 @@ def filter_drivers(state: ClusterState, drivers: Collection[str]) -> ClusterStat
     Raises InputError for a driver without slices.
     """
     slices = state.objects("ResourceSlice") if drivers else {}
-    published_drivers = {text_at(item, "spec", "driver") for item in slices.values()}
+    published_drivers = {slice_of(item).driver for item in slices.values()}
     for name in drivers:
         if name not in published_drivers:
             near = nearest_names(name, published_drivers, most=1)
@@ -207,7 +208,5 @@ def filter_drivers(state: ClusterState, drivers: Collection[str]) -> ClusterStat
                 else f"drivers: {', '.join(sorted(published_drivers)) or 'none'}"
             )
             raise InputError(f"--driver: no ResourceSlice has driver {name}", hint=hint)
-    kept_slices = {
-        key: item for key, item in slices.items() if text_at(item, "spec", "driver") in drivers
-    }
+    kept_slices = {key: item for key, item in slices.items() if slice_of(item).driver in drivers}
     return state.with_kinds({"ResourceSlice": kept_slices}) if drivers else state
