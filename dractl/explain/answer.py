@@ -169,6 +169,8 @@ class Fix(Struct, frozen=True):
     steps: tuple[Command, ...] = ()  # the commands that apply it
     by_hand: str | None = None  # whose manifest has to be changed, where no command can do it
     relief: Relief | None = None  # where several pods wait for it
+    parts: tuple[str, ...] = ()
+    """The corrections of which it consists, if it corrects several obstacles."""
 
     @property
     def effects(self) -> str:
@@ -179,6 +181,28 @@ class Fix(Struct, frozen=True):
             else ""
         )
         return "; ".join(filter(None, (self.effect, fitting)))
+
+
+When = Literal["never", "now-held", "blocked"]
+"""When a subject could fit: not even with nothing held, once others let go of what they hold, or
+once it is no longer held back before the nodes.
+"""
+
+
+class Obstacle(Struct, frozen=True):
+    """One thing that has to change before the subject fits on a node."""
+
+    kind: str
+    object: str
+    """The object in which the demand stands, as ``Kind/namespace/name``; empty for the subject."""
+    want: str
+    """What is demanded."""
+    have: str
+    """What is there, where nothing else is in the way."""
+    nodes: tuple[str, ...] = ()
+    """The nodes that read the same."""
+    code: str = ""
+    """The code of the reason that it is by itself."""
 
 
 class DeviceStatus(Struct, frozen=True):
@@ -290,6 +314,10 @@ class Explanation(Struct, frozen=True):
     headline: str = ""
     clauses: Clauses | None = None  # of the headline
     scheduler_message: str | None = None
+    when: When | None = None
+    """When the subject could fit; None where it fits, or where that is not known."""
+    obstacles: tuple[Obstacle, ...] = ()
+    """Everything that has to change on the nearest node, the deciding one first."""
     reasons: tuple[Reason, ...] = ()
     nodes: tuple[NodeAnswer, ...] = ()
     funnel: tuple[FunnelStage, ...] = ()  # summed over the nodes

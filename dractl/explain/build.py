@@ -32,6 +32,7 @@ from dractl.explain.diagnosis.nodes import NodeFindings
 from dractl.explain.expected_nodes import ExpectedNode
 from dractl.explain.fleet import node_report
 from dractl.explain.funnel import count_nodes, funnel, merge_surveys
+from dractl.explain.obstacles.description import Description
 from dractl.explain.permissions import MissingPermissions
 from dractl.explain.rank import nodes_excluded_by_pod
 from dractl.explain.reasons.base import Cause
@@ -70,6 +71,8 @@ class Parts(Struct, frozen=True):
     alignment: tuple[Alignment, ...] = ()
     expected_nodes: tuple[ExpectedNode, ...] = ()
     """Nodes that an autoscaler would launch for the pod."""
+    described: Description = Description()
+    """The obstacles, and when the subject could fit."""
 
 
 def build(
@@ -104,7 +107,9 @@ def build(
         headline=conclusion.headline.text(names),
         clauses=conclusion.headline.clauses(names),
         scheduler_message=conclusion.scheduler_message,
-        reasons=tuple(map(reason, conclusion.causes)),
+        when=parts.described.when,
+        obstacles=parts.described.obstacles,
+        reasons=tuple(map(reason, _add_causes(conclusion.causes, parts.described.causes))),
         nodes=answers,
         funnel=details.funnel,
         conflict=details.conflict,
@@ -118,6 +123,14 @@ def build(
         age=question.view.creation_timestamp or None,
         phase=question.pod.phase or None,
         devices=details.devices,
+    )
+
+
+def _add_causes(causes: Sequence[Cause], further: Sequence[Cause]) -> tuple[Cause, ...]:
+    """Return causes, and those of the obstacles that are not among them."""
+    return (
+        *causes,
+        *(c for c in further if not any(c.is_same_elsewhere(other) for other in causes)),
     )
 
 

@@ -16,7 +16,7 @@ from dractl.explain.diagnosis.cross_object import find_pod_not_tried, note_repli
 from dractl.explain.diagnosis.nodes import NodeFindings, blocks_every_node
 from dractl.explain.diagnosis.previews import find_doubts
 from dractl.explain.rank import Diagnosis, dominates, nodes_excluded_by_pod
-from dractl.explain.reasons.base import Cause, Progress
+from dractl.explain.reasons.base import Cause, HeldByOthers, Progress
 from dractl.explain.reasons.cross_object import EvictionLoop, NotReadable
 from dractl.explain.reasons.devices import DeviceInUse, Tainted
 from dractl.explain.reasons.gangs import GangTooSmall, PodGroupMissing
@@ -106,6 +106,26 @@ def _steps(diagnosis: Diagnosis) -> Sequence[Callable[[Diagnosis, Conclusion], C
     if diagnosis.attempted.decided:
         return (_name_underlying_cause, _apply_permissions, _apply_pod_alone)
     return (_apply_pod_alone,)
+
+
+def put_lasting_first(conclusion: Conclusion, lasting: Sequence[Cause]) -> Conclusion:
+    """Put the cause first that would stay with nothing held, where devices in use are the headline.
+
+    ``lasting`` are the causes that stay. Whoever freed devices first would have ended others' work
+    for nothing.
+    """
+    deciding = conclusion.causes[0] if conclusion.causes else None
+    if not lasting or not isinstance(deciding, HeldByOthers):
+        return conclusion
+    headline = Headline(
+        "never here, even on an idle node",
+        (
+            HeadlineCause(lasting[0], ": "),
+            HeadlineCause(deciding, "; right now also ", brief=True, names_holders=True),
+        ),
+    )
+    others = (cause for cause in conclusion.causes if not cause.is_same_elsewhere(lasting[0]))
+    return replace(conclusion, headline=headline, causes=(lasting[0], *others))
 
 
 # -- the attempt --

@@ -25,7 +25,7 @@ from dractl.explain import inquire, not_pending
 from dractl.explain.answer import FITS, Explanation
 from dractl.explain.ask import CLAIMS, Question
 from dractl.explain.build import Parts, build, gang_next_steps, idle_workload_steps
-from dractl.explain.conclude import Conclusion, conclude, conclude_attempt
+from dractl.explain.conclude import Conclusion, conclude, conclude_attempt, put_lasting_first
 from dractl.explain.context import Case, case_of
 from dractl.explain.diagnosis.gangs import NO_GANG, GangDiagnosis, diagnose_gang
 from dractl.explain.diagnosis.pods import steps_for_orphaned_slices
@@ -36,6 +36,8 @@ from dractl.explain.fixes.gangs import name_changed_pod
 from dractl.explain.fixes.owners import Owners
 from dractl.explain.fleet import node_report, stuck_pods
 from dractl.explain.inquire import Inquiry, InquiryResult
+from dractl.explain.obstacles import Obstacles, Oracle, find_obstacles, recreate_subject
+from dractl.explain.obstacles.description import Description, describe_obstacles
 from dractl.explain.rank import Diagnosis, diagnose, diagnosis_of
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.previews import NotKnownOfPreview
@@ -47,6 +49,7 @@ from dractl.scheduler.verdict import Attempt
 from dractl.views import Pod
 
 MAX_DEVICE_PLUGIN_NOTES = 4
+NO_OBSTACLES = Obstacles()
 MAX_CORRECTIONS = 4  # of one fix
 
 
@@ -173,7 +176,15 @@ class Explainer:
     def _conclude_waiting(self, result: InquiryResult) -> tuple[Conclusion, Parts]:
         diagnosis = self._diagnose(result)
         conclusion = conclude(diagnosis)
-        fixes = self._find_fixes(diagnosis, conclusion)
+        oracle, obstacles = Oracle(diagnosis.case.scheduler), Obstacles()
+        described = Description()
+        if result.compares and not conclusion.fits and not self.options.depth:
+            case = diagnosis.case
+            trial = recreate_subject(case.state, case.state, case.question)
+            obstacles = find_obstacles(oracle, trial)
+            described = describe_obstacles(oracle, case, obstacles, conclusion.causes)
+            conclusion = put_lasting_first(conclusion, described.lasting)
+        fixes = self._find_fixes(diagnosis, conclusion, obstacles)
         steps = idle_workload_steps(self.state, result.question) if result.compares else ()
         steps = steps or gang_next_steps(
             result.question, diagnosis.group, conclusion.causes, fixes.fixes
@@ -187,6 +198,7 @@ class Explainer:
             notes=(*self.options.attempt_notes, *result.notes, *conclusion.notes, *fixes.notes),
             blind=result.blind,
             expected_nodes=self._find_expected_nodes(result, conclusion),
+            described=described,
         )
 
     def _find_expected_nodes(
@@ -252,7 +264,9 @@ class Explainer:
 
     # -- fixes --
 
-    def _find_fixes(self, diagnosis: Diagnosis, conclusion: Conclusion) -> FixResult:
+    def _find_fixes(
+        self, diagnosis: Diagnosis, conclusion: Conclusion, obstacles: Obstacles
+    ) -> FixResult:
         """Find changes after which the subject fits and its group starts."""
         findings, group, case = diagnosis.found, diagnosis.group, diagnosis.case
         unchecked = bool(conclusion.causes) and conclusion.causes[0].code == "node-filter"
@@ -274,7 +288,7 @@ class Explainer:
             gang = GangContext(self.state, question, self._starts(question))
         if group.case is not None and conclusion.causes[0] is group.causes[0]:
             case = group.case
-        result = self._search(case, causes, gang)
+        result = self._search(case, causes, gang, obstacles)
         only_node, stopped = self.options.node, case.question
         fixes = tuple(f for f in result.fixes if only_node is None or only_node in f.nodes)
         if stopped.key != question.key:
@@ -284,13 +298,16 @@ class Explainer:
         )
 
     def _search(
-        self, case: Case, causes: tuple[Cause, ...], gang: GangContext | None = None
+        self,
+        case: Case,
+        causes: tuple[Cause, ...],
+        gang: GangContext | None = None,
+        obstacles: Obstacles = NO_OBSTACLES,
     ) -> FixResult:
         if not self.options.fixes:
             return FixResult()
-        problem = FixProblem(
-            case, causes, Owners(self.state, case.question.key, case.question.value), gang
-        )
+        owners = Owners(self.state, case.question.key, case.question.value)
+        problem = FixProblem(case, causes, owners, gang, obstacles=obstacles)
         return find_fixes(problem, self.options.fixes, self._explain_after_change)
 
     def _starts(self, question: Question) -> Callable[[ClusterState, Features], bool]:

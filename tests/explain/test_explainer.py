@@ -167,8 +167,11 @@ def test_a_pod_of_another_scheduler_is_said_first() -> None:
         asked,
     )
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "scheduler-bypass")
-    assert [fix.changes for fix in answer.fixes] == [()]
-    assert answer.fixes[0].title == "start Volcano, unless it runs"
+    assert [fix.title for fix in answer.fixes] == [
+        "remove schedulerName from the pod, so that the default scheduler schedules it",
+        "start Volcano, unless it runs",
+    ]
+    assert answer.fixes[1].changes == ()
 
 
 @pytest.mark.parametrize(

@@ -71,5 +71,7 @@ def test_a_class_of_no_known_driver_may_be_any_other() -> None:
 def test_the_right_name_is_the_next_step_where_it_is_not_enough() -> None:
     there = device_class(GPUS, f"device.driver == '{GPUS}'"), slice_of(GPUS, "node-1")
     answer = explain("gpu.nvdia.com", *there)
-    assert answer.fixes == ()  # the driver publishes no device
-    assert answer.next[0].text.startswith(f"change deviceClassName gpu.nvdia.com to {GPUS}")
+    assert answer.fixes[0].parts == (
+        f"change the class of request r from gpu.nvdia.com to {GPUS}",
+        f"make driver {GPUS} publish devices on node-1",  # nobody can write that into an object
+    )

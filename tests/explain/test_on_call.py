@@ -364,15 +364,16 @@ def test_what_else_is_wrong_where_a_class_is_missing() -> None:
     both = template("t", request("r", DRIVER, 3), request("n", "rdma.example.com"))
     answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), both, waiting())
     assert "device class rdma.example.com does not exist" in answer.headline
-    assert any(
-        note.startswith("that is not all: without request n,") and "3" in note
-        for note in answer.notes
-    )
+    assert [(o.kind, o.want) for o in answer.obstacles] == [
+        ("class", "request n: class rdma.example.com"),
+        ("count", "request r: 3 devices"),
+    ]
+    assert any("wants 3 devices" in reason.message for reason in answer.reasons)
     assert any("rdma.example.com" in step.text for step in answer.next)
     alone = explain(
         "pod/p", GPU, node("node-1"), template("t", request("n", "rdma.example.com")), waiting()
     )
-    assert not any("not all" in note for note in alone.notes)
+    assert not any(obstacle.kind == "count" for obstacle in alone.obstacles)
 
 
 @pytest.mark.parametrize(
@@ -1300,8 +1301,10 @@ def test_of_slices_that_a_newer_one_announces_none_is_deleted() -> None:
 )
 def test_who_removes_scheduling_gates(gates: tuple[str, ...], owner: str) -> None:
     held = waiting(spec={"schedulingGates": [{"name": name} for name in gates]})
-    (fix,) = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, held).fixes
-    assert (fix.title, fix.effect) == (
+    removal, wait = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, held).fixes
+    assert removal.title.startswith(f"remove scheduling gate{'s' * (len(gates) > 1)} {gates[0]}")
+    assert "if its owner agrees" in removal.effect
+    assert (wait.title, wait.effect) == (
         "wait until the owner of the scheduling gates removes them",
         owner,
     )

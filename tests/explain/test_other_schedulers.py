@@ -217,7 +217,7 @@ def test_an_unseen_scheduler_is_unknown_and_not_absent(scheduler: Installed) -> 
     assert "the input does not show whether it runs" in answer.headline
     assert answer.scheduler is not None
     assert answer.scheduler.runs is None
-    assert changed_paths(answer) == []
+    assert set(changed_paths(answer)) <= {"/spec/schedulerName"}
 
 
 @by_name
@@ -226,7 +226,21 @@ def test_a_scheduler_is_absent_where_all_pods_are_shown(scheduler: Installed) ->
     assert "nothing of it runs" in answer.headline
     assert answer.scheduler is not None
     assert answer.scheduler.runs is False
-    assert changed_paths(answer) == []
+    assert set(changed_paths(answer)) <= {"/spec/schedulerName"}
+
+
+def test_a_pod_of_no_queue_may_leave_a_scheduler_that_is_not_seen() -> None:
+    answer = explain(*CLUSTER, waiting("kai-scheduler"))
+    leave, start = answer.fixes
+    assert leave.title.startswith("remove schedulerName from the pod")
+    assert leave.effect.startswith("if it need not be KAI Scheduler")
+    assert (start.title, start.changes) == ("start KAI Scheduler, unless it runs", ())
+
+
+def test_a_pod_of_a_queue_keeps_its_scheduler() -> None:
+    subject = waiting("kai-scheduler", metadata={"labels": {"kai.scheduler/queue": "team-a"}})
+    (fix,) = explain(*CLUSTER, subject).fixes
+    assert (fix.title, fix.changes) == ("start KAI Scheduler, unless it runs", ())
 
 
 @by_name
@@ -443,13 +457,14 @@ def test_the_queue_of_the_pod_is_named() -> None:
 def test_a_pod_without_a_feasible_node_gets_the_cause_and_keeps_its_scheduler(shown: bool) -> None:
     selector = {"cel": {"expression": "device.attributes['gpu.example.com'].model == 'B'"}}
     wants = claim("c", request("r", "gpu", selectors=[selector]))
-    objects = (*CLUSTER[:-1], wants, waiting("kai-scheduler"))
-    answer = explain(*objects, *([KAI.workload()] if shown else []))
+    subject = waiting("kai-scheduler", metadata={"labels": {"kai.scheduler/queue": "team-a"}})
+    answer = explain(*CLUSTER[:-1], wants, subject, *([KAI.workload()] if shown else []))
     assert "kube-scheduler's view: does not fit on the only node" in answer.headline
     assert answer.reasons[1].code == "selector-false"
     assert answer.verdict == ("unallocatable" if shown else "blocked")
     assert answer.fixes[0].title.startswith("change model")
-    assert not any("schedulerName" in path for path in changed_paths(answer))
+    operations = [o for change in answer.fixes[0].changes for o in change.operations]
+    assert not any("schedulerName" in operation["path"] for operation in operations)
 
 
 # -- names --

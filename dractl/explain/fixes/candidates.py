@@ -19,6 +19,7 @@ from dractl.explain.context import Case
 from dractl.explain.fixes.edits import Operation, put
 from dractl.explain.fixes.owners import Owners
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.obstacles import Obstacles, Trial
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.scheduling import Mixed
 from dractl.model.names import RequestRef
@@ -227,11 +228,19 @@ class FixProblem(Struct, frozen=True):
     """The workloads of the cluster."""
     gang: GangContext | None = None
     """The gang for which the pod waits."""
+    authored: Trial | None = None
+    """The cluster and the subject as people wrote them, where other obstacles are lifted in the
+    case.
+    """
+    whole: Case | None = None
+    """The case of the cluster without lifted obstacles, if this is one with them."""
+    obstacles: Obstacles = Obstacles()
+    """What keeps the subject from its nearest nodes."""
 
     @property
     def question(self) -> Question:
         """The question about the pod of the case."""
-        return self.case.question
+        return self.case.question if self.authored is None else self.authored.question
 
     @property
     def scheduler(self) -> Scheduler:
@@ -241,6 +250,8 @@ class FixProblem(Struct, frozen=True):
     @property
     def state(self) -> ClusterState:
         """The cluster as it is."""
+        if self.authored is not None:
+            return self.authored.state
         return self.case.state if self.gang is None else self.gang.state
 
     @property
@@ -248,7 +259,7 @@ class FixProblem(Struct, frozen=True):
         """The question whose subject must fit after a fix, even if the case is another pod of its
         gang.
         """
-        return self.case.question if self.gang is None else self.gang.question
+        return self.question if self.gang is None else self.gang.question
 
     @property
     def claims(self) -> tuple[PodClaim, ...]:
@@ -264,6 +275,11 @@ class FixProblem(Struct, frozen=True):
     def pod(self) -> Raw | None:
         """The pod of the case; None unless it is an object of the input."""
         return self.state.get("Pod", self.question.key) if self.question.kind == "Pod" else None
+
+    @property
+    def demanding_pod(self) -> Raw:
+        """The pod with the demands of the case alone."""
+        return self.case.question.value
 
     @property
     def target(self) -> str:

@@ -73,7 +73,8 @@ def _list_intended_selectors(problem: FixProblem) -> set[_Selector]:
     """Return the selectors that are true on devices of some node."""
     return {
         _Selector(request.ref, stage.selector)
-        for survey in problem.case.surveys.values()
+        for case in filter(None, (problem.case, problem.whole))
+        for survey in case.surveys.values()
         for request in survey.requests
         for stage in request.stages
         if stage.name == "request-selector" and stage.kept and stage.selector is not None

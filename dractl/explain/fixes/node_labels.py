@@ -41,10 +41,10 @@ def fix_node_affinity(
 ) -> Iterator[Candidate]:
     """Correct or remove what the pod wants of a node's labels, or label the node."""
     labels = verdict.node.labels
-    selector = map_at(problem.question.value, "spec", "nodeSelector")
+    selector = map_at(problem.demanding_pod, "spec", "nodeSelector")
     unmet_labels = {key: value for key, value in selector.items() if labels.get(key) != value}
-    terms = maps_at(problem.question.value, *_REQUIRED_AFFINITY, "nodeSelectorTerms")
-    required = Pod(problem.question.value).node_affinity
+    terms = maps_at(problem.demanding_pod, *_REQUIRED_AFFINITY, "nodeSelectorTerms")
+    required = Pod(problem.demanding_pod).node_affinity
     affinity_fails = bool(terms) and required is not None and not verdict.node.matches(required)
     failing_terms = terms if affinity_fails else []
     runtime_class = _runtime_class_that_adds(problem, unmet_labels)

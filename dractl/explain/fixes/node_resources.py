@@ -82,10 +82,10 @@ def free_resource(
     yield from end_pods(problem, verdict, tuple(Pod(pod).full_name for pod in neighbours))
 
 
-def _remove_hugepages(problem: FixProblem, resource: str) -> Candidate:
-    """Remove huge pages from the containers: no pod needs them to run, and the node has none set
-    aside.
-    """
+def _remove_resource(
+    problem: FixProblem, resource: str, preference: Preference, effect: str
+) -> Candidate:
+    """Remove a resource from the containers that no node offers."""
     operations = tuple(
         drop(problem.question.value, ("spec", "containers", c, "resources", field, resource))
         for c, container in enumerate(maps_at(problem.question.value, "spec", "containers"))
@@ -96,9 +96,25 @@ def _remove_hugepages(problem: FixProblem, resource: str) -> Candidate:
         f"remove {resource} from the pod's containers",
         (problem.patch(*operations),),
         FixSlot(Topic.AMOUNT, resource),
-        Preference.RELAX,
-        effect="or set huge pages aside on the node, by the kernel parameter hugepages",
+        preference,
+        effect=effect,
     )
+
+
+def _remove_absent_resource(
+    problem: FixProblem, verdict: NodeVerdict, resource: str
+) -> Iterator[Candidate]:
+    """Remove huge pages, which no pod needs to run, or a resource that no node offers."""
+    if quantity(map_at(verdict.node.status, "allocatable").get(resource)).sign():
+        return
+    if resource.startswith("hugepages-"):
+        effect = "or set huge pages aside on the node, by the kernel parameter hugepages"
+        yield _remove_resource(problem, resource, Preference.RELAX, effect)
+    elif "/" in resource and problem.claims:
+        nodes = problem.scheduler.nodes.values()
+        if not any(resource in node.allocatable for node in nodes):
+            effect = "if a claim of the pod provides the device, or the pod can do without it"
+            yield _remove_resource(problem, resource, Preference.DROP, effect)
 
 
 def _lower_request(
@@ -114,9 +130,7 @@ def _lower_request(
         remaining = request.amount - excess
     except OverflowError:  # amounts too far apart for one number, 1e9999 and 1n
         return
-    allocatable = map_at(verdict.node.status, "allocatable").get(resource)
-    if resource.startswith("hugepages-") and not quantity(allocatable).sign():
-        yield _remove_hugepages(problem, resource)
+    yield from _remove_absent_resource(problem, verdict, resource)
     if remaining.sign() <= 0:
         return
     fields = ["requests"]

@@ -28,7 +28,7 @@ _NOT_READY_TAINTS = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-r
 
 def list_blocking_taints(problem: FixProblem, verdict: NodeVerdict) -> list[Raw]:
     """Return the taints of a node that keep the pod away."""
-    tolerations = Pod(problem.question.value).tolerations
+    tolerations = Pod(problem.demanding_pod).tolerations
     taints = zip(maps_at(verdict.node.spec, "taints"), verdict.node.taints, strict=True)
     return [
         raw

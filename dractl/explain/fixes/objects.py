@@ -7,6 +7,7 @@ from typing import Any, Self
 from msgspec import Struct
 
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target
+from dractl.cluster.schedulers import group_name, queue_name, scheduler_of
 from dractl.cluster.state import Key, at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.fixes.candidates import (
@@ -39,7 +40,8 @@ from dractl.scheduler.pre_bind import RESERVED_LIMIT
 from dractl.views.namespace import ADMIN_ACCESS_LABEL
 
 _API_VERSION = "resource.k8s.io/v1"
-_KUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+_KUEUE_DOMAIN = "kueue.x-k8s.io/"
+_KUEUE_LABEL = f"{_KUEUE_DOMAIN}queue-name"
 _OLD_ADMIN_LABEL = "resource.k8s.io/admin-access"
 _MAX_CLASSES = 4  # for which a claim is created
 _MAX_DRIVERS = 2  # for which a class is created
@@ -369,18 +371,33 @@ def _remove_claim(
 
 
 @fix_for(SchedulingGated)
-def await_gate_removal(problem: FixProblem, cause: SchedulingGated) -> Iterator[Candidate]:
-    """Wait for the owner of the scheduling gates, who removes them when it is this pod's turn."""
-    if problem.pod is not None:
-        yield Candidate(
-            "wait until the owner of the scheduling gates removes them",
-            (),
-            FixSlot(Topic.GATES),
-            Preference.AGAIN,
-            effect=_gate_owner(problem, cause.gates),
-            consequences=(problem.patch(remove("spec", "schedulingGates")),),
-            corrects=True,
-        )
+def open_gates(problem: FixProblem, cause: SchedulingGated) -> Iterator[Candidate]:
+    """Wait for the owner of the scheduling gates, or remove gates that a person wrote."""
+    if problem.pod is None:
+        return
+    removal = problem.patch(remove("spec", "schedulingGates"))
+    owner = _gate_owner(problem, cause.gates)
+    wait = Candidate(
+        "wait until the owner of the scheduling gates removes them",
+        (),
+        FixSlot(Topic.GATES),
+        Preference.AGAIN,
+        effect=owner,
+        consequences=(removal,),
+        corrects=True,
+    )
+    if all(gate.startswith(_KUEUE_DOMAIN) for gate in cause.gates):
+        yield wait
+        return
+    noun = "gates" if len(cause.gates) > 1 else "gate"
+    yield Candidate(
+        f"remove scheduling {noun} {', '.join(cause.gates)} from the pod",
+        (removal,),
+        FixSlot(Topic.GATES, "removal"),
+        Preference.CORRECT,
+        effect="; ".join(filter(None, ("if its owner agrees, who else removes it in time", owner))),
+    )
+    yield wait
 
 
 def _gate_owner(problem: FixProblem, gates: tuple[str, ...]) -> str:
@@ -394,7 +411,7 @@ def _gate_owner(problem: FixProblem, gates: tuple[str, ...]) -> str:
         queue = text_at(value, "metadata", "labels", _KUEUE_LABEL) or text_at(
             value, "metadata", "annotations", _KUEUE_LABEL
         )
-        if queue and any(gate.startswith("kueue.x-k8s.io/") for gate in gates):
+        if queue and any(gate.startswith(_KUEUE_DOMAIN) for gate in gates):
             return (
                 f"Kueue does, when LocalQueue {problem.question.key[0]}/{queue} admits its Workload"
             )
@@ -410,12 +427,23 @@ def fix_scheduler_name(problem: FixProblem, cause: UnseenScheduler) -> Iterator[
     that is known, or may run, is not moved: that would take it out of its gang and its queue.
     """
     slot = FixSlot(Topic.SCHEDULER)
+    is_named = problem.pod is not None and "schedulerName" in map_at(problem.pod, "spec")
+    removal = problem.patch(remove("spec", "schedulerName"))
     if cause.title:
+        if is_named and cause.takes_claims and not _is_grouped(problem):
+            yield Candidate(
+                "remove schedulerName from the pod, so that the default scheduler schedules it",
+                (removal,),
+                slot,
+                Preference.CORRECT,
+                effect=f"if it need not be {cause.title}; the pod names no group or queue of it",
+            )
         if cause.takes_claims:
             title = f"start {cause.title}" + ("" if cause.absent else ", unless it runs")
-            yield Candidate(title, (), slot, Preference.RESTORE)
+            start = FixSlot(Topic.SCHEDULER, "start")
+            yield Candidate(title, (), start, Preference.RESTORE, consequences=(removal,))
         return
-    if problem.pod is None or "schedulerName" not in map_at(problem.pod, "spec"):
+    if not is_named:
         return
     if cause.nearest and cause.nearest_runs:
         yield Candidate(
@@ -428,10 +456,17 @@ def fix_scheduler_name(problem: FixProblem, cause: UnseenScheduler) -> Iterator[
     elif cause.absent and not cause.nearest:
         yield Candidate(
             "remove schedulerName from the pod, so that the default scheduler schedules it",
-            (problem.patch(remove("spec", "schedulerName")),),
+            (removal,),
             slot,
             Preference.CORRECT,
         )
+
+
+def _is_grouped(problem: FixProblem) -> bool:
+    """Return whether a pod names a group or a queue, which only its own scheduler knows."""
+    pod = problem.case.pod
+    facts = scheduler_of(problem.state, problem.question.value, problem.question.key).facts
+    return bool(group_name(pod, facts) or queue_name(pod, facts))
 
 
 # -- claims --

@@ -18,7 +18,7 @@ def relax_pod_affinity(
     problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
 ) -> Iterator[Candidate]:
     """Correct or remove the pod's affinity to pods, or end the pods that it keeps away from."""
-    affinity = map_at(problem.question.value, "spec", "affinity")
+    affinity = map_at(problem.demanding_pod, "spec", "affinity")
     strangers = {
         unmet.match_in_other_namespace
         for unmet in rejection.unmet

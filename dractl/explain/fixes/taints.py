@@ -30,6 +30,7 @@ from dractl.objects import Request
 
 _MAX_RULES = 12  # DeviceTaintRules whose deletion is tried
 _MAX_TAINTS_PER_REQUEST = 4
+_REPAIR_EFFECT = "drain the node, then reset or replace the device; the driver removes the taint"
 
 
 @fix_once_for(Tainted)
@@ -93,6 +94,31 @@ def repair_devices(problem: FixProblem) -> Iterator[Candidate]:
                 seen.add(device)
                 if patch is not None:
                     yield _repair_device(device, taint_name, patch)
+            yield from _repair_pools(problem, taint_name, devices)
+
+
+def _repair_pools(
+    problem: FixProblem, taint_name: str, devices: list[DeviceID]
+) -> Iterator[Candidate]:
+    """Repair all devices of a pool that have a taint, where one is not enough."""
+    pools: dict[tuple[str, str], list[DeviceID]] = {}
+    for device in dict.fromkeys(devices):
+        pools.setdefault((device.driver, device.pool), []).append(device)
+    key = parse_taint(taint_name).key
+    for (driver, pool), broken in pools.items():
+        patches = tuple(p for d in broken if (p := _remove_taint(problem, d, key)) is not None)
+        if len(patches) > 1:
+            yield Candidate(
+                f"repair the {len(patches)} devices of pool {pool} that driver {driver} reports "
+                f"with {taint_name}",
+                (),
+                FixSlot(Topic.DEVICE, pool),
+                Preference.RESTORE,
+                effect=_REPAIR_EFFECT,
+                degree=1,
+                consequences=patches,
+                corrects=True,
+            )
 
 
 def _repair_device(device: DeviceID, taint_name: str, patch: Patch) -> Candidate:
@@ -103,7 +129,7 @@ def _repair_device(device: DeviceID, taint_name: str, patch: Patch) -> Candidate
         (),
         FixSlot(Topic.DEVICE, str(device)),
         Preference.RESTORE,
-        effect="drain the node, then reset or replace the device; the driver removes the taint",
+        effect=_REPAIR_EFFECT,
         consequences=(patch,),
         corrects=True,
     )

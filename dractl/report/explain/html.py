@@ -126,6 +126,10 @@ def _section(e: Explanation, number: int, now: float | None) -> Iterator[str]:
     yield f"<p class=verdict><b class={look}>{mark}</b> {escape(cause)}</p>"
     yield from (f"<p>{escape(line)}</p>" for line in below)
     yield from (f"<p class=soft>{escape(note)}</p>" for note in e.notes)
+    heading, *obstacles = explain_opening.obstacle_lines(e) or [""]
+    if obstacles:
+        lines = "".join(f"<li>{escape(obstacle)}</li>" for obstacle in obstacles)
+        yield f"<h2>{escape(heading)}</h2><ol>{lines}</ol>"
     if e.funnel:
         yield from _funnel(e.funnel)
     if e.devices:

@@ -8,7 +8,7 @@ from msgspec import to_builtins
 
 from dractl.cluster.coverage import Unread
 from dractl.cluster.origin import NO_ORIGIN, Origin
-from dractl.explain.answer import Explanation, SchedulerAnswer, plain
+from dractl.explain.answer import Explanation, Obstacle, SchedulerAnswer, plain
 from dractl.explain.fleet.groups import Group
 from dractl.facts import current
 from dractl.report.alignment.json import alignment_json
@@ -59,7 +59,9 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
         "schedulerMessage": e.scheduler_message,
         **({"scheduler": _scheduler(e.scheduler)} if e.scheduler is not None else {}),
         **({"nodesExpected": to_builtins(e.expected_nodes)} if e.expected_nodes else {}),
+        **({"when": e.when} if e.when else {}),
         "reasons": plain(e.reasons),
+        **({"obstacles": [_obstacle(one) for one in e.obstacles]} if e.obstacles else {}),
         "nodes": [
             {
                 "name": n.name,
@@ -84,6 +86,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
                 "verified": not e.unread,
                 "nodes": list(f.nodes),
                 **({"pods": plain(f.relief)} if f.relief else {}),
+                **({"parts": list(f.parts)} if f.parts else {}),
             }
             for f in e.fixes
         ],
@@ -122,6 +125,17 @@ def _list_unread(
     places = {(row["resource"], row.get("namespace", "")) for row in named}
     others = (row for row in unread if (row.resource, row.namespace) not in places)
     return [*named, *(row.as_json() for row in others)]
+
+
+def _obstacle(obstacle: Obstacle) -> dict[str, Any]:
+    return {
+        "kind": obstacle.kind,
+        "object": obstacle.object or None,
+        "want": obstacle.want,
+        "have": obstacle.have,
+        "nodes": list(obstacle.nodes),
+        "code": obstacle.code,
+    }
 
 
 def _stage(stage: Any) -> dict[str, Any]:

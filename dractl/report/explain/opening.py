@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from dractl.explain.answer import Explanation
+from dractl.explain.answer import Explanation, When
 from dractl.explain.reasons.headline import Clauses
 
 _ROOM = 77  # columns of the first line, beside its mark
@@ -13,8 +13,36 @@ _CLAUSE = 4  # words: what stands before a colon is a clause, not a name such as
 
 
 def lines(e: Explanation) -> list[str]:
-    """The first is of at most 77 columns where a clause of the sentence is as short."""
-    return parted(e.clauses) if e.clauses is not None else [e.headline]
+    """Return the sentence in lines, the first with how many things are in the way.
+
+    It is of at most 77 columns where a clause of the sentence is as short.
+    """
+    first, *others = parted(e.clauses) if e.clauses is not None else [e.headline]
+    return [first + _count_obstacles(e), *others]
+
+
+def _count_obstacles(e: Explanation) -> str:
+    """Return ``; 3 things are in the way on gpu-1``, where it is not one alone."""
+    if len(e.obstacles) < 2:
+        return ""
+    nodes = e.obstacles[0].nodes
+    where = f" on {nodes[0]}" if nodes else ""
+    return f"; {len(e.obstacles)} things are in the way{where}"
+
+
+WHEN_SENTENCES: dict[When, str] = {
+    "never": "never as it is, even on an idle node",
+    "now-held": "not now: others hold what it needs",
+    "blocked": "held back before any node is looked at",
+}
+
+
+def obstacle_lines(e: Explanation) -> list[str]:
+    """Return a heading, and a line for each obstacle, where there are several."""
+    if len(e.obstacles) < 2:
+        return []
+    heading = f"In the way ({WHEN_SENTENCES[e.when]})" if e.when is not None else "In the way"
+    return [heading, *(f"{obstacle.have} [{obstacle.code}]" for obstacle in e.obstacles)]
 
 
 def parted(told: Clauses) -> list[str]:

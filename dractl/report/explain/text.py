@@ -102,6 +102,7 @@ def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> I
         yield from _alignment(e, canvas)
         yield from _next(e, canvas)
         return
+    yield from _obstacles(e, canvas)
     if e.funnel:
         yield ""
         yield from _funnel(e.funnel, canvas)
@@ -111,7 +112,12 @@ def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> I
         yield ""
         yield from _nodes(e.nodes, canvas, _EVERYTHING if every else _NODES)
     else:
-        others = [reason for reason in e.reasons[1:] if reason.message not in e.headline]
+        listed = {obstacle.have for obstacle in e.obstacles} if len(e.obstacles) > 1 else set()
+        others = [
+            reason
+            for reason in e.reasons[1:]
+            if reason.message not in e.headline and reason.message not in listed
+        ]
         yield from _also(others, canvas, _EVERYTHING if every else _REASONS)
     for node in e.nodes if every else ():
         if node.funnel:
@@ -142,6 +148,17 @@ def _expected_nodes(nodes: Sequence[ExpectedNode], canvas: Canvas) -> Iterator[s
             yield from hang_text("       ", f"to get one: {node.fix}", canvas, hanging=11)
     if len(nodes) > MAX_EXPECTED_NODES:
         yield f"  and {len(nodes) - MAX_EXPECTED_NODES} more NodePools"
+
+
+def _obstacles(e: Explanation, canvas: Canvas) -> Iterator[str]:
+    """Yield a line for each obstacle on the nearest node, where there are several."""
+    heading, *obstacles = explain_opening.obstacle_lines(e) or [""]
+    if not obstacles:
+        return
+    yield ""
+    yield canvas.paint(heading, "1")
+    for number, obstacle in enumerate(obstacles, 1):
+        yield from hang_text(f"  {number}  ", obstacle, canvas, hanging=5)
 
 
 def _named(e: Explanation, node: str) -> bool:

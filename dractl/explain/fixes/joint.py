@@ -1,0 +1,237 @@
+"""A fix for several obstacles: one correction for each, proven together.
+
+Each obstacle is corrected in the cluster after the corrections before it, with the obstacles behind
+it lifted: so it is the only one there, and the makers of candidates see it by itself.
+"""
+
+from collections.abc import Container, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dractl.cluster.changes import Change, Patch, PatchError, apply
+from dractl.explain.fixes.candidates import (
+    Candidate,
+    FixProblem,
+    FixSlot,
+    Topic,
+    make_candidates,
+    order_parts,
+    subtract_changes,
+)
+from dractl.explain.fixes.owners import Owners
+from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.proof import (
+    find_evicting_devices,
+    list_lasting_nodes,
+    make_authored_changes,
+)
+from dractl.explain.obstacles import Demand, NodeObstacles, Oracle, Trial, recreate_subject
+from dractl.explain.obstacles.claim_demands import RequestedDevices
+from dractl.explain.obstacles.demands import NodeAffinity, NodeLabel
+from dractl.explain.obstacles.isolation import isolate
+from dractl.explain.obstacles.search import find_obstacles
+from dractl.explain.obstacles.trial import lift_all
+
+MAX_CHOICES = 3
+"""Corrections of one obstacle that are combined with those of the others."""
+MAX_CANDIDATES = 40
+"""Candidates for one obstacle that are tried."""
+MAX_DEPTH = 12
+"""Corrections of one fix."""
+
+
+class Plan(Struct, frozen=True):
+    """The cluster after the corrections that were chosen so far."""
+
+    trial: Trial
+    """The cluster, and the subject as people wrote it."""
+    demands: tuple[Demand, ...]
+    """The obstacles that are left."""
+    nodes: tuple[str, ...]
+    """The nodes that the subject is to fit on."""
+    parts: tuple[Candidate, ...] = ()
+    """The corrections, each with the changes that a person makes."""
+
+
+class JointSearch:
+    """The search for fixes of one problem that have a part for each obstacle."""
+
+    def __init__(
+        self, problem: FixProblem, oracle: Oracle, corrected: Container[FixSlot] = ()
+    ) -> None:
+        self.problem = problem
+        self.oracle = oracle
+        self.corrected = corrected
+        """The slots in which only what was meant is tried."""
+
+    def combinations(self, obstacles: NodeObstacles) -> Iterator[Candidate]:
+        """Yield candidates that correct all obstacles on some nodes, the preferred ones first."""
+        if _leads_elsewhere(obstacles):
+            return
+        trial = Trial(self.problem.case.state, self.problem.question)
+        plan = Plan(trial, obstacles.demands, obstacles.nodes)
+        for whole in self._complete(plan):
+            yield chain(whole.parts)
+
+    def _complete(self, plan: Plan) -> Iterator[Plan]:
+        if not plan.demands:
+            yield plan
+            return
+        if self.oracle.is_exhausted or len(plan.parts) >= MAX_DEPTH:
+            return
+        for further in self._correct_first(plan):
+            yield from self._complete(further)
+
+    def _correct_first(self, plan: Plan) -> Iterator[Plan]:
+        """Yield the plans in which the first obstacle that is left is corrected.
+
+        What was meant comes before giving it up: so a correction that is not enough is followed by
+        others of the same obstacle before a condition is dropped.
+        """
+        demand, *others = plan.demands
+        problem = self._isolate(plan, others)
+        if problem is None:  # an earlier correction has removed it
+            yield Plan(plan.trial, tuple(others), plan.nodes, plan.parts)
+            return
+        slots: set[FixSlot] = set()
+        insufficient: list[Candidate] = []
+        candidates = sorted(make_candidates(problem), key=lambda c: c.size)[:MAX_CANDIDATES]
+        for candidate in candidates:
+            if candidate.preference >= Preference.RELAX:
+                yield from self._follow_up(plan, problem, insufficient)
+                insufficient = []
+            if len(slots) >= MAX_CHOICES or self.oracle.is_exhausted:
+                return
+            if candidate.slot in slots or not _is_for(demand, candidate):
+                continue
+            if candidate.slot in self.corrected and not candidate.corrects:
+                continue
+            further = self._correct(plan, problem, candidate, others)
+            if further is not None:
+                slots.add(candidate.slot)
+                yield self._look_again(further) if demand.hides else further
+            elif candidate.corrects and candidate.changes:
+                insufficient.append(candidate)
+        yield from self._follow_up(plan, problem, insufficient)
+
+    def _follow_up(
+        self, plan: Plan, problem: FixProblem, insufficient: Sequence[Candidate]
+    ) -> Iterator[Plan]:
+        """Yield the plans in which corrections that are not enough are made, with others to
+        follow.
+        """
+        titles = {part.title for part in plan.parts}
+        for candidate in insufficient[:MAX_CHOICES]:
+            further = self._advance(plan, problem, candidate)
+            if further is not None and candidate.title not in titles:
+                yield further
+
+    def _isolate(self, plan: Plan, others: Sequence[Demand]) -> FixProblem | None:
+        """Return the problem that is left where the other obstacles are lifted; None if none is."""
+        base, written = self.problem.case, plan.trial
+        isolated = isolate(self.oracle, base, written.state, others, plan.nodes)
+        if isolated.conclusion.fits:
+            return None
+        question = written.question
+        owners = Owners(written.state, question.key, question.value)
+        return FixProblem(isolated.case, isolated.causes, owners, None, written, base)
+
+    def _correct(
+        self, plan: Plan, problem: FixProblem, candidate: Candidate, others: Sequence[Demand]
+    ) -> Plan | None:
+        """Return the plan with a correction; None if more than the others is in the way then."""
+        base = self.problem.case
+        try:
+            state = apply(plan.trial.state, candidate.trial)
+        except PatchError:
+            return None
+        trial = lift_all(recreate_subject(state, base.state, base.question), others)
+        nodes = self.oracle.list_fitting_nodes(trial, plan.nodes)
+        evicting = find_evicting_devices(self.oracle.scheduler.with_state(trial.state))
+        names = tuple(node.name for node in list_lasting_nodes(nodes, evicting))
+        further = self._advance(plan, problem, candidate) if names else None
+        if further is None:
+            return None
+        return Plan(further.trial, tuple(others), names, further.parts)
+
+    def _advance(self, plan: Plan, problem: FixProblem, candidate: Candidate) -> Plan | None:
+        """Return the plan with a correction; None if nobody could make it."""
+        authored = make_authored_changes(problem, candidate)
+        if authored is None:
+            return None
+        question = plan.trial.question
+        try:
+            state = apply(plan.trial.state, candidate.trial)
+            state = apply(state, subtract_changes(authored, candidate.trial))
+        except PatchError:
+            return None
+        value = state.get(question.kind, question.key) or question.value
+        part = Candidate(
+            candidate.title,
+            authored,
+            candidate.slot,
+            candidate.preference,
+            effect=candidate.effect,
+            consequences=candidate.trial,
+        )
+        trial = Trial(state, replace(question, value=value))
+        return Plan(trial, plan.demands, plan.nodes, (*plan.parts, part))
+
+    def _look_again(self, plan: Plan) -> Plan:
+        """Return the plan with the obstacles that were hidden before."""
+        base = self.problem.case
+        trial = recreate_subject(plan.trial.state, base.state, base.question)
+        sets = find_obstacles(self.oracle, trial).on_nodes
+        nearest = sets[0] if sets else NodeObstacles(plan.nodes, (), 0)
+        return Plan(plan.trial, nearest.demands, nearest.nodes, plan.parts)
+
+
+def _leads_elsewhere(obstacles: NodeObstacles) -> bool:
+    """Decide whether nodes are no help: the pod does not want them, and they have no devices."""
+    kinds = {type(demand) for demand in obstacles.demands}
+    return RequestedDevices in kinds and not kinds.isdisjoint((NodeLabel, NodeAffinity))
+
+
+def _is_for(demand: Demand, candidate: Candidate) -> bool:
+    """Decide whether a candidate may be one part of a fix.
+
+    Where a request has no devices at all, only their driver can change that.
+    """
+    if candidate.reluctant or candidate.features is not None:
+        return False
+    return not isinstance(demand, RequestedDevices) or candidate.preference <= Preference.RESTORE
+
+
+def chain(parts: Sequence[Candidate]) -> Candidate:
+    """Return one candidate for several, of which each was made in the cluster after those before.
+
+    So no operation of a later one is left out, even if it reads like an earlier one.
+    """
+    titles = dict.fromkeys(part.title for part in order_parts(parts))
+    effects = dict.fromkeys(e for part in parts for e in part.effect.split("; ") if e)
+    changes = _join_patches([change for part in parts for change in part.changes])
+    trial = _join_patches([change for part in parts for change in part.trial])
+    return Candidate(
+        ", and ".join(titles),
+        changes,
+        FixSlot(Topic.TOGETHER) if len(parts) > 1 else parts[0].slot,
+        max(part.preference for part in parts),
+        effect="; ".join(effects),
+        consequences=trial if trial != changes else (),
+        superseded_by=tuple(part.slot.topic for part in parts) if len(parts) > 1 else (),
+        parts=tuple(parts) if len(parts) > 1 else (),
+    )
+
+
+def _join_patches(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """Return changes with one patch for each object, which has the operations of all."""
+    joined: dict[object, Change] = {}
+    for number, change in enumerate(changes):
+        earlier = joined.get(change.target) if isinstance(change, Patch) else None
+        if isinstance(change, Patch):
+            operations = earlier.operations if isinstance(earlier, Patch) else ()
+            joined[change.target] = Patch(change.target, (*operations, *change.operations))
+        elif change not in joined.values():
+            joined[number] = change
+    return tuple(joined.values())

@@ -1,0 +1,175 @@
+"""The proof of a candidate: the API server accepts it, the subject is placed after it, and no part
+of it can be spared.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dractl.allocation import DeviceID
+from dractl.cluster.changes import Change, Patch, PatchError, apply, parse_target
+from dractl.explain.ask import CLAIMS, Question, claim_question
+from dractl.explain.fixes import pod_templates
+from dractl.explain.fixes.candidates import Candidate, FixProblem, Topic
+from dractl.explain.fixes.outlook import Outlook, predict_outlook
+from dractl.explain.fixes.tolerations import find_evicting_taint, list_evicting_taints
+from dractl.explain.obstacles.trial import Trial, ignores_pod
+from dractl.model import DeviceTaint, Target
+from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.verdict import Attempt, NodeVerdict
+from dractl.simulation.admission import find_rejection
+
+EvictingDevices = Mapping[DeviceID, tuple[DeviceTaint, ...]]
+
+
+class Proven(Struct, frozen=True):
+    """A candidate after which the subject runs."""
+
+    candidate: Candidate
+    """The candidate, with the side effects that the simulation shows."""
+    nodes: tuple[str, ...]
+    """The nodes on which the subject fits then."""
+
+
+def prove(problem: FixProblem, candidate: Candidate) -> Proven | None:
+    """Return a candidate with its side effects; None if the subject would not run after it."""
+    nodes = verify(problem, candidate)
+    outlook = predict(problem, candidate, nodes) if nodes else None
+    if outlook is None or outlook.fix is None:
+        return None
+    return Proven(outlook.fix, nodes)
+
+
+def predict(problem: FixProblem, candidate: Candidate, nodes: Sequence[str]) -> Outlook:
+    """Return what comes of a candidate after which the subject by itself fits on ``nodes``."""
+    changes = make_authored_changes(problem, candidate)
+    assert changes is not None
+    return predict_outlook(problem, candidate, changes, nodes)
+
+
+def spare_parts(
+    problem: FixProblem, proven: Proven, join: Callable[[Sequence[Candidate]], Candidate]
+) -> Proven:
+    """Return a joint candidate without each part that it works without, the costliest first.
+
+    A part whose fields a later part writes again is none by itself.
+    """
+    for part in sorted(proven.candidate.parts, key=lambda part: part.size, reverse=True):
+        others = [p for p in proven.candidate.parts if p is not part]
+        if not others or any(_rewrites(p.changes, part.changes) for p in others):
+            continue
+        proven = prove(problem, join(others)) or proven
+    return proven
+
+
+def _rewrites(later: Sequence[Change], earlier: Sequence[Change]) -> bool:
+    """Decide whether later changes write what earlier ones wrote, or something around it."""
+    return any(
+        target == other and f"{path}/".startswith(f"{around}/")
+        for target, path in _list_paths(earlier)
+        for other, around in _list_paths(later)
+    )
+
+
+def _list_paths(changes: Sequence[Change]) -> set[tuple[str, str]]:
+    """Return the targets and paths of the operations of patches."""
+    patches = [change for change in changes if isinstance(change, Patch)]
+    return {(p.target, str(o["path"])) for p in patches for o in p.operations}
+
+
+def make_authored_changes(problem: FixProblem, candidate: Candidate) -> tuple[Change, ...] | None:
+    """Return the changes of a candidate where a person makes them.
+
+    Of a pod that a workload makes, the pod template is changed. None where nobody could, or the API
+    server would refuse it.
+    """
+    changes: list[Change] = []
+    for change in candidate.changes:
+        moved = change
+        if isinstance(change, Patch) and change.target == problem.target:
+            placed = pod_templates.move_to_template(problem.state, problem.question.key, change)
+            if placed is None:
+                return None
+            moved = placed
+        changes.append(moved)
+    features = problem.scheduler.features
+    present = [
+        c
+        for c in changes
+        if not isinstance(c, Patch) or problem.state.get(*parse_target(c.target)) is not None
+    ]
+    try:
+        refused = find_rejection(problem.state, present, Target(features.release, features.on))
+    except PatchError:
+        return None
+    return tuple(changes) if refused is None else None
+
+
+def verify(problem: FixProblem, candidate: Candidate) -> tuple[str, ...]:
+    """Return the nodes on which the subject fits after the change.
+
+    None where it does not, or nobody could make the change.
+    """
+    try:
+        state = apply(problem.state, candidate.trial)
+    except PatchError:
+        return ()
+    scheduler = (
+        problem.scheduler.with_state(state)
+        if candidate.features is None
+        else Scheduler(state, candidate.features)
+    )
+    attempt = _retry(problem, scheduler, candidate)
+    if attempt is None or not attempt.fits or make_authored_changes(problem, candidate) is None:
+        return ()
+    if problem.gang is not None and not problem.gang.starts(state, scheduler.features):
+        return ()
+    fitting = [node for node in attempt.nodes if node.fits]
+    return tuple(n.name for n in list_lasting_nodes(fitting, find_evicting_devices(scheduler)))
+
+
+def list_lasting_nodes(
+    nodes: Iterable[NodeVerdict], evicting: EvictingDevices
+) -> tuple[NodeVerdict, ...]:
+    """Return the nodes whose devices would not evict the subject right after it is placed."""
+    return tuple(
+        node for node in nodes if find_evicting_taint(node.allocator_verdict, evicting) is None
+    )
+
+
+def find_evicting_devices(scheduler: Scheduler) -> EvictingDevices:
+    """Return the devices that evict pods; looked for once in clusters with the same slices."""
+    slices = scheduler.slices
+    return scheduler.state.cache.from_sources(
+        "evicting", (slices,), lambda _: list_evicting_taints(slices)
+    )
+
+
+def _retry(problem: FixProblem, scheduler: Scheduler, candidate: Candidate) -> Attempt | None:
+    """Return the verdict on the subject as it is after the change.
+
+    The pod is created again, and its templates make new claims.
+    """
+    question = problem.subject_question
+    if question.kind in CLAIMS:
+        value = scheduler.state.get(question.kind, question.key)
+        if value is None:
+            return None
+        pod = next(
+            (
+                c
+                for c in scheduler.state.objects("Pod").values()
+                if c not in problem.state.objects("Pod").values()
+            ),
+            None,
+        )
+        if candidate.slot.topic is Topic.CONSUMER and pod is not None:
+            return scheduler.attempt_pod(pod)
+        return scheduler.attempt_claim(
+            claim_question(scheduler.state, Question(question.kind, question.key, value))
+        )
+    pod = scheduler.state.get("Pod", question.key) or question.value
+    if ignores_pod(Trial(scheduler.state, replace(question, value=pod))):
+        return None
+    return scheduler.attempt_pod(pod, recreated=True)

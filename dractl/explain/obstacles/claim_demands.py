@@ -1,0 +1,400 @@
+"""Demands of the claims of a subject."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from dractl.cel import Program, reading
+from dractl.cluster.changes import parse_target
+from dractl.explain.obstacles.demands import Demand
+from dractl.explain.obstacles.trial import Trial, filter_entries, map_entries, set_in
+from dractl.model.nearest import nearest
+from dractl.model.paths import remove_at
+from dractl.objects import Claim, Constraint, Raw, Request, newest, slice_of
+from dractl.scheduler.claims import PodClaim
+
+Compile = Callable[[str], Program]
+
+_EVERY_TAINT = ({"operator": "Exists"}, {"operator": "Exists", "effect": "NoExecute"})
+"""Tolerations of all taints; the eviction controller wants its effect to be named."""
+
+
+class ClaimDemand(Demand, frozen=True):
+    """A demand that stands in a claim, or in the template of one."""
+
+    target: str
+    """The object in which people write it."""
+    prefix: tuple[str, ...]
+    """The path of the claim's spec in that object."""
+
+    @property
+    def object(self) -> str:
+        return self.target
+
+    def edit_spec(self, trial: Trial, edit: Callable[[Claim[str], Raw], Raw]) -> Trial:
+        """Return the trial with another claim; ``edit`` gets a view of it, and its object."""
+        return trial.edit(
+            self.target, lambda value: edit(Claim.of(self.target, value, self.prefix), value)
+        )
+
+
+class RequestDemand(ClaimDemand, frozen=True):
+    """A demand of one request, or of one alternative."""
+
+    request: str
+
+    def edit_request(self, trial: Trial, edit: Callable[[Request, Raw], Raw]) -> Trial:
+        """Return the trial with another request; without that request it stays the same."""
+
+        def edit_value(claim: Claim[str], value: Raw) -> Raw:
+            request = claim.request(self.request)
+            return value if request is None else edit(request, value)
+
+        return self.edit_spec(trial, edit_value)
+
+    def put(self, trial: Trial, field: Sequence[str | int], new: object) -> Trial:
+        """Return the trial in which a field of the request has another value."""
+        return self.edit_request(
+            trial, lambda request, value: set_in(value, (*request.path, *field), new)
+        )
+
+
+class FreeDevices(Demand, frozen=True):
+    """RequestedDevices that no other claim holds."""
+
+    kind = "device-in-use"
+    passes = True
+    stage = 13
+    remoteness = 0.9
+
+    @property
+    def want(self) -> str:
+        return "devices that no other claim holds"
+
+    def lift(self, trial: Trial) -> Trial:
+        return trial.edit_all(
+            "ResourceClaim", lambda claim: remove_at(claim, ("status", "allocation"))
+        )
+
+
+class UsablePools(Demand, frozen=True):
+    """Pools whose slices fit together."""
+
+    kind = "pool"
+    stage = 3
+    remoteness = 3
+
+    pools: tuple[tuple[str, str], ...]
+    """The drivers and names of pools that the scheduler does not use."""
+
+    @property
+    def want(self) -> str:
+        return f"complete pool {', '.join(name for _, name in self.pools)}"
+
+    def lift(self, trial: Trial) -> Trial:
+        slices = trial.state.objects("ResourceSlice")
+        pools = {
+            name: value
+            for (_, name), value in slices.items()
+            if slice_of(value).identity[:2] in self.pools
+        }
+        groups = newest(pools.items(), lambda item: slice_of(item[1]).identity)
+        for group in groups.values():
+            for name, _ in group:
+                announce = partial(_announce, count=len(group))
+                trial = trial.edit(f"ResourceSlice/{name}", announce)
+        return trial
+
+
+class FreeCounters(Demand, frozen=True):
+    """Counters of which enough is left, where no claim holds what is wanted."""
+
+    kind = "counters"
+    stage = 14
+    remoteness = 3
+
+    drivers: tuple[str, ...]
+
+    @property
+    def want(self) -> str:
+        return f"enough left of the counters of {', '.join(self.drivers)}"
+
+    def lift(self, trial: Trial) -> Trial:
+        def lift_slice(value: Raw) -> Raw:
+            is_counted = slice_of(value).driver in self.drivers
+            return _drop_counters(value) if is_counted else value
+
+        return trial.edit_all("ResourceSlice", lift_slice)
+
+
+def _announce(value: Raw, *, count: int) -> Raw:
+    """Return a slice of a pool that has so many, and whose devices use no counters."""
+    return _drop_counters(set_in(value, ("spec", "pool", "resourceSliceCount"), count))
+
+
+def _drop_counters(value: Raw) -> Raw:
+    """Return a slice whose devices use no counters."""
+    return map_entries(value, ("spec", "devices"), _drop_consumption)
+
+
+def _drop_consumption(device: Raw) -> Raw:
+    for path in (("consumesCounters",), ("basic", "consumesCounters")):
+        device = remove_at(device, path)
+    return device
+
+
+class UntaintedDevices(RequestDemand, frozen=True):
+    """RequestedDevices without taints that the request does not tolerate."""
+
+    kind = "device-taint"
+    stage = 12
+
+    @property
+    def want(self) -> str:
+        return f"request {self.request}: devices without taints"
+
+    def lift(self, trial: Trial) -> Trial:
+        return self.edit_request(
+            trial,
+            lambda request, value: set_in(
+                value, (*request.path, "tolerations"), [*request.tolerations, *_EVERY_TAINT]
+            ),
+        )
+
+
+class Condition(RequestDemand, frozen=True):
+    """A condition of a selector: the whole selector, or one of those that ``&&`` joins."""
+
+    kind = "selector"
+    stage = 6
+
+    text: str
+
+    @property
+    def want(self) -> str:
+        return f"request {self.request}: {self.text}"
+
+    def lift(self, trial: Trial) -> Trial:
+        return self.edit_request(trial, self._drop)
+
+    def _drop(self, request: Request, value: Raw) -> Raw:
+        for selector in request.selectors:
+            text = selector.text.replace(self.text, "true")
+            value = set_in(value, selector.path, text)
+        return value
+
+
+class Amount(RequestDemand, frozen=True):
+    """An amount of a capacity."""
+
+    kind = "capacity"
+    stage = 7
+
+    capacity: str
+    amount: str
+
+    @property
+    def want(self) -> str:
+        return f"request {self.request}: {self.amount} of {self.capacity}"
+
+    def lift(self, trial: Trial) -> Trial:
+        return self.edit_request(
+            trial,
+            lambda request, value: remove_at(
+                value, (*request.path, "capacity", "requests", self.capacity)
+            ),
+        )
+
+
+class Count(RequestDemand, frozen=True):
+    """More than one device."""
+
+    kind = "count"
+    stage = 8
+
+    count: int
+    """0 for all devices."""
+
+    @property
+    def want(self) -> str:
+        return f"request {self.request}: {self.count or 'all'} devices"
+
+    def lift(self, trial: Trial) -> Trial:
+        trial = self.put(trial, ("allocationMode",), "ExactCount")
+        return self.put(trial, ("count",), 1)
+
+
+class SharedAttribute(ClaimDemand, frozen=True):
+    """A constraint of the claim."""
+
+    kind = "constraint"
+    stage = 10
+
+    field: str
+    attribute: str
+    requests: tuple[str, ...]
+
+    @property
+    def want(self) -> str:
+        return f"{self.field} {self.attribute} of {', '.join(self.requests) or 'all requests'}"
+
+    def lift(self, trial: Trial) -> Trial:
+        return self.edit_spec(trial, self._drop)
+
+    def _drop(self, claim: Claim[str], value: Raw) -> Raw:
+        others = [c.fields for c in claim.constraints if not self._is(c)]
+        return set_in(value, (*claim.path, "constraints"), others)
+
+    def _is(self, constraint: Constraint) -> bool:
+        return (constraint.kind, constraint.attribute, tuple(constraint.requests)) == (
+            self.field,
+            self.attribute,
+            self.requests,
+        )
+
+
+class ClassOfRequest(RequestDemand, frozen=True):
+    """The class that a request names, with its selectors."""
+
+    kind = "class"
+    stage = 4
+    remoteness = 2
+
+    device_class: str
+    drivers: tuple[str, ...]
+    """The drivers that it is probably for; empty if that is not known."""
+
+    @property
+    def hides(self) -> bool:
+        return not self.drivers
+
+    @property
+    def want(self) -> str:
+        return f"request {self.request}: class {self.device_class}"
+
+    def lift(self, trial: Trial) -> Trial:
+        if not self.drivers:  # nobody knows what devices are wanted
+            return drop_request(self, trial)
+        tests = " || ".join(f"device.driver == '{driver}'" for driver in self.drivers)
+        value = {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "DeviceClass",
+            "metadata": {"name": self.device_class},
+            "spec": {"selectors": [{"cel": {"expression": tests}}]},
+        }
+        state = trial.state.replace("DeviceClass", ("", self.device_class), value)
+        return Trial(state, trial.question)
+
+
+class RequestedDevices(RequestDemand, frozen=True):
+    """RequestedDevices at all for a request."""
+
+    kind = "devices"
+    stage = 5
+    remoteness = 40
+
+    device_class: str
+
+    @property
+    def want(self) -> str:
+        return f"request {self.request}: devices of class {self.device_class}"
+
+    def lift(self, trial: Trial) -> Trial:
+        return drop_request(self, trial)
+
+
+def drop_request(demand: RequestDemand, trial: Trial) -> Trial:
+    """Return the trial without a request, and without the constraints that cover it alone."""
+    whole = demand.request.partition("/")[0]
+
+    def drop(claim: Claim[str], value: Raw) -> Raw:
+        remaining = (_release_constraint(constraint, whole) for constraint in claim.constraints)
+        constraints = [constraint for constraint in remaining if constraint is not None]
+        path = (*claim.path, "requests")
+        edited = filter_entries(value, path, lambda entry: entry.get("name") != whole)
+        return set_in(edited, (*claim.path, "constraints"), constraints)
+
+    return demand.edit_spec(trial, drop)
+
+
+def _release_constraint(constraint: Constraint, whole: str) -> Mapping[str, Any] | None:
+    """Return a constraint that does not cover a request; None if it covers no other."""
+    names = [name for name in constraint.requests if name.partition("/")[0] != whole]
+    if not constraint.requests:
+        return constraint.fields
+    return {**constraint.fields, "requests": names} if names else None
+
+
+class ClaimLocation(ClaimDemand, frozen=True):
+    """The nodes on which an allocated claim can be used."""
+
+    kind = "claim-location"
+    stage = 11
+
+    @property
+    def want(self) -> str:
+        return f"claim {self.target.partition('/')[2]} where it is allocated"
+
+    def lift(self, trial: Trial) -> Trial:
+        return trial.edit(self.target, lambda claim: remove_at(claim, ("status",)))
+
+
+# -- the demands of a claim --
+
+
+def demands_of_claim(
+    claim: PodClaim, drivers: frozenset[str], compile_: Compile, trial: Trial
+) -> Iterator[Demand]:
+    """Yield what a claim that is to be allocated demands, the rather to be kept the later."""
+    if claim.editable is None:
+        return
+    target, prefix = claim.editable.target, claim.editable.path
+    value = trial.state.get(*parse_target(target))
+    if value is None:
+        return
+    view = Claim.of(target, value, prefix)
+    for request in view.alternatives:
+        yield UntaintedDevices(target, prefix, request.reference)
+    for request in view.alternatives:
+        for text in _conditions(request, compile_):
+            yield Condition(target, prefix, request.reference, text)
+    for request in view.alternatives:
+        for name, amount in request.capacity.items():
+            yield Amount(target, prefix, request.reference, name, str(amount))
+    for constraint in view.constraints:
+        names = tuple(constraint.requests)
+        yield SharedAttribute(target, prefix, constraint.kind, constraint.attribute, names)
+    for request in view.alternatives:
+        if request.amount != 1:
+            yield Count(target, prefix, request.reference, request.amount)
+    classes = (class_demand(target, prefix, request, drivers) for request in view.alternatives)
+    yield from (demand for demand in classes if demand.drivers)
+    for request in view.alternatives:
+        yield RequestedDevices(target, prefix, request.reference, request.device_class)
+
+
+def class_demand(
+    target: str, prefix: tuple[str, ...], request: Request, drivers: frozenset[str]
+) -> ClassOfRequest:
+    """Return the demand for the class of a request."""
+    domains = {
+        lookup.full_name.partition("/")[0]
+        for selector in request.selectors
+        for lookup in reading(selector.text).lookups
+    }
+    name = request.device_class
+    similar = nearest(name, drivers)
+    resembling = {d for d in drivers if d == similar or d in name or (name and name in d)}
+    named = tuple(sorted(domains & drivers or resembling))
+    return ClassOfRequest(target, prefix, request.reference, name, named)
+
+
+def _conditions(request: Request, compile_: Compile) -> Iterator[str]:
+    """Yield the conditions of all selectors of a request."""
+    for selector in request.selectors:
+        yield from (part.text for part in compile_(selector.text).conjuncts)
+
+
+def location_of(claim: PodClaim) -> ClaimLocation:
+    """Return the demand for the nodes of an allocated claim."""
+    return ClaimLocation(f"ResourceClaim/{claim.full_name}", ("spec",))

@@ -1,0 +1,491 @@
+"""Demands of a pod outside its claims, and what meets them."""
+
+from collections.abc import Callable, Iterator
+from typing import ClassVar
+
+from msgspec import Struct
+
+from dractl.explain.obstacles.trial import (
+    Trial,
+    append_entries,
+    filter_entries,
+    map_entries,
+    set_in,
+)
+from dractl.model import Taint
+from dractl.model.paths import remove_at
+from dractl.objects import Raw
+from dractl.scheduler.pre_enqueue import (
+    ClaimDeleting,
+    ClaimMissing,
+    ClaimNotCreated,
+    ClaimNotOwned,
+    ClaimUnsetSource,
+    SchedulingGated,
+    TemplateMissing,
+)
+from dractl.scheduler.rejection import (
+    AntiAffinityConflict,
+    CordonedNode,
+    HostPortConflict,
+    InsufficientResource,
+    LabelMismatch,
+    MissingTopologyLabel,
+    NodeAffinityMismatch,
+    NodeListMismatch,
+    NodeNameMismatch,
+    PodAffinityMismatch,
+    Rejection,
+    SkewExceeded,
+    TooFewDomains,
+    TooManyPods,
+    UnmetRequirement,
+    UntoleratedTaint,
+)
+from dractl.scheduler.stops import Stop
+from dractl.scheduler.volumes import VolumeUnusable
+from dractl.views.selectors import REQUIRED
+
+_CORDON_TAINT = "node.kubernetes.io/unschedulable"
+_PLENTY = "1000000"
+"""More pods than any node runs."""
+
+
+class Demand(Struct, frozen=True):
+    """One thing that a subject demands, and that can be lifted."""
+
+    kind: ClassVar[str]
+    """The kind, as reports have it."""
+    stage: ClassVar[int]
+    """The order in which demands are corrected: each may depend on the ones before it."""
+    remoteness: ClassVar[float] = 1
+    """How far a node is from a fit if this has to change there."""
+    passes: ClassVar[bool] = False
+    """True if time alone may remove the obstacle: somebody holds what is wanted."""
+    is_before_nodes: ClassVar[bool] = False
+    """True if it ends the scheduler's attempt before any node is looked at."""
+
+    @property
+    def object(self) -> str:
+        """The object that it stands in, as ``Kind/namespace/name``; empty for the subject."""
+        return ""
+
+    @property
+    def hides(self) -> bool:
+        """True if others are seen only once it is corrected."""
+        return False
+
+    @property
+    def want(self) -> str:
+        """The demand in words."""
+        raise NotImplementedError
+
+    def lift(self, trial: Trial) -> Trial:
+        """Return the trial without the demand."""
+        raise NotImplementedError
+
+
+# -- before the nodes --
+
+
+class NoGates(Demand, frozen=True):
+    """The pod has scheduling gates."""
+
+    kind = "scheduling-gate"
+    is_before_nodes = True
+    stage = 1
+
+    gates: tuple[str, ...]
+
+    @property
+    def want(self) -> str:
+        return f"no scheduling gate {', '.join(self.gates)}"
+
+    def lift(self, trial: Trial) -> Trial:
+        return trial.edit_pod(lambda spec: remove_at(spec, ("schedulingGates",)))
+
+
+class SchedulerName(Demand, frozen=True):
+    """The pod names a scheduler, and nothing shows that it runs."""
+
+    kind = "scheduler-name"
+    is_before_nodes = True
+    stage = 2
+
+    name: str
+
+    @property
+    def want(self) -> str:
+        return f"schedulerName {self.name}"
+
+    def lift(self, trial: Trial) -> Trial:
+        return trial.edit_pod(lambda spec: remove_at(spec, ("schedulerName",)))
+
+
+class ClaimOfPod(Demand, frozen=True):
+    """An entry of ``spec.resourceClaims``, whose claim or template cannot be used."""
+
+    kind = "claim"
+    is_before_nodes = True
+    stage = 0
+    name: str
+    target: str = ""
+
+    @property
+    def hides(self) -> bool:
+        return True
+
+    @property
+    def object(self) -> str:
+        return self.target
+
+    @property
+    def want(self) -> str:
+        return f"claim {self.name}"
+
+    def lift(self, trial: Trial) -> Trial:
+        return trial.edit_pod(
+            lambda spec: filter_entries(
+                spec, ("resourceClaims",), lambda entry: entry.get("name") != self.name
+            )
+        )
+
+
+class VolumesOfPod(Demand, frozen=True):
+    """The PersistentVolumeClaims of the pod."""
+
+    kind = "volume"
+    stage = 9
+
+    claim: str
+
+    @property
+    def object(self) -> str:
+        return f"PersistentVolumeClaim/{self.claim}"
+
+    @property
+    def want(self) -> str:
+        return f"PersistentVolumeClaim {self.claim}"
+
+    def lift(self, trial: Trial) -> Trial:
+        return trial.edit_pod(
+            lambda spec: filter_entries(
+                spec,
+                ("volumes",),
+                lambda volume: "persistentVolumeClaim" not in volume and "ephemeral" not in volume,
+            )
+        )
+
+
+def demand_of_stop(stop: Stop) -> Demand | None:
+    """Return the demand at which a stop ends the attempt; None if it cannot be lifted."""
+    match stop:
+        case SchedulingGated(gates=gates):
+            return NoGates(gates)
+        case ClaimMissing(pod_claim=name, claim=key):
+            return ClaimOfPod(name, "/".join(("ResourceClaim", *key)))
+        case (
+            TemplateMissing(pod_claim=name, template=key)
+            | ClaimNotCreated(pod_claim=name, template=key)
+        ):
+            return ClaimOfPod(name, "/".join(("ResourceClaimTemplate", *key)))
+        case ClaimUnsetSource(pod_claim=name):
+            return ClaimOfPod(name)
+        case ClaimNotOwned(claim=claim) | ClaimDeleting(claim=claim):
+            return ClaimOfPod(claim.name, f"ResourceClaim/{claim.full_name}")
+        case VolumeUnusable(volume_claim=key):
+            return VolumesOfPod("/".join(key))
+    return None
+
+
+# -- filters of nodes --
+
+
+class OpenNode(Demand, frozen=True):
+    """Nodes that are not cordoned."""
+
+    kind = "cordon"
+    stage = 20
+
+    nodes: tuple[str, ...]
+
+    @property
+    def object(self) -> str:
+        return f"Node/{self.nodes[0]}"
+
+    @property
+    def want(self) -> str:
+        return "a node that is not cordoned"
+
+    def lift(self, trial: Trial) -> Trial:
+        for name in self.nodes:
+            trial = trial.edit(f"Node/{name}", _uncordon)
+        return trial
+
+
+def _uncordon(node: Raw) -> Raw:
+    node = remove_at(node, ("spec", "unschedulable"))
+    return filter_entries(node, ("spec", "taints"), lambda t: t.get("key") != _CORDON_TAINT)
+
+
+class NoTaint(Demand, frozen=True):
+    """Nodes without a taint that the pod does not tolerate."""
+
+    kind = "taint"
+    stage = 19
+
+    taint: Taint
+
+    @property
+    def want(self) -> str:
+        value = f"={self.taint.value}" if self.taint.value else ""
+        return f"no taint {self.taint.key}{value}:{self.taint.effect}"
+
+    def lift(self, trial: Trial) -> Trial:
+        toleration = {"key": self.taint.key, "effect": self.taint.effect, "operator": "Exists"}
+        if self.taint.value:
+            toleration |= {"operator": "Equal", "value": self.taint.value}
+        return trial.edit_pod(lambda spec: append_entries(spec, ("tolerations",), toleration))
+
+
+def is_taint_of_cordon(demand: Demand) -> bool:
+    """Decide whether a demand is for the absence of the taint that comes with a cordon."""
+    return isinstance(demand, NoTaint) and demand.taint.key == _CORDON_TAINT
+
+
+class NodeLabel(Demand, frozen=True):
+    """An entry of the pod's ``nodeSelector``."""
+
+    kind = "node-selector"
+    stage = 17
+
+    key: str
+    value: str
+
+    @property
+    def want(self) -> str:
+        return f"nodeSelector {self.key}={self.value}"
+
+    def lift(self, trial: Trial) -> Trial:
+        return trial.edit_pod(lambda spec: remove_at(spec, ("nodeSelector", self.key)))
+
+
+class NodeAffinity(Demand, frozen=True):
+    """The pod's required node affinity."""
+
+    kind = "node-affinity"
+    stage = 18
+
+    @property
+    def want(self) -> str:
+        return "the required node affinity"
+
+    def lift(self, trial: Trial) -> Trial:
+        return trial.edit_pod(lambda spec: remove_at(spec, ("affinity", "nodeAffinity", REQUIRED)))
+
+
+class NodeName(Demand, frozen=True):
+    """The pod's ``spec.nodeName``."""
+
+    kind = "node-name"
+    stage = 16
+
+    name: str
+
+    @property
+    def want(self) -> str:
+        return f"nodeName {self.name}"
+
+    def lift(self, trial: Trial) -> Trial:
+        return trial.edit_pod(lambda spec: remove_at(spec, ("nodeName",)))
+
+
+class HostPort(Demand, frozen=True):
+    """A port of the node that another pod has."""
+
+    kind = "host-port"
+    passes = True
+    stage = 23
+
+    port: int
+    protocol: str
+
+    @property
+    def want(self) -> str:
+        return f"host port {self.port}/{self.protocol}"
+
+    def lift(self, trial: Trial) -> Trial:
+        return trial.edit_pod(self._free)
+
+    def _free(self, spec: Raw) -> Raw:
+        def keep(port: Raw) -> bool:
+            number = port.get("hostPort") or (spec.get("hostNetwork") and port.get("containerPort"))
+            return number != self.port or (port.get("protocol") or "TCP") != self.protocol
+
+        return _edit_containers(spec, lambda container: filter_entries(container, ("ports",), keep))
+
+
+class PodCount(Demand, frozen=True):
+    """Room for one more pod on nodes."""
+
+    kind = "pods"
+    passes = True
+    stage = 22
+
+    nodes: tuple[str, ...]
+
+    @property
+    def object(self) -> str:
+        return f"Node/{self.nodes[0]}"
+
+    @property
+    def want(self) -> str:
+        return "room for one more pod"
+
+    def lift(self, trial: Trial) -> Trial:
+        for name in self.nodes:
+            trial = trial.edit(
+                f"Node/{name}",
+                lambda node: set_in(node, ("status", "allocatable", "pods"), _PLENTY),
+            )
+        return trial
+
+
+class NodeResource(Demand, frozen=True):
+    """A resource of the node: CPU, memory, or an extended resource."""
+
+    kind = "resource"
+    stage = 21
+
+    resource: str
+    amount: str = ""
+
+    @property
+    def want(self) -> str:
+        return " ".join(filter(None, (self.amount, self.resource)))
+
+    def lift(self, trial: Trial) -> Trial:
+        return trial.edit_pod(self._ask_for_none)
+
+    def _ask_for_none(self, spec: Raw) -> Raw:
+        for field in ("requests", "limits"):
+            spec = remove_at(spec, ("resources", field, self.resource))
+        spec = remove_at(spec, ("overhead", self.resource))
+        return _edit_containers(spec, self._ask_container_for_none)
+
+    def _ask_container_for_none(self, container: Raw) -> Raw:
+        for field in ("requests", "limits"):
+            container = remove_at(container, ("resources", field, self.resource))
+        return container
+
+
+class Spread(Demand, frozen=True):
+    """The pod's topologySpreadConstraints."""
+
+    kind = "topology-spread"
+    stage = 24
+
+    @property
+    def want(self) -> str:
+        return "the topologySpreadConstraints"
+
+    def lift(self, trial: Trial) -> Trial:
+        return trial.edit_pod(lambda spec: remove_at(spec, ("topologySpreadConstraints",)))
+
+
+class PodAffinity(Demand, frozen=True):
+    """The pod's required affinity or anti-affinity to other pods."""
+
+    kind = "pod-affinity"
+    stage = 25
+
+    field: str
+    """``podAffinity`` or ``podAntiAffinity``."""
+
+    @property
+    def want(self) -> str:
+        return f"the required {self.field}"
+
+    def lift(self, trial: Trial) -> Trial:
+        return trial.edit_pod(lambda spec: remove_at(spec, ("affinity", self.field, REQUIRED)))
+
+
+class OthersAntiAffinity(Demand, frozen=True):
+    """Nodes without pods whose anti-affinity keeps the pod away."""
+
+    kind = "pod-affinity"
+    stage = 26
+
+    pods: tuple[str, ...]
+
+    @property
+    def object(self) -> str:
+        return f"Pod/{self.pods[0]}"
+
+    @property
+    def want(self) -> str:
+        return f"no pod whose anti-affinity excludes it, such as {self.pods[0]}"
+
+    def lift(self, trial: Trial) -> Trial:
+        for pod in self.pods:
+            trial = trial.edit(
+                f"Pod/{pod}",
+                lambda value: remove_at(value, ("spec", "affinity", "podAntiAffinity")),
+            )
+        return trial
+
+
+def demands_of_rejection(rejection: Rejection, nodes: tuple[str, ...]) -> Iterator[Demand]:
+    """Yield the demands that nodes do not meet; none if they cannot be lifted."""
+    theirs = tuple(
+        unmet.pod
+        for unmet in rejection.unmet
+        if isinstance(unmet, AntiAffinityConflict) and unmet.theirs
+    )
+    if theirs:
+        yield OthersAntiAffinity(theirs)
+    for unmet in rejection.unmet:
+        demand = _demand_of_requirement(unmet, nodes)
+        if demand is not None:
+            yield demand
+    if rejection.plugin.startswith("Volume") or rejection.plugin == "NodeVolumeLimits":
+        claims = (text_of_claim for unmet in rejection.unmet if (text_of_claim := _claim_of(unmet)))
+        yield VolumesOfPod(next(claims, ""))
+
+
+def _claim_of(unmet: UnmetRequirement) -> str:
+    return str(getattr(unmet, "claim", "") or getattr(unmet, "volume", ""))
+
+
+def _demand_of_requirement(unmet: UnmetRequirement, nodes: tuple[str, ...]) -> Demand | None:
+    match unmet:
+        case CordonedNode():
+            return OpenNode(nodes)
+        case UntoleratedTaint(taint=taint):
+            return NoTaint(taint)
+        case LabelMismatch(key=key, wanted=value):
+            return NodeLabel(key, value)
+        case NodeAffinityMismatch() | NodeListMismatch():
+            return NodeAffinity()
+        case NodeNameMismatch(wanted=name):
+            return NodeName(name)
+        case HostPortConflict(port=port, protocol=protocol):
+            return HostPort(port, protocol)
+        case TooManyPods():
+            return PodCount(nodes)
+        case InsufficientResource(resource=resource, wanted=amount):
+            return NodeResource(resource, str(amount))
+        case SkewExceeded() | TooFewDomains() | MissingTopologyLabel():
+            return Spread()
+        case PodAffinityMismatch():
+            return PodAffinity("podAffinity")
+        case AntiAffinityConflict(theirs=False):
+            return PodAffinity("podAntiAffinity")
+    return None
+
+
+def _edit_containers(spec: Raw, edit: Callable[[Raw], Raw]) -> Raw:
+    """Return the spec of a pod with other containers, init containers too."""
+    for field in ("initContainers", "containers"):
+        spec = map_entries(spec, (field,), edit)
+    return spec

@@ -1,0 +1,110 @@
+"""The obstacles as an answer shows them, and when the subject could fit."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from dractl.cluster.state import ClusterState
+from dractl.explain.answer import Obstacle, When
+from dractl.explain.ask import CLAIMS
+from dractl.explain.context import Case
+from dractl.explain.obstacles.claim_demands import FreeDevices
+from dractl.explain.obstacles.demands import Demand
+from dractl.explain.obstacles.isolation import isolate
+from dractl.explain.obstacles.search import NodeObstacles, Obstacles
+from dractl.explain.obstacles.trial import Oracle, Trial, lift_all, recreate_subject
+from dractl.explain.reasons.base import Cause
+from dractl.model.paths import remove_at
+from dractl.objects import Raw
+from dractl.views import Pod
+
+
+class Description(Struct, frozen=True):
+    """The obstacles of a subject, as its answer shows them."""
+
+    obstacles: tuple[Obstacle, ...] = ()
+    """The obstacles on the nearest node, the deciding one first."""
+    causes: tuple[Cause, ...] = ()
+    """The cause that each of them is by itself."""
+    when: When | None = None
+    """When the subject could fit; None where that is not known."""
+    lasting: tuple[Cause, ...] = ()
+    """The causes that would stay with nothing held, if the subject could never fit."""
+
+
+def describe_obstacles(
+    oracle: Oracle, case: Case, obstacles: Obstacles, causes: Sequence[Cause]
+) -> Description:
+    """Describe the obstacles on the nearest node.
+
+    ``causes`` are those of the cluster as it is: they say what a single obstacle is.
+    """
+    if not obstacles.on_nodes or not causes:
+        return Description()
+    nearest = obstacles.on_nodes[0]
+    when = _find_when(oracle, case, nearest)
+    deciding_first = sorted(nearest.demands, key=lambda demand: demand.passes)
+    pairs = [
+        (demand, _cause_of(oracle, case, nearest, demand, lasts=when == "never") or causes[0])
+        for demand in deciding_first
+    ]
+    if len(pairs) == 1:
+        pairs = [(deciding_first[0], causes[0])]
+    return Description(
+        tuple(_obstacle(case, nearest, demand, cause) for demand, cause in pairs),
+        tuple(cause for _, cause in pairs),
+        when,
+        tuple(cause for demand, cause in pairs if when == "never" and not demand.passes),
+    )
+
+
+def _cause_of(
+    oracle: Oracle, case: Case, nearest: NodeObstacles, demand: Demand, *, lasts: bool
+) -> Cause | None:
+    """Return the cause that a demand is where the others are lifted.
+
+    If the subject could never fit, nothing is held in that cluster, so that nobody is blamed for
+    what would be in the way all the same.
+    """
+    others = [other for other in nearest.demands if other is not demand]
+    if lasts and not demand.passes and nearest.nodes:
+        others.append(FreeDevices())
+    isolated = isolate(oracle, case, case.state, others, nearest.nodes)
+    return next(iter(isolated.causes), None)
+
+
+def _obstacle(case: Case, nearest: NodeObstacles, demand: Demand, cause: Cause) -> Obstacle:
+    return Obstacle(
+        demand.kind, demand.object, demand.want, case.say(cause), nearest.nodes, cause.code
+    )
+
+
+# -- when --
+
+
+def _find_when(oracle: Oracle, case: Case, nearest: NodeObstacles) -> When:
+    """Return when a subject could fit; what stands before the nodes is lifted."""
+    before = [demand for demand in nearest.demands if demand.is_before_nodes]
+    trial = lift_all(recreate_subject(case.state, case.state, case.question), before)
+    if len(before) == len(nearest.demands):
+        return "blocked"
+    idle = Trial(_empty(trial), trial.question)
+    return "now-held" if oracle.fits(idle) else "never"
+
+
+def _empty(trial: Trial) -> ClusterState:
+    """Return the cluster in which no other pod runs, and no claim holds devices."""
+    question = trial.question
+    subject = None if question.kind in CLAIMS else question.key
+    pods = {
+        key: pod
+        for key, pod in trial.state.objects("Pod").items()
+        if key == subject or not Pod(pod).node_name
+    }
+    claims = {key: _release(claim) for key, claim in trial.state.objects("ResourceClaim").items()}
+    return trial.state.with_kinds({"Pod": pods, "ResourceClaim": claims})
+
+
+def _release(claim: Raw) -> Raw:
+    released: Raw = remove_at(claim, ("status", "allocation"))
+    return released

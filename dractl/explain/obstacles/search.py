@@ -1,0 +1,341 @@
+"""The search for obstacles: smallest sets of demands without which a subject fits.
+
+All filters of a node are evaluated, without a stop at the first. Among the demands of the claims a
+smallest set is found by asking the scheduler (Junker, QuickXplain, AAAI 2004): where several sets
+would do, devices in use come before what the claims ask for, and single conditions before whole
+requests. Nodes that read the same are asked once.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
+
+from dractl.allocation import Survey
+from dractl.cluster.changes import parse_target
+from dractl.explain.obstacles.claim_demands import (
+    ClassOfRequest,
+    Condition,
+    FreeCounters,
+    FreeDevices,
+    RequestedDevices,
+    UsablePools,
+    class_demand,
+    demands_of_claim,
+    location_of,
+)
+from dractl.explain.obstacles.demands import (
+    Demand,
+    NodeLabel,
+    OpenNode,
+    SchedulerName,
+    demand_of_stop,
+    demands_of_rejection,
+    is_taint_of_cordon,
+)
+from dractl.explain.obstacles.trial import Oracle, Trial, ignores_pod, lift_all
+from dractl.objects import Claim
+from dractl.scheduler.cycle import ClassMissing
+from dractl.scheduler.stops import Stop
+from dractl.scheduler.verdict import Attempt, NodeVerdict
+from dractl.views import Pod
+
+MAX_STOPS = 8
+"""Rounds in which stops are lifted, each of which may reveal others."""
+MAX_FILTER_ROUNDS = 4
+MAX_NODE_GROUPS = 5
+"""Groups of nodes on which the obstacles are computed, the nearest ones."""
+MAX_ALIKE = 4
+"""Nodes of a group that corrections may choose from."""
+
+
+class NodeObstacles(Struct, frozen=True):
+    """The obstacles on some nodes, which read the same."""
+
+    nodes: tuple[str, ...]
+    demands: tuple[Demand, ...]
+    """In the order in which they are corrected."""
+    remoteness: float
+    """How far the nodes are from a fit."""
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The nodes; None if all may be tried."""
+        return self.nodes or None
+
+
+class Obstacles(Struct, frozen=True):
+    """The obstacles of a subject on the nodes that are worth a look, the nearest first."""
+
+    on_nodes: tuple[NodeObstacles, ...] = ()
+    is_complete: bool = True
+    """False if the search ended before it had a set for every node that is worth a look."""
+
+
+def find_obstacles(oracle: Oracle, trial: Trial) -> Obstacles:
+    """Find the obstacles that keep a subject from the nodes that are nearest to a fit."""
+    opening = _lift_stops(oracle, trial)
+    stops, attempt = opening.demands, opening.attempt
+    if attempt.stops or attempt.pre_bind_failure is not None:
+        return Obstacles(is_complete=False)
+    if attempt.fits:
+        nodes = tuple(node.name for node in attempt.nodes if node.fits)
+        return Obstacles((NodeObstacles(nodes, order_demands(stops), 0),) if stops else ())
+    search = _Search(oracle, opening)
+    groups = search.nearest_groups()
+    sets = [each for group in groups if (each := search.on_group(group)) is not None]
+    sets.sort(key=lambda each: each.remoteness)
+    return Obstacles(tuple(sets), is_complete=len(sets) == len(groups) and not oracle.is_exhausted)
+
+
+def order_demands(demands: Sequence[Demand]) -> tuple[Demand, ...]:
+    return tuple(sorted(dict.fromkeys(demands), key=lambda demand: demand.stage))
+
+
+# -- before the nodes --
+
+
+class _Opening(Struct, frozen=True):
+    """A trial without what ends the attempt before any node."""
+
+    demands: tuple[Demand, ...]
+    """The demands that are lifted."""
+    trial: Trial
+    attempt: Attempt
+
+
+def _lift_stops(oracle: Oracle, trial: Trial) -> _Opening:
+    """Lift what ends the attempt before any node."""
+    demands: list[Demand] = []
+    if ignores_pod(trial):
+        name = SchedulerName(Pod(trial.question.value).scheduler_name)
+        demands, trial = [name], name.lift(trial)
+    attempt = oracle.attempt(trial)
+    for _ in range(MAX_STOPS):
+        if not attempt.stops:
+            break
+        lifted = [
+            demand
+            for stop in attempt.stops
+            if (demand := _demand_of_stop(oracle, trial, stop)) is not None
+        ]
+        if not lifted:
+            break
+        demands += lifted
+        trial = lift_all(trial, lifted)
+        attempt = oracle.attempt(trial)
+    return _Opening(tuple(demands), trial, attempt)
+
+
+def _demand_of_stop(oracle: Oracle, trial: Trial, stop: Stop) -> Demand | None:
+    if not isinstance(stop, ClassMissing):
+        return demand_of_stop(stop)
+    editable = stop.claim.editable
+    if editable is None:
+        return None
+    value = trial.state.get(*parse_target(editable.target))
+    request = Claim.of(editable.target, value or {}, editable.path).request(str(stop.request))
+    if request is None:
+        return None
+    return class_demand(editable.target, editable.path, request, _drivers(oracle))
+
+
+def _drivers(oracle: Oracle) -> frozenset[str]:
+    return frozenset(item.spec.driver for item in oracle.scheduler.slices)
+
+
+# -- on the nodes --
+
+
+class _Group(Struct, frozen=True):
+    """Nodes that read the same."""
+
+    nodes: tuple[NodeVerdict, ...]
+    demands: tuple[Demand, ...]
+    """What their filters miss."""
+    remoteness: float
+    """A first guess."""
+
+
+class _Search:
+    """The search on the nodes of one cluster, without what stands before the nodes."""
+
+    def __init__(self, oracle: Oracle, opening: _Opening) -> None:
+        self.oracle = oracle
+        self.trial = opening.trial
+        self.stops = opening.demands
+        self.attempt = opening.attempt
+        self.scheduler = oracle.scheduler.with_state(self.trial.state)
+        self.open_claims = [claim for claim in self.attempt.claims if not claim.allocated]
+        self.drivers = _drivers(oracle)
+
+    def nearest_groups(self) -> list[_Group]:
+        """Return groups of nodes, those first that are probably nearest to a fit."""
+        groups: dict[object, list[NodeVerdict]] = {}
+        demands: dict[object, tuple[Demand, ...]] = {}
+        for verdict in self.attempt.nodes:
+            missed = self._filter_demands(self.trial, (verdict.name,))
+            kinds = tuple(_signature(demand) for demand in missed)
+            pinned = tuple(claim.full_name for claim in verdict.unusable_claims)
+            key = (verdict.group, kinds, pinned, bool(verdict.victims))
+            groups.setdefault(key, []).append(verdict)
+            demands[key] = missed
+        result = [self._group(nodes, demands[key]) for key, nodes in groups.items()]
+        result.sort(key=lambda group: group.remoteness)
+        return result[:MAX_NODE_GROUPS]
+
+    def _group(self, nodes: Sequence[NodeVerdict], missed: tuple[Demand, ...]) -> _Group:
+        first = nodes[0]
+        remoteness = self._remoteness(missed)
+        if not first.allocates:
+            remoteness += 1 + 10 * sum(not r.offered for r in self._survey(first).requests)
+        names = tuple(node.name for node in nodes[:MAX_ALIKE])
+        if len(names) > 1:
+            missed = self._filter_demands(self.trial, names)
+        return _Group(tuple(nodes), missed, remoteness)
+
+    def _survey(self, verdict: NodeVerdict) -> Survey:
+        decoded = [claim.claim for claim in verdict.claims if claim.claim is not None]
+        node = self.trial.state.decode(verdict.node.raw)
+        return self.scheduler.allocator.survey(node, decoded)
+
+    def _remoteness(self, demands: Sequence[Demand]) -> float:
+        """Return how far a node is from a fit; what the pod wants of other nodes counts more."""
+        return sum(8 if self._is_met_elsewhere(demand) else demand.remoteness for demand in demands)
+
+    def _is_met_elsewhere(self, demand: Demand) -> bool:
+        """Decide whether a demand is meant: other nodes, or devices of other nodes, meet it."""
+        match demand:
+            case NodeLabel(key=key, value=value):
+                return any(node.labels.get(key) == value for node in self.scheduler.nodes.values())
+            case Condition(text=text):
+                program = self.oracle.scheduler.compile_selector(text)
+                return program.ok and any(
+                    program.evaluate(item.spec.driver, device) is True
+                    for item in self.scheduler.slices
+                    for device in item.spec.devices
+                )
+        return False
+
+    def _filter_demands(self, trial: Trial, nodes: tuple[str, ...]) -> tuple[Demand, ...]:
+        """Return what the filters of nodes miss; all filters are asked, and asked again."""
+        demands: list[Demand] = []
+        if trial.question.kind in ("ResourceClaim", "ResourceClaimTemplate"):
+            return ()
+        for _ in range(MAX_FILTER_ROUNDS):
+            scheduler = self.scheduler.with_state(trial.state)
+            pod = scheduler.snapshot.pod(trial.question.value)
+            missed = [
+                demand
+                for rejection in scheduler.find_rejections(pod, nodes[0])
+                for demand in demands_of_rejection(rejection, nodes)
+                if demand not in demands
+            ]
+            if not missed:
+                break
+            # A cordon has a taint that goes with it.
+            if any(isinstance(demand, OpenNode) for demand in missed):
+                missed = [demand for demand in missed if not is_taint_of_cordon(demand)]
+            demands += dict.fromkeys(missed)
+            trial = lift_all(trial, missed)
+        return tuple(demands)
+
+    def on_group(self, group: _Group) -> NodeObstacles | None:
+        """Return the obstacles on a group of nodes; None if no set of them would be enough."""
+        first = group.nodes[0]
+        lifted = lift_all(self.trial, group.demands)
+        demands = self._claim_demands(first)
+        names = (first.name,)
+
+        def fits(lifts: Sequence[Demand]) -> bool:
+            return not self.oracle.is_exhausted and self.oracle.fits(lift_all(lifted, lifts), names)
+
+        if not fits(demands):
+            return None
+        free = FreeDevices()
+        if not fits((free,)):  # others are not to blame where nothing held would not be enough
+            demands.sort(key=_coarseness)
+        needed = smallest_subset(fits, demands)
+        demands = [*group.demands, *needed]
+        nodes = tuple(node.name for node in group.nodes[:MAX_ALIKE])
+        return NodeObstacles(
+            nodes, order_demands((*self.stops, *demands)), self._remoteness(demands)
+        )
+
+    def _claim_demands(self, verdict: NodeVerdict) -> list[Demand]:
+        """Return the demands of the claims on a node, what is rather to be kept last."""
+        demands: list[Demand] = [location_of(claim) for claim in verdict.unusable_claims]
+        demands.append(FreeDevices())
+        demands += _demands_of_pools(self._survey(verdict)) if verdict.claims else ()
+        of_claims = [
+            demand
+            for claim in self.open_claims
+            for demand in demands_of_claim(
+                claim, self.drivers, self.oracle.scheduler.compile_selector, self.trial
+            )
+        ]
+        # Whole requests and classes are given up only where nothing else is enough.
+        of_claims.sort(key=_coarseness)
+        lifted = {(d.target, d.request) for d in self.stops if isinstance(d, ClassOfRequest)}
+        return demands + [
+            demand
+            for demand in of_claims
+            if not (
+                isinstance(demand, ClassOfRequest) and (demand.target, demand.request) in lifted
+            )
+        ]
+
+
+def _demands_of_pools(survey: Survey) -> Iterator[Demand]:
+    """Yield what a node's pools lack: slices, or counters."""
+    broken = tuple((p.driver, p.pool) for p in survey.pools if p.state != "usable")
+    if broken:
+        yield UsablePools(broken)
+    counted = {
+        loss.device.driver
+        for request in survey.requests
+        for stage in request.stages
+        if stage.name == "counters"
+        for loss in stage.lost
+    }
+    if counted:
+        yield FreeCounters(tuple(sorted(counted)))
+
+
+def _coarseness(demand: Demand) -> int:
+    match demand:
+        case FreeDevices():
+            return 1
+        case ClassOfRequest():
+            return 2
+        case RequestedDevices():
+            return 3
+    return 0
+
+
+def _signature(demand: Demand) -> object:
+    """Return what is equal for demands of different nodes that read the same."""
+    fields = {name: getattr(demand, name) for name in demand.__struct_fields__ if name != "nodes"}
+    return (demand.kind, tuple(fields.items()))
+
+
+def smallest_subset(
+    is_enough: Callable[[Sequence[Demand]], bool], demands: Sequence[Demand]
+) -> list[Demand]:
+    """Return a smallest part of ``demands`` that is enough, given that all of them are.
+
+    No demand of it can be spared. Where there is a choice the ones that stand first are in it.
+    """
+
+    def search(
+        base: tuple[Demand, ...], parts: tuple[Demand, ...], *, changed: bool
+    ) -> tuple[Demand, ...]:
+        if changed and is_enough(base):
+            return ()
+        if len(parts) == 1:
+            return parts
+        first, second = parts[: len(parts) // 2], parts[len(parts) // 2 :]
+        late = search((*base, *first), second, changed=True)
+        early = search((*base, *late), first, changed=bool(late))
+        return (*early, *late)
+
+    return list(search((), tuple(demands), changed=True))

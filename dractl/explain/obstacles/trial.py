@@ -1,0 +1,188 @@
+"""A trial: a cluster with the subject as its controllers would create it there, and the scheduler's
+answer to it.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dractl.cluster.changes import parse_target
+from dractl.cluster.schedulers import scheduler_of
+from dractl.cluster.state import API_GROUPS, ClusterState
+from dractl.explain.ask import CLAIMS, Question, claim_question, pods_from_templates
+from dractl.objects import Raw
+from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.verdict import Attempt, NodeVerdict
+
+Path = Sequence[str | int]
+
+MAX_ATTEMPTS = 600
+"""The attempts that one search for obstacles and corrections may make."""
+
+
+class Trial(Struct, frozen=True):
+    """A cluster, and the subject as it would be created there."""
+
+    state: ClusterState
+    question: Question
+
+    def edit_pod(self, edit: Callable[[Raw], Raw]) -> "Trial":
+        """Return the trial with another spec of the pod; for a claim it stays the same."""
+        if self.question.kind in CLAIMS:
+            return self
+        value = self.question.value
+        pod = {**value, "spec": edit(value.get("spec") or {})}
+        question, state = replace(self.question, value=pod), self.state
+        if self.question.kind == "Pod" and state.get("Pod", self.question.key) is not None:
+            state = state.replace("Pod", self.question.key, pod)
+        return Trial(state, question)
+
+    def edit(self, target: str, edit: Callable[[Raw], Raw]) -> "Trial":
+        """Return the trial with another object; without that object it stays the same."""
+        kind, key = parse_target(target)
+        value = self.state.get(kind, key)
+        if value is None:
+            return self
+        state = self.state.replace(kind, key, edit(value))
+        question = self.question
+        if (question.kind, question.key) == (kind, key):
+            question = replace(question, value=state.get(kind, key) or question.value)
+        return Trial(state, question)
+
+    def edit_all(self, kind: str, edit: Callable[[Raw], Raw]) -> "Trial":
+        """Return the trial with other objects of a kind; those that stay the same are shared."""
+        objects = {key: edit(value) for key, value in self.state.objects(kind).items()}
+        return Trial(self.state.with_kinds({kind: objects}), self.question)
+
+
+def recreate_subject(state: ClusterState, before: ClusterState, question: Question) -> Trial:
+    """Return the subject as it is created in a cluster, with the claims of its templates.
+
+    ``before`` is the cluster to which the question was put: the pod of a workload is that of its
+    changed template.
+    """
+    value: Mapping[str, Any] = state.get(question.kind, question.key) or question.value
+    if question.kind not in API_GROUPS:
+        value = _pod_of_workload(state, before, question)
+    if question.kind not in CLAIMS:
+        metadata = {k: v for k, v in (value.get("metadata") or {}).items() if k != "uid"}
+        value = {**value, "metadata": metadata, "status": {}}
+    return Trial(state, replace(question, value=value))
+
+
+def _pod_of_workload(state: ClusterState, before: ClusterState, question: Question) -> Raw:
+    """Return the pod that the template of the question's pod makes in another cluster."""
+    old, new = (each.get(question.kind, question.key) for each in (before, state))
+    if old is None or new is None or old is new:
+        return question.value
+    pairs = zip(
+        pods_from_templates(replace(question, value=old)),
+        pods_from_templates(replace(question, value=new)),
+        strict=False,
+    )
+    made = (then.value for now, then in pairs if now.value == question.value)
+    return next(made, question.value)
+
+
+class Oracle:
+    """kube-scheduler, asked about trials; it counts the attempts."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
+        self.attempts = 0
+
+    @property
+    def is_exhausted(self) -> bool:
+        """True once no more attempts are made."""
+        return self.attempts >= MAX_ATTEMPTS
+
+    def attempt(self, trial: Trial, nodes: Collection[str] | None = None) -> Attempt:
+        """Return the attempt to place the subject of a trial, on all nodes or on some."""
+        self.attempts += 1
+        scheduler = self.scheduler.with_state(trial.state)
+        question = trial.question
+        if question.kind not in CLAIMS:
+            return scheduler.attempt_pod(question.value, recreated=True, node_names=nodes)
+        attempt = scheduler.attempt_claim(claim_question(trial.state, question))
+        if nodes is None:
+            return attempt
+        return replace(attempt, nodes=tuple(n for n in attempt.nodes if n.name in nodes))
+
+    def list_fitting_nodes(self, trial: Trial, nodes: Collection[str]) -> tuple[NodeVerdict, ...]:
+        """Return the verdicts on the nodes on which the subject fits; none if it is not placed."""
+        if ignores_pod(trial):
+            return ()
+        attempt = self.attempt(trial, nodes or None)
+        return tuple(node for node in attempt.nodes if node.fits) if attempt.fits else ()
+
+    def fits(self, trial: Trial, nodes: Collection[str] | None = None) -> bool:
+        """Decide whether the subject of a trial is placed."""
+        return not ignores_pod(trial) and self.attempt(trial, nodes).fits
+
+
+def ignores_pod(trial: Trial) -> bool:
+    """Decide whether kube-scheduler ignores the pod, and nothing shows that another one runs."""
+    question = trial.question
+    if question.kind in CLAIMS:
+        return False
+    scheduler = scheduler_of(trial.state, question.value, question.key)
+    return not scheduler.is_kube_scheduler and scheduler.runs is not True
+
+
+class Liftable(Protocol):
+    """Anything that can be lifted."""
+
+    def lift(self, trial: Trial) -> Trial:
+        """Return the trial without it."""
+        ...
+
+
+def lift_all(trial: Trial, demands: Iterable[Liftable]) -> Trial:
+    """Return the trial without some demands."""
+    for demand in demands:
+        trial = demand.lift(trial)
+    return trial
+
+
+def filter_entries(value: Raw, path: Path, keeps: Callable[[Raw], bool]) -> Raw:
+    """Return an object with only some entries of the list at a path."""
+    return edit_in(value, path, lambda entries: [each for each in entries or () if keeps(each)])
+
+
+def map_entries(value: Raw, path: Path, edit: Callable[[Raw], Raw]) -> Raw:
+    """Return an object with other entries in the list at a path."""
+    return edit_in(value, path, lambda entries: [edit(each) for each in entries or ()])
+
+
+def append_entries(value: Raw, path: Path, *further: Raw) -> Raw:
+    """Return an object with further entries in the list at a path."""
+    return edit_in(value, path, lambda entries: [*(entries or ()), *further])
+
+
+def set_in(value: Raw, path: Path, new: Any) -> Raw:
+    """Return an object with another part at a path."""
+    return edit_in(value, path, lambda _: new)
+
+
+def edit_in(value: Raw, path: Path, edit: Callable[[Any], Any]) -> Raw:
+    """Return an object in which the part at a path, or None, is edited.
+
+    Maps that are missing on the path are added, but nothing that would be empty.
+    """
+    edited: Raw = _edit_at(value, path, edit)
+    return edited
+
+
+def _edit_at(value: Any, path: Path, edit: Callable[[Any], Any]) -> Any:
+    if not path:
+        return edit(value)
+    step, *below = path
+    if isinstance(value, list):
+        if not isinstance(step, int) or step >= len(value):
+            return value
+        return [*value[:step], _edit_at(value[step], below, edit), *value[step + 1 :]]
+    fields = value or {}
+    part = _edit_at(fields.get(step), below, edit)
+    return fields if part in ([], {}) and step not in fields else {**fields, step: part}

@@ -1,0 +1,185 @@
+"""Obstacles: exactly what is in the way on the nearest node, and when the subject could fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from dractl.allocation import Features
+from dractl.explain.answer import Explanation
+from dractl.explain.ask import find_subjects
+from dractl.explain.explain import Explainer
+from dractl.explain.obstacles.demands import Demand, NodeLabel
+from dractl.explain.obstacles.search import smallest_subset
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
+
+GPU = "gpu.example.com"
+ROOT = "resource.kubernetes.io/pcieRoot"
+CLASS = device_class("gpu", f"device.driver == '{GPU}'")
+NIC_CLASS = device_class("nic", "device.driver == 'nic.example.com'")
+USES = {"name": "g", "resourceClaimName": "c"}
+TOO_MUCH = [{"name": "main", "resources": {"requests": {"cpu": "96"}}}]
+
+
+def explain(*objects: dict[str, Any]) -> Explanation:
+    state = state_of(*objects)
+    (question,) = find_subjects(state, "pod/p", "ml")
+    return Explainer(state, Features.for_release("1.37")).explain(question)
+
+
+def gpus(name: str, count: int = 4) -> dict[str, Any]:
+    return slice_of(GPU, name, *(device(f"gpu-{n}", model="H100") for n in range(count)))
+
+
+def machine(name: str, count: int = 4, **more: Any) -> tuple[dict[str, Any], ...]:
+    return node(name, **more), gpus(name, count)
+
+
+def selector(text: str) -> list[dict[str, Any]]:
+    return [{"cel": {"expression": text}}]
+
+
+def kinds(answer: Explanation) -> list[str]:
+    return [obstacle.kind for obstacle in answer.obstacles]
+
+
+def holder(name: str, node_name: str, *devices: str) -> tuple[dict[str, Any], ...]:
+    """A running pod with devices of a node."""
+    held = allocation(node_name, *((GPU, each) for each in devices), pod=name)
+    uses = {"name": "g", "resourceClaimName": f"{name}-c"}
+    running = pod(name, uses, spec={"nodeName": node_name}, status={"phase": "Running"})
+    return running, claim(f"{name}-c", request("r", "gpu", len(devices)), status=held)
+
+
+def test_what_fits_has_nothing_in_the_way() -> None:
+    answer = explain(CLASS, *machine("a"), claim("c", request("r", "gpu")), pod("p", USES))
+    assert (answer.obstacles, answer.when) == ((), None)
+
+
+MISTAKES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "selector": ({"selectors": selector(f"device.attributes['{GPU}'].model == 'B200'")}, {}),
+    "count": ({"count": 9}, {}),
+    "node-selector": ({}, {"nodeSelector": {"pool": "gpu"}}),
+    "resource": ({}, {"containers": TOO_MUCH}),
+    "scheduling-gate": ({}, {"schedulingGates": [{"name": "example.com/budget"}]}),
+}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("selector",),
+        ("count", "resource"),
+        ("selector", "count", "node-selector"),
+        ("selector", "count", "node-selector", "resource", "scheduling-gate"),
+    ],
+    ids=" ".join,
+)
+def test_exactly_the_mistakes_are_in_the_way_and_one_fix_has_a_part_for_each(
+    wrong: Sequence[str],
+) -> None:
+    fields = {k: v for name in wrong for k, v in MISTAKES[name][0].items()}
+    spec = {k: v for name in wrong for k, v in MISTAKES[name][1].items()}
+    wanted = claim("c", request("r", "gpu", **fields))
+    answer = explain(CLASS, *machine("a"), wanted, pod("p", USES, spec=spec))
+    assert sorted(kinds(answer)) == sorted(wrong)
+    assert all(obstacle.nodes in ((), ("a",)) for obstacle in answer.obstacles)
+    assert {obstacle.code for obstacle in answer.obstacles} <= {r.code for r in answer.reasons}
+    assert len(answer.fixes[0].parts or answer.fixes[0].changes) == len(wrong)
+    assert answer.fixes[0].nodes == ("a",)
+
+
+def test_a_cordon_and_its_taint_are_one_obstacle() -> None:
+    taint = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+    cordoned = machine("a", unschedulable=True, taints=[taint])
+    answer = explain(CLASS, *cordoned, claim("c", request("r", "gpu")), pod("p", USES))
+    assert kinds(answer) == ["cordon"]
+
+
+def test_the_nearest_node_is_one_that_the_pod_wants() -> None:
+    """That another node lacks the devices is no reason to go there."""
+    wanted = claim("c", request("r", "gpu", 9))
+    spec = {"nodeSelector": {"pool": "gpu"}, "containers": TOO_MUCH}
+    objects = (CLASS, *machine("a", labels={"pool": "gpu"}), node("cpu-1"), wanted)
+    answer = explain(*objects, pod("p", USES, spec=spec))
+    assert sorted(kinds(answer)) == ["count", "resource"]
+    assert {obstacle.nodes for obstacle in answer.obstacles} == {("a",)}
+
+
+def test_what_lies_behind_a_missing_class_is_judged_without_it() -> None:
+    text = f"device.attributes['{GPU}'].model == 'B200'"
+    wanted = claim("c", request("r", "team-gpu", 9, selectors=selector(text)))
+    answer = explain(CLASS, *machine("a"), wanted, pod("p", USES))
+    assert kinds(answer) == ["class", "selector", "count"]
+    assert answer.when == "never"
+
+
+# -- when --
+
+
+def test_devices_in_use_are_the_obstacle_where_an_idle_node_would_do() -> None:
+    held = holder("x", "a", "gpu-0", "gpu-1", "gpu-2", "gpu-3")
+    answer = explain(CLASS, *machine("a"), *held, claim("c", request("r", "gpu")), pod("p", USES))
+    assert (kinds(answer), answer.when) == (["device-in-use"], "now-held")
+
+
+def test_what_an_idle_node_could_not_serve_is_said_before_who_holds_the_devices() -> None:
+    """Whoever ended the holder would have ended it for nothing."""
+    roots = {f"gpu-{n}": f"pci0000:{n}0" for n in range(4)}
+    devices = (device(name, **{ROOT: root}) for name, root in roots.items())
+    apart = node("a"), slice_of(GPU, "a", *devices)
+    nic = slice_of("nic.example.com", "a", device("nic-0", **{ROOT: "pci0000:00"}))
+    wanted = claim(
+        "c",
+        request("gpu", "gpu", 2),
+        request("nic", "nic"),
+        constraints=[{"requests": ["gpu", "nic"], "matchAttribute": ROOT}],
+    )
+    held = holder("x", "a", "gpu-0", "gpu-1", "gpu-2", "gpu-3")
+    answer = explain(CLASS, NIC_CLASS, *apart, nic, *held, wanted, pod("p", USES))
+    assert answer.when == "never"
+    assert answer.headline.startswith("never here, even on an idle node: ")
+    assert "right now also" in answer.headline
+    assert answer.reasons[0].code != "device-in-use"
+    assert kinds(answer)[0] != "device-in-use"
+
+
+def test_a_gate_alone_blocks_the_pod() -> None:
+    gated = pod("p", USES, spec={"schedulingGates": [{"name": "example.com/budget"}]})
+    answer = explain(CLASS, *machine("a"), claim("c", request("r", "gpu")), gated)
+    assert (kinds(answer), answer.when) == (["scheduling-gate"], "blocked")
+
+
+# -- the smallest set --
+
+
+@pytest.mark.parametrize("needed", [(0,), (7,), (2, 5), (0, 3, 7), tuple(range(8))])
+def test_the_smallest_set_is_found_with_few_questions(needed: tuple[int, ...]) -> None:
+    demands = [NodeLabel(str(number), "x") for number in range(8)]
+    wanted = [demands[number] for number in needed]
+    asked: list[int] = []
+
+    def is_enough(lifted: Sequence[Demand]) -> bool:
+        asked.append(len(lifted))
+        return set(wanted) <= set(lifted)
+
+    assert smallest_subset(is_enough, demands) == wanted
+    assert len(asked) <= 2 * len(demands)
+
+
+def test_of_two_sets_the_first_is_taken() -> None:
+    demands = [NodeLabel(str(number), "x") for number in range(4)]
+    either = {demands[1], demands[3]}
+    assert smallest_subset(lambda lifted: bool(either & set(lifted)), demands) == [demands[1]]
