@@ -67,7 +67,7 @@ def test_a_pod_that_its_volumes_keep_back_would_not_fit_now(said: str, told: str
     assert any("volumes are not checked here" in note for note in answer.notes)
 
 
-def test_what_other_plugins_say_is_quoted_where_dra_refuses_the_pod_too() -> None:
+def test_words_of_other_plugins_are_quoted_if_dra_refuses_the_pod_too() -> None:
     held = claim(
         "held",
         request("r", "gpu"),
@@ -105,9 +105,7 @@ def test_a_plugin_that_objects_to_fewer_nodes_than_fit_does_not_keep_the_pod_bac
         ("no nodes available to schedule pods", []),
     ],
 )
-def test_parts_of_a_condition_that_no_check_here_explains(
-    said: str, found: list[int | None]
-) -> None:
+def test_parts_of_a_condition_without_a_check_are_found(said: str, found: list[int | None]) -> None:
     assert [part.nodes for part in find_unchecked_parts(said)] == found
 
 
@@ -165,7 +163,7 @@ def test_a_pod_that_is_terminating_keeps_its_devices() -> None:
     assert "--force" in answer.next[-1].command
 
 
-def test_devices_that_the_kubelet_cannot_prepare() -> None:
+def test_the_kubelets_words_are_quoted_if_it_cannot_prepare_devices() -> None:
     creating = {"phase": "Pending", "containerStatuses": waiting("ContainerCreating")}
     answer = explain(*bound(creating), UNPREPARED)
     assert (answer.verdict, answer.reasons[0].code) == ("failing", "not-prepared")
@@ -174,7 +172,7 @@ def test_devices_that_the_kubelet_cannot_prepare() -> None:
     assert "not registered" not in explain(*bound({"phase": "Running"}), UNPREPARED).headline
 
 
-def test_devices_that_reach_no_container_are_told() -> None:
+def test_devices_that_reach_no_container_are_named() -> None:
     def container(*entries: dict[str, str]) -> dict[str, Any]:
         return {
             "containers": [{"name": "main", "image": "x", "resources": {"claims": list(entries)}}]

@@ -81,7 +81,7 @@ def test_equal_replicas_have_one_answer() -> None:
 @pytest.mark.parametrize(
     "other", [replica("b", count=5), replica("b", "api-1"), replica("b", nodeSelector={"x": "y"})]
 )
-def test_what_differs_is_answered_by_itself(other: tuple[dict[str, Any], ...]) -> None:
+def test_pods_that_differ_have_separate_answers(other: tuple[dict[str, Any], ...]) -> None:
     assert all(not answer.alike for answer in asked(*replica("a"), *other))
 
 
@@ -207,7 +207,7 @@ def test_pods_of_the_jobs_of_a_job_set_have_one_answer() -> None:
     assert len(four_in_use(*((each,) for each in of_job_set(spread)))) == 2
 
 
-def test_of_replicas_of_which_one_fits_the_others_have_an_answer_of_their_own() -> None:
+def test_replicas_beyond_the_fitting_one_have_their_own_answer() -> None:
     """Each by itself fits on the only free device; together one does."""
     slices = slice_of(DRIVER, "a", device("gpu-0"))
     pods = [each for name in "abc" for each in replica(name, count=1)]

@@ -59,7 +59,7 @@ def replica(
     return made
 
 
-def test_a_rollout_that_waits_for_its_old_replicas() -> None:
+def test_a_rollout_waits_for_its_old_replicas() -> None:
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
     deployment = {
         "apiVersion": "apps/v1",
@@ -135,7 +135,7 @@ def two_nodes() -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("by", ["affinity", "port"])
-def test_more_replicas_than_nodes_that_keep_them_apart(by: str) -> None:
+def test_replicas_kept_apart_need_as_many_nodes(by: str) -> None:
     others = (apart(f"web-{n}", "web-1", n, by) for n in "ab")
     answer = explain(*two_nodes(), *others, apart("p", "web-1", None, by))
     assert (
@@ -151,7 +151,7 @@ def test_more_replicas_than_nodes_that_keep_them_apart(by: str) -> None:
 
 
 @pytest.mark.parametrize("by", ["affinity", "port"])
-def test_a_rollout_whose_old_replicas_keep_the_new_one_away(by: str) -> None:
+def test_old_replicas_of_a_rollout_keep_the_new_one_away(by: str) -> None:
     """Played on 1.37: with maxSurge 0 and maxUnavailable 1 the controller ends old replicas one by one."""
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
     meta = {"name": "web", "namespace": "ml"}
@@ -187,7 +187,7 @@ def test_the_old_replica_that_has_to_end_first_is_marked() -> None:
     ]
 
 
-def test_a_taken_port_is_that_of_the_node_that_the_pod_wants() -> None:
+def test_a_taken_port_is_reported_for_the_wanted_node() -> None:
     """kube-scheduler asks NodeAffinity before NodePorts: the ports of other nodes are none of its business."""
     asking = apart("p", "other-1", None, "port")
     asking["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "b"}
@@ -204,7 +204,7 @@ def test_a_pod_kept_away_by_others_is_not_behind_its_own() -> None:
     assert not {"own-replicas", "rollout-waits"} & {reason.code for reason in answer.reasons}
 
 
-def test_one_replica_among_many_holders_is_not_the_cause() -> None:
+def test_a_single_replica_among_many_holders_is_not_the_cause() -> None:
     others = [held(name, where) for name, where in (("x", "b"), ("y", "c"))]
     pods = [pod(name, USES, spec={"nodeName": where}) for name, where in (("x", "b"), ("y", "c"))]
     mine = (
@@ -217,7 +217,7 @@ def test_one_replica_among_many_holders_is_not_the_cause() -> None:
     assert "own-replicas" not in [reason.code for reason in answer.reasons]
 
 
-def test_a_holder_that_is_terminating() -> None:
+def test_a_terminating_holder_is_the_cause() -> None:
     leaving = replica("old", "web-1", deletionTimestamp="2026-01-01T00:00:00Z")
     answer = explain(*machine("a"), ONE, held("old"), leaving, pod("p", USES))
     assert "ml/old on a" in answer.headline
@@ -225,7 +225,7 @@ def test_a_holder_that_is_terminating() -> None:
     assert any("--force" in step["command"] for step in as_json(answer)["next"])
 
 
-def test_a_claim_on_a_node_that_is_gone() -> None:
+def test_a_claim_on_a_deleted_node_is_the_cause() -> None:
     pinned = claim(
         "c", request("r", "gpu"), status=allocation("lost", ("gpu.example.com", "gpu-0"), pod="x")
     )
@@ -249,7 +249,7 @@ def test_nodes_with_the_same_hardware_and_no_slice() -> None:
     assert any("spec.nodeName=b" in step.command for step in answer.next)
 
 
-def test_slices_of_a_node_that_does_not_exist() -> None:
+def test_slices_of_a_nonexistent_node_are_reported() -> None:
     answer = explain(
         node("a"),
         slice_of("gpu.example.com", "a.example.com", device("gpu-0")),
@@ -263,7 +263,7 @@ def test_slices_of_a_node_that_does_not_exist() -> None:
     assert "there is node a" in answer.headline
 
 
-def test_a_pod_that_the_scheduler_has_not_looked_at() -> None:
+def test_a_pod_without_a_scheduler_condition_has_not_been_tried() -> None:
     waiting = pod("p", USES)
     waiting["metadata"] |= {"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}
     waiting["status"] = {"phase": "Pending"}
@@ -299,7 +299,7 @@ def refused(message: str) -> tuple[dict[str, Any], ...]:
     return deployment, event
 
 
-def test_a_workload_that_cannot_create_its_pods() -> None:
+def test_a_workload_cannot_create_its_pods() -> None:
     deployment, event = refused("exceeded quota: none")
     answer = explain(*machine("a"), ONE, deployment, event, subject="deploy/web")
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "pods-not-created")
@@ -326,7 +326,7 @@ def test_a_workload_that_cannot_create_its_pods() -> None:
         ),
     ],
 )
-def test_what_a_limit_range_refuses(message: str, step: str) -> None:
+def test_a_request_that_a_limit_range_refuses_is_corrected(message: str, step: str) -> None:
     """kubernetes plugin/pkg/admission/limitranger/admission.go minConstraint, maxConstraint."""
     answer = explain(*machine("a"), ONE, *refused(message), subject="deploy/web")
     assert answer.next[0].text.startswith(step)
@@ -350,7 +350,7 @@ def test_a_limit_that_a_limit_range_does_not_allow_is_lowered_where_it_is_writte
     assert "/spec/template/spec/containers/0/resources/limits/cpu" in str(fix.steps[-1])
 
 
-def test_pods_whose_service_account_does_not_exist() -> None:
+def test_a_missing_service_account_is_created() -> None:
     missing = 'error looking up service account ml/runner: serviceaccount "runner" not found'
     answer = explain(*machine("a"), ONE, *refused(missing), subject="deploy/web")
     assert answer.next[0].text.startswith("create ServiceAccount ml/runner")

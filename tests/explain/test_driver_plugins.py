@@ -170,7 +170,7 @@ def test_a_daemon_set_that_is_only_called_like_a_driver_is_not_blamed() -> None:
     assert "see whether driver acc.example.com runs on node-1" in answer.next[0].text
 
 
-def test_a_driver_that_runs_is_not_told_to_start() -> None:
+def test_no_step_starts_a_running_driver() -> None:
     objects = pod_on_node(INTEL, deletionTimestamp="2026-09-20T09:00:00Z")
     ended = {"exitCode": 0, "finishedAt": "2026-09-20T09:00:00Z"}
     objects[2]["status"]["containerStatuses"] = [{"name": "main", "state": {"terminated": ended}}]

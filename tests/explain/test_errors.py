@@ -30,7 +30,7 @@ def gpus(*devices: dict[str, Any], **spec: Any) -> dict[str, Any]:
     return {**made, "spec": {**made["spec"], **spec}}
 
 
-def test_an_amount_that_range_arithmetic_cannot_hold() -> None:
+def test_an_amount_beyond_range_arithmetic_is_a_scheduler_error() -> None:
     policy = {"default": "1", "validRange": {"min": "1", "step": "3"}}
     shared = {
         **device("gpu-0"),
@@ -65,7 +65,7 @@ def test_a_panic_is_a_known_fault_of_the_release() -> None:
     assert (reason.code, reason.facts.get("issue")) == ("upstream-bug", "kubernetes#138882")
 
 
-def test_a_derived_attribute_that_fails() -> None:
+def test_a_failing_derived_attribute_is_a_scheduler_error() -> None:
     derived = [{"name": "x.io/d", "expression": "device.attributes['gpu.example.com'].absent"}]
     asked = request("r", "gpu", derivedAttributes=derived)
     limits = [{"matchAttribute": "x.io/d"}]

@@ -52,7 +52,7 @@ def verdicts(nodes: tuple[ExpectedNode, ...]) -> dict[str, str]:
     return {item.pool: item.verdict for item in nodes}
 
 
-def test_nothing_is_said_without_an_autoscaler() -> None:
+def test_no_node_is_expected_without_an_autoscaler() -> None:
     assert ask() == ()
 
 
@@ -102,7 +102,7 @@ def test_other_providers_are_unknown() -> None:
     assert verdicts(ask(node_pool("gpu", group="karpenter.azure.com"))) == {"gpu": "unknown"}
 
 
-def test_a_node_that_is_being_launched_is_said() -> None:
+def test_a_node_being_launched_is_named() -> None:
     launched = {
         "apiVersion": "karpenter.sh/v1",
         "kind": "NodeClaim",

@@ -114,7 +114,7 @@ def test_a_misspelt_constraint_finds_the_attribute() -> None:
     assert any(ROOT in fix.title for fix in answer.fixes)
 
 
-def test_the_conflict_shows_what_each_root_holds() -> None:
+def test_the_conflict_shows_the_devices_of_each_root() -> None:
     devices = [
         gpus(
             "node-1",
@@ -156,7 +156,7 @@ def test_a_node_outside_dra_that_would_fit_comes_first() -> None:
     )
 
 
-def test_a_pod_of_another_scheduler_is_said_first() -> None:
+def test_another_scheduler_comes_first_in_the_headline() -> None:
     asked = pod("p", {"name": "g", "resourceClaimName": "c"}, spec={"schedulerName": "volcano"})
     answer = explain(
         "pod/p",
@@ -193,7 +193,7 @@ def test_a_missing_template(template: str, nearest: str | None) -> None:
     assert answer.fixes
 
 
-def test_a_kind_that_the_source_lacks_is_not_said_to_be_missing() -> None:
+def test_a_kind_absent_from_the_input_is_not_called_missing() -> None:
     objects = GPU, pod("p", {"name": "g", "resourceClaimName": "c"})
     answer = explain("pod/p", *objects)
     assert "not in the input" in answer.reasons[0].message
@@ -233,7 +233,7 @@ def test_a_kubelet_that_cannot_prepare_is_quoted() -> None:
     assert "not registered" in answer.headline
 
 
-def test_where_one_change_is_not_enough_two_are_found() -> None:
+def test_two_changes_are_combined_if_neither_is_enough() -> None:
     tainted = node("node-1", taints=[{"key": "dedicated", "effect": "NoSchedule"}])
     asked = pod("p", {"name": "g", "resourceClaimName": "c"})
     answer = explain(
@@ -250,7 +250,7 @@ def test_where_one_change_is_not_enough_two_are_found() -> None:
     assert "from 2 to 1" in fix.title
 
 
-def test_a_manifest_that_no_server_would_take_is_said_to_be_one() -> None:
+def test_a_manifest_that_no_server_would_take_gets_a_note() -> None:
     asked = claim("c", request("r", "gpu", -1))
     answer = explain("c", GPU, node("node-1"), gpus("node-1", device("gpu-0")), asked)
     assert any("would refuse ResourceClaim c" in note and "count" in note for note in answer.notes)
@@ -334,7 +334,7 @@ def test_a_pool_that_spans_nodes_is_never_shared() -> None:
     assert one != two
 
 
-def test_requests_that_draw_on_the_same_counters_are_told_which() -> None:
+def test_requests_on_the_same_counters_name_the_counter_sets() -> None:
     def part(name: str, profile: str, memory: str) -> dict[str, Any]:
         counters = {"memory": {"value": memory}}
         consumed = [{"counterSet": f"{name[:5]}-set", "counters": counters}]

@@ -392,9 +392,7 @@ def test_a_misspelt_extended_resource_is_renamed() -> None:
 
 
 @pytest.mark.parametrize(("free", "lowered"), [(5, 2), (4, 1)])
-def test_of_two_containers_one_asks_for_less_of_an_extended_resource(
-    free: int, lowered: int
-) -> None:
+def test_only_one_of_two_containers_lowers_its_extended_resource(free: int, lowered: int) -> None:
     waiting = extended_resource_pod("nvidia.com/gpu")
     waiting["spec"]["containers"] = [
         {

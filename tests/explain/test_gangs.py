@@ -60,7 +60,7 @@ def test_a_pod_that_fits_without_its_gang_waits_for_it() -> None:
     )  # the others of the gang hold nothing yet
 
 
-def test_who_asks_about_the_group_is_not_told_to_ask_about_it() -> None:
+def test_no_next_step_repeats_the_question_about_the_group() -> None:
     found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(8)), *tried(8)))
     assert any(step.command == "dractl explain podgroup/ring -n ml" for step in found.next)
     again = drop_repeated_step(found, ["podgroup/ring"])
@@ -141,7 +141,7 @@ def test_a_missing_group_comes_before_claims_that_wait_for_it() -> None:
     )
 
 
-def test_what_cannot_be_looked_at_is_said() -> None:
+def test_unchecked_constraints_of_a_gang_get_a_note() -> None:
     lost = asked(state_of(GPU, ONE, *NODES, *ring(1)))
     assert lost.notes == (
         "PodGroup ml/ring is not in the input: whether its pods start together or not at all was not checked",
@@ -161,7 +161,7 @@ def test_what_cannot_be_looked_at_is_said() -> None:
     )
 
 
-def test_a_gang_that_takes_too_long_to_place_is_not_said_to_start(
+def test_a_gang_that_takes_too_long_to_place_stays_undecided(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     state = state_of(GPU, ONE, *NODES, podgroup(gang(5)), *ring(5))

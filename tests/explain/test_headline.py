@@ -31,12 +31,12 @@ def test_after_a_question_a_new_sentence_begins() -> None:
     assert f"? Fits on none of 2 nodes: {WHY}" in text
 
 
-def test_what_it_depends_on_stands_before_all() -> None:
+def test_the_prefix_stands_before_everything_else() -> None:
     text = Headline("3 free", prefix="based on what may be read: ").text(Names())
     assert text == "based on what may be read: 3 free"
 
 
-def test_a_screen_has_the_cause_before_what_follows() -> None:
+def test_a_screen_shows_the_root_cause_before_its_effects() -> None:
     absent = DriverAbsent(driver="gpu.example.com", nodes=("b",), label="gpu=yes", like=("a",))
     told = Headline(
         "fits on none of 2 nodes", (HeadlineCause(UNUSED, ": "),), root_cause=absent

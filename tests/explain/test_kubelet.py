@@ -81,7 +81,7 @@ ENDED = {"exitCode": 0, "reason": "Completed", "finishedAt": "2026-01-01T00:00:0
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Running"])
-def test_a_container_whose_devices_the_runtime_has_forgotten(phase: str) -> None:
+def test_devices_forgotten_by_the_runtime_need_a_new_pod(phase: str) -> None:
     """kubernetes/kubernetes#141433: after a reboot the driver did not write its CDI files again."""
     waits = {
         "name": "main",

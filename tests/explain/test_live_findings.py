@@ -42,7 +42,7 @@ def test_the_condition_of_a_gated_pod() -> None:
     assert answer.scheduler_message == "Scheduling is blocked due to non-empty scheduling gates"
 
 
-def test_a_pod_that_may_not_preempt() -> None:
+def test_the_message_says_that_a_pod_may_not_preempt() -> None:
     asking = pod("asking", metadata={"uid": "1"}, spec={"preemptionPolicy": "Never"})
     answer = explain(node("node-1", unschedulable=True), asking)
     assert answer.scheduler_message == (
@@ -174,7 +174,7 @@ def test_the_claim_of_an_ephemeral_volume_is_not_made_by_hand() -> None:
     assert "reason=FailedBinding" in step.command
 
 
-def test_preemption_that_does_not_help_says_what_is_left() -> None:
+def test_useless_preemption_reports_the_remaining_shortage() -> None:
     low, high = (
         pod(
             name,
@@ -264,7 +264,7 @@ def test_devices_without_a_common_compatibility_group() -> None:
         assert ("some have no compatibility group in common" in answer.headline) == told
 
 
-def test_devices_that_take_cpu_of_their_node() -> None:
+def test_cpu_taken_by_devices_counts_for_the_node() -> None:
     """kube-scheduler 1.37.1 with DRANodeAllocatableResources said so of a node with 2 CPUs left."""
     part = {
         **device("a"),
@@ -294,7 +294,7 @@ def test_devices_that_take_cpu_of_their_node() -> None:
     )
 
 
-def test_of_classes_with_one_extended_resource_name_the_newest_counts() -> None:
+def test_the_newest_class_of_an_extended_resource_counts() -> None:
     """kube-scheduler 1.37.1: "cannot allocate all claims" with free devices of the older class."""
     newer = device_class("newer", "device.driver == 'gpu.example.org'")
     newer["spec"]["extendedResourceName"] = RESOURCE
@@ -308,7 +308,7 @@ def test_of_classes_with_one_extended_resource_name_the_newest_counts() -> None:
     )
 
 
-def test_what_a_pod_asks_for_as_a_whole_is_lowered() -> None:
+def test_pod_level_requests_are_lowered() -> None:
     """kube-scheduler 1.37.1: "1 Insufficient cpu" for a pod whose containers ask for none."""
     resources = {"requests": {"cpu": "12"}, "limits": {"cpu": "12"}}
     answer = explain(
@@ -318,7 +318,7 @@ def test_what_a_pod_asks_for_as_a_whole_is_lowered() -> None:
     assert answer.fixes[0].steps
 
 
-def test_who_uses_the_counters_that_several_devices_need() -> None:
+def test_holders_of_shared_counters_are_named() -> None:
     """kube-scheduler 1.37.1 placed the pod once the other one had ended."""
 
     def part(name: str, amount: str) -> dict[str, Any]:

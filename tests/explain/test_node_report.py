@@ -73,7 +73,7 @@ def test_partitions_that_exclude_each_other_are_not_all_promised() -> None:
     assert "cannot all be allocated at once" in answer.headline
 
 
-def test_the_picture_of_a_pod_that_wants_it_says_so_too() -> None:
+def test_the_devices_of_a_pods_answer_show_the_same_state() -> None:
     wanted = claim(
         "w", request("r", "mig", selectors=[{"cel": {"expression": "device.driver == 'x'"}}])
     )
@@ -85,7 +85,7 @@ def test_the_picture_of_a_pod_that_wants_it_says_so_too() -> None:
     assert {d.status for d in answer.devices if d.device.endswith("/whole")} == {"unavailable"}
 
 
-def test_what_is_left_of_a_device_that_claims_share() -> None:
+def test_the_remaining_capacity_of_a_shared_device_is_shown() -> None:
     shared = {
         "name": "nic-0",
         "allowMultipleAllocations": True,

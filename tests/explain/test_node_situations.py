@@ -319,7 +319,7 @@ SEEN: tuple[
 @pytest.mark.parametrize(
     ("name", "verdict", "code", "status", "said", "more"), SEEN, ids=[row[0] for row in SEEN]
 )
-def test_a_situation_that_was_seen(
+def test_a_recorded_situation_has_its_cause_and_steps(
     name: str,
     verdict: str,
     code: str | None,
@@ -387,7 +387,7 @@ def about_pod(reason: str, message: str, when: str = "2026-01-01T00:05:00Z") -> 
     }
 
 
-def test_23_a_pod_that_the_eviction_controller_has_ended_and_that_is_gone() -> None:
+def test_23_a_pod_ended_by_the_eviction_controller_is_gone() -> None:
     """Exit code 3, as there is no such pod; its events still say why."""
     later = about_pod("Killing", "Stopping container main", "2026-01-01T00:06:00Z")
     state = state_of(
@@ -453,7 +453,7 @@ def test_a_crash_loop_never_runs() -> None:
         runs(ready=False, restartCount=3, lastState={"terminated": over(1)}),
     ]
     for number in range(200):
-        test_a_situation_that_was_seen(
+        test_a_recorded_situation_has_its_cause_and_steps(
             "",
             "failing",
             "container-failed",

@@ -84,7 +84,7 @@ def test_a_label_that_other_nodes_have_is_no_typing_error() -> None:
     assert not any("gpu-a100" in title for title in titles(answer))
 
 
-def test_what_all_nodes_have_instead_of_a_label() -> None:
+def test_the_labels_of_all_nodes_are_shown_beside_the_wanted_one() -> None:
     nodes = node("a", labels={POOL: "train"}), node("b", labels={POOL: "infer"})
     answer = explain(
         "pod/p",
@@ -97,7 +97,7 @@ def test_what_all_nodes_have_instead_of_a_label() -> None:
     assert f"the nodes have {POOL}=train, infer" in said(answer)
 
 
-def test_a_pool_that_two_installations_publish() -> None:
+def test_a_pool_published_by_two_installations_is_reported() -> None:
     old, new = gpus("node-1", "gpu-0"), gpus("node-1", "gpu-0")
     old["metadata"] = {"name": "old", "creationTimestamp": "2026-01-01T00:00:00Z"}
     new["metadata"] = {"name": "new", "creationTimestamp": "2026-02-01T00:00:00Z"}
@@ -115,7 +115,7 @@ def test_a_pool_that_two_installations_publish() -> None:
     assert answer.next
 
 
-def test_none_of_two_slices_of_one_time_is_the_older() -> None:
+def test_slices_of_the_same_time_have_no_order() -> None:
     one, two = gpus("node-1", "gpu-0"), gpus("node-1", "gpu-0")
     one["metadata"] = {"name": "one", "creationTimestamp": "2026-01-01T00:00:00Z"}
     two["metadata"] = {"name": "two", "creationTimestamp": "2026-01-01T00:00:00Z"}
@@ -123,7 +123,7 @@ def test_none_of_two_slices_of_one_time_is_the_older() -> None:
     assert answer.fixes[0].title.startswith("delete ResourceSlice one, unless two is the stale one")
 
 
-def test_all_slices_that_earlier_installations_have_left() -> None:
+def test_all_slices_of_earlier_installations_are_deleted() -> None:
     slices = [gpus("node-1", "gpu-0") for _ in range(3)]
     for month, item in enumerate(slices, start=1):
         item["metadata"] = {
@@ -182,7 +182,7 @@ def test_the_resource_of_another_vendor_is_no_misspelling(wrong: str, effect: st
     assert fix.effect == effect
 
 
-def test_a_rule_for_every_device_of_a_driver_is_told() -> None:
+def test_a_rule_for_every_device_of_a_driver_is_marked() -> None:
     spec = {
         "deviceSelector": {"driver": DRIVER},
         "taint": {"key": "drain", "value": "x", "effect": "NoSchedule"},
@@ -201,7 +201,7 @@ def test_a_rule_for_every_device_of_a_driver_is_told() -> None:
     assert "DeviceTaintRule drain-b, which selects every device of its driver" in said(answer)
 
 
-def test_an_amount_that_the_device_rounds_up() -> None:
+def test_an_amount_rounded_up_by_the_device_is_shown() -> None:
     bandwidth = {
         "value": "100G",
         "requestPolicy": {
@@ -273,7 +273,7 @@ def test_pods_of_lower_priority_are_not_preempted() -> None:
     assert "preempt" not in said(explain("pod/p", *objects, waiting(spec={"priority": 1})))
 
 
-def test_of_a_shared_claim_all_pods_must_end() -> None:
+def test_all_pods_of_a_shared_claim_must_end() -> None:
     """kube-controller-manager releases a claim when nobody is left in reservedFor (resourceclaim/controller.go)."""
     sharing = {"name": "g", "resourceClaimName": "shared"}
     status = allocation("node-1", (DRIVER, "gpu-0"))
@@ -304,7 +304,7 @@ def test_of_a_shared_claim_all_pods_must_end() -> None:
         assert ("end them yourself" in text) == bool(note)
 
 
-def test_huge_pages_that_no_node_has() -> None:
+def test_missing_huge_pages_are_the_cause() -> None:
     resources = {name: {"hugepages-2Mi": "1Gi", "cpu": "1"} for name in ("limits", "requests")}
     container = {"name": "main", "image": "x", "resources": resources}
     answer = explain(
@@ -318,7 +318,7 @@ def test_huge_pages_that_no_node_has() -> None:
     assert titles(answer)[0] == "remove hugepages-2Mi from the pod's containers"
 
 
-def test_a_request_that_a_limit_range_has_added() -> None:
+def test_a_request_added_by_a_limit_range_is_reported() -> None:
     noted = {"kubernetes.io/limit-ranger": "LimitRanger plugin set: cpu request for container main"}
     limits = {
         "apiVersion": "v1",
@@ -333,7 +333,7 @@ def test_a_request_that_a_limit_range_has_added() -> None:
     )
 
 
-def test_what_a_slice_wants_of_nodes_and_what_they_have() -> None:
+def test_the_node_selector_of_a_slice_is_shown_with_the_nodes_labels() -> None:
     published = slice_of("fpga.example.com", "rack", device("f0"))
     del published["spec"]["nodeName"]
     term = {"matchExpressions": [{"key": "rack", "operator": "In", "values": ["rack-1"]}]}
@@ -360,7 +360,7 @@ def test_several_mistakes_are_corrected_by_one_fix() -> None:
     }
 
 
-def test_what_else_is_wrong_where_a_class_is_missing() -> None:
+def test_other_obstacles_are_shown_beside_a_missing_class() -> None:
     both = template("t", request("r", DRIVER, 3), request("n", "rdma.example.com"))
     answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), both, waiting())
     assert "device class rdma.example.com does not exist" in answer.headline
@@ -422,7 +422,7 @@ def test_a_condition_as_it_was_meant(expression: str, right: str, release: str) 
         ),
     ],
 )
-def test_a_toleration_that_was_meant_for_the_taint(
+def test_a_toleration_meant_for_the_taint_is_corrected(
     written: dict[str, str], taint: str, title: str
 ) -> None:
     key, _, value = taint.partition("=")
@@ -462,7 +462,7 @@ def test_a_pod_that_is_recreated_is_one_command() -> None:
     assert step.command == "kubectl get pod p -n ml -o yaml | kubectl replace --force -f -"
 
 
-def test_a_pod_on_a_device_that_evicts_it() -> None:
+def test_a_pod_on_a_device_with_an_evicting_taint_is_reported() -> None:
     one = device(
         "gpu-0", type="gpu", taints=[{"key": "drain", "value": "x", "effect": "NoExecute"}]
     )
@@ -540,7 +540,7 @@ def test_a_configuration_that_the_driver_refuses_is_corrected() -> None:
     assert explain("pod/p", *there).verdict == "allocated"
 
 
-def test_what_a_node_lacks_stands_before_the_sentence_of_the_filter() -> None:
+def test_the_shortage_of_a_node_precedes_the_filters_sentence() -> None:
     subject = waiting(spec={"nodeSelector": {POOL: "h100"}})
     answer = explain(
         "pod/p", GPU, node("node-1"), node("node-2"), gpus("node-1", "gpu-0"), ONE, subject
@@ -549,7 +549,7 @@ def test_what_a_node_lacks_stands_before_the_sentence_of_the_filter() -> None:
     assert f"{own} (node(s) didn't match Pod's node affinity/selector)" in answer.headline
 
 
-def test_another_scheduler_is_not_told_from_kube_scheduler_that_does_not_run() -> None:
+def test_another_scheduler_gets_no_advice_about_kube_scheduler() -> None:
     subject = pod(
         "p",
         USES,
@@ -654,7 +654,7 @@ def test_devices_on_a_cordoned_node_are_not_in_use() -> None:
     assert not any("all 2" in message for message in messages)
 
 
-def test_what_the_node_of_a_shared_claim_has_against_the_pod() -> None:
+def test_the_obstacles_on_the_node_of_a_shared_claim_are_shown() -> None:
     status = allocation("a", (DRIVER, "gpu-0"), pod="train")
     status["allocation"]["allocationTimestamp"] = "2026-01-01T00:00:00Z"
     shared = claim("shared", request("r", DRIVER), status=status)
@@ -723,7 +723,7 @@ REVISION = "controller-revision-hash"
     ],
     ids=["ordered", "parallel", "partition", "on-delete"],
 )
-def test_a_pod_that_its_corrected_stateful_set_does_not_replace(
+def test_a_corrected_stateful_set_does_not_replace_its_pod(
     spec: dict[str, Any], stays: bool
 ) -> None:
     containers = [{"name": "main", "image": "x"}]
@@ -751,7 +751,7 @@ def test_a_pod_that_its_corrected_stateful_set_does_not_replace(
 
 
 @pytest.mark.parametrize("paused", [True, False])
-def test_a_pod_that_its_paused_deployment_does_not_replace(paused: bool) -> None:
+def test_a_paused_deployment_does_not_replace_its_pod(paused: bool) -> None:
     def spec(selector: str) -> dict[str, Any]:
         claims = [{"name": "g", "resourceClaimTemplateName": "t"}]
         return {
@@ -831,7 +831,7 @@ def refused_claim(message: str) -> tuple[dict[str, Any], ...]:
     return subject, event
 
 
-def test_a_webhook_that_refuses_claims_has_the_word() -> None:
+def test_the_words_of_a_refusing_webhook_are_quoted() -> None:
     denied = 'admission webhook "guard.example.com" denied the request: no GPU budget left'
     answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, *refused_claim(denied))
     assert answer.headline == f"the claim of template ml/t cannot be created: {denied}"
@@ -839,7 +839,7 @@ def test_a_webhook_that_refuses_claims_has_the_word() -> None:
     assert answer.next[0].text.endswith(": no GPU budget left")
 
 
-def test_a_webhook_that_does_not_answer() -> None:
+def test_a_silent_webhook_is_named() -> None:
     failed = 'Internal error occurred: failed calling webhook "guard.example.com": failed to call webhook: refused'
     answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, *refused_claim(failed))
     assert titles(answer) == ["wait until admission webhook guard.example.com answers"]
@@ -849,7 +849,7 @@ def test_a_webhook_that_does_not_answer() -> None:
     )
 
 
-def test_a_claim_of_which_nobody_says_why_it_is_not_there() -> None:
+def test_an_absent_claim_without_an_event_points_to_the_controller() -> None:
     answer = explain(
         "pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, pod("p", USES, metadata={"uid": "p"})
     )
@@ -927,7 +927,7 @@ def test_a_suspended_job_is_not_explained_by_its_devices() -> None:
     assert answer.next[0].command.startswith("kubectl patch job train -n ml")
 
 
-def test_who_holds_the_partitions_that_keep_a_constraint_from_being_met() -> None:
+def test_holders_of_partitions_under_a_constraint_are_named() -> None:
     """conformance/oncall 242: two 3g.40gb of one GPU are wanted, and each GPU has room for one."""
     parts = []
     for gpu in (0, 1):
@@ -1016,7 +1016,7 @@ def test_devices_of_nodes_that_the_pod_rules_out_are_not_counted() -> None:
     ] == [(0, 1)]
 
 
-def test_a_budget_that_allows_no_disruption_is_told_of_a_pod_that_would_end() -> None:
+def test_a_fix_names_the_disruption_budget_of_a_pod_it_ends() -> None:
     """kubectl delete does not ask it, so that nothing else says it."""
     held = claim(
         "held", request("r", DRIVER), status=allocation("node-1", (DRIVER, "gpu-0"), pod="hog")
@@ -1071,12 +1071,12 @@ def held_by(
 
 
 @pytest.mark.parametrize("why", ["CrashLoopBackOff", "ImagePullBackOff"])
-def test_that_a_holder_cannot_run_is_the_argument_to_end_it(why: str) -> None:
+def test_a_holder_that_cannot_run_is_ended_first(why: str) -> None:
     (ending,) = [fix for fix in explain("pod/p", *held_by(why, 57)).fixes if "hog" in fix.title]
     assert why in ending.effect
 
 
-def test_of_a_bare_pod_it_is_said_that_nothing_makes_it_anew_and_since_when_it_runs() -> None:
+def test_the_fix_says_that_nothing_recreates_a_bare_pod_and_since_when_it_runs() -> None:
     (ending,) = explain("pod/p", *held_by("", 0, startTime="2026-01-01T00:00:00Z")).fixes
     assert "nothing re-creates it; it runs since 2026-01-01T00:00:00Z" in ending.effect
 
@@ -1108,7 +1108,7 @@ CREATED = {"manager": "argo-notebooks", "time": "2026-01-01T00:00:00Z"}
         ({"annotations": {"cni.example.com/podIP": "10.0.0.1"}}, ""),
     ],
 )
-def test_of_a_bare_pod_it_is_said_whose_it_is(metadata: dict[str, Any], whose: str) -> None:
+def test_the_fix_names_the_owner_of_a_bare_pod(metadata: dict[str, Any], whose: str) -> None:
     (ending,) = explain("pod/p", *held_by("", 0, metadata)).fixes
     assert ending.effect == f"frees 1 device; nothing re-creates it{whose}"
 
@@ -1124,7 +1124,7 @@ def test_the_age_of_a_bare_pod_is_counted_to_the_newest_time_of_the_dump() -> No
     assert "it runs since 2026-01-01T00:00:00Z (5d)" in ending.effect
 
 
-def test_what_is_undone_by_git_is_told_and_not_printed_as_commands() -> None:
+def test_objects_managed_by_git_get_advice_instead_of_commands() -> None:
     label = {"argocd.argoproj.io/instance": "llm-prod"}
     many = template("t", request("r", DRIVER, 2))
     many["metadata"]["labels"] = label
@@ -1269,7 +1269,7 @@ def test_the_worker_of_a_job_set_is_not_made_anew_where_its_restarts_are_used_up
         )
 
 
-def test_who_runs_first_after_a_change_is_said() -> None:
+def test_pods_that_run_first_after_a_change_are_named() -> None:
     """The cordoned node has room for both, and the one with the higher priority is placed first."""
     cordoned = node("node-1", unschedulable=True)
     other = pod("first", USES, spec={"priority": 1000})
@@ -1280,7 +1280,7 @@ def test_who_runs_first_after_a_change_is_said() -> None:
     assert "pod ml/first runs before it" in uncordon.effect
 
 
-def test_of_slices_that_a_newer_one_announces_none_is_deleted() -> None:
+def test_slices_announced_by_a_newer_one_are_not_deleted() -> None:
     """The driver is between two publications: each slice says another number."""
     old, new = gpus("node-1", "gpu-0"), gpus("node-1", "gpu-1")
     old["metadata"] = {"name": "old", "creationTimestamp": "2026-01-01T00:00:00Z"}
@@ -1299,7 +1299,7 @@ def test_of_slices_that_a_newer_one_announces_none_is_deleted() -> None:
         (("hold",), ""),
     ],
 )
-def test_who_removes_scheduling_gates(gates: tuple[str, ...], owner: str) -> None:
+def test_the_owner_of_scheduling_gates_is_named(gates: tuple[str, ...], owner: str) -> None:
     held = waiting(spec={"schedulingGates": [{"name": name} for name in gates]})
     removal, wait = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, held).fixes
     assert removal.title.startswith(f"remove scheduling gate{'s' * (len(gates) > 1)} {gates[0]}")

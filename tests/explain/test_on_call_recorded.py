@@ -28,7 +28,7 @@ def recorded() -> list[Path]:
 
 
 @pytest.mark.parametrize("folder", recorded(), ids=lambda folder: folder.name)
-def test_what_an_engineer_says_and_does(folder: Path, capsys: Any) -> None:
+def test_the_answer_has_the_cause_and_the_cure_of_an_engineer(folder: Path, capsys: Any) -> None:
     truth = json.loads((folder / "truth.json").read_text())
     namespace, _, name = truth["pod"].partition("/")
     dump = next(folder.glob("dump.yaml*"))

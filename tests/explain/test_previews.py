@@ -88,7 +88,7 @@ def test_a_class_with_an_unknown_field_leaves_its_claims_undecided(
     assert "spec.limits" in answer["headline"]
 
 
-def test_what_is_known_is_decided_as_before(
+def test_known_fields_are_decided_as_before(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert explained(tmp_path, capsys)["verdict"] == "allocatable"
@@ -112,7 +112,7 @@ def test_a_planned_gate_is_taken_with_a_warning(
     assert "warning: feature gate DRAPreemption: planned by KEP-5690" in shown
 
 
-def test_what_a_planned_feature_does_with_a_field_is_undecided(
+def test_the_effect_of_a_planned_feature_on_a_field_is_undecided(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """KEP-6406: the API server drops the field while the gate is off; with it, devices are shared."""

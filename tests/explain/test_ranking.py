@@ -50,7 +50,7 @@ def port(name: str, **more: Any) -> dict[str, Any]:
     return pod(name, *more.pop("claims", ()), spec={"containers": [container], **more})
 
 
-def test_what_stands_in_the_way_on_the_nodes_that_the_pod_wants_comes_first() -> None:
+def test_obstacles_on_the_wanted_nodes_come_first() -> None:
     objects = (
         *gpus("node-1", 1),
         *gpus("node-2", 1),
@@ -71,7 +71,7 @@ def test_a_selector_that_leaves_no_node_with_devices_is_the_reason() -> None:
     assert answer.reasons[0].facts["plugin"] == "NodeAffinity"
 
 
-def test_devices_in_use_on_the_node_that_the_pod_wants() -> None:
+def test_devices_in_use_on_the_wanted_node_come_first() -> None:
     objects = (
         *gpus("node-1", 1),
         *gpus("node-2", 1),
@@ -84,7 +84,7 @@ def test_devices_in_use_on_the_node_that_the_pod_wants() -> None:
     assert answer.reasons[0].nodes == ("node-1",)
 
 
-def test_a_filter_that_refuses_every_node_comes_before_what_devices_lack() -> None:
+def test_a_filter_that_rejects_every_node_comes_before_device_shortages() -> None:
     spread = {
         "maxSkew": 1,
         "topologyKey": "zone",
@@ -103,7 +103,7 @@ def test_a_filter_that_refuses_every_node_comes_before_what_devices_lack() -> No
     assert answer.reasons[0].facts["plugin"] == "PodTopologySpread"
 
 
-def test_of_nodes_with_the_same_reason_the_one_that_lacks_least_is_named() -> None:
+def test_the_node_that_lacks_least_is_named_among_equal_reasons() -> None:
     objects = (*gpus("node-1", 4), *gpus("node-2", 4), claim("c", request("r", "gpu", 4)))
     taken = (held("h", "node-1", "gpu-0", "gpu-1"), held("i", "node-2", "gpu-0"))
     answer = explain(*objects, *taken, pod("p", USES))
@@ -118,7 +118,7 @@ def sized(name: str, count: int, model: str) -> tuple[dict[str, Any], ...]:
     )
 
 
-def test_a_selector_that_nothing_meets_is_told_with_the_devices_of_all_nodes() -> None:
+def test_a_selector_that_nothing_meets_counts_the_devices_of_all_nodes() -> None:
     selector = [{"cel": {"expression": "device.attributes['gpu.example.com'].model == 'L40'"}}]
     wanted = claim("c", request("r", "gpu", selectors=selector))
     answer = explain(
@@ -129,7 +129,7 @@ def test_a_selector_that_nothing_meets_is_told_with_the_devices_of_all_nodes() -
     assert "H100 ×3" in answer.headline
 
 
-def test_many_reasons_are_told_by_the_nearest_node_not_by_their_codes() -> None:
+def test_many_reasons_are_summarized_by_the_nearest_node() -> None:
     taint = {"key": "broken", "effect": "NoSchedule"}
     objects = (
         *gpus("node-1", 4),
@@ -172,7 +172,7 @@ def test_a_cordoned_node_is_not_called_the_nearest() -> None:
     assert "nearest is node-1" in answer.headline
 
 
-def test_two_claims_that_no_node_is_large_enough_for_are_told_together() -> None:
+def test_two_claims_too_large_for_every_node_share_a_headline() -> None:
     both = (claim("c", request("r", "gpu", 3)), claim("d", request("r", "gpu", 3)))
     uses = (USES, {"name": "h", "resourceClaimName": "d"})
     answer = explain(
@@ -205,7 +205,7 @@ def test_the_funnel_has_the_nodes_on_which_devices_fit() -> None:
     assert (in_use.kept, in_use.of) == (5, 6)
 
 
-def test_what_another_request_lacks_on_the_same_node_is_told_too() -> None:
+def test_the_shortage_of_another_request_on_the_same_node_is_shown() -> None:
     nic = device_class("nic", "device.driver == 'nic.example.com'")
     nics = slice_of("nic.example.com", "node-1", device("n"))
     both = (claim("c", request("r", "gpu")), claim("d", request("r", "nic", 2)))
@@ -222,7 +222,7 @@ def test_what_another_request_lacks_on_the_same_node_is_told_too() -> None:
     assert "g/r: the only matching device is in use" in answer.headline
 
 
-def test_the_funnel_tells_claims_with_the_same_request_apart() -> None:
+def test_the_funnel_distinguishes_claims_with_the_same_request() -> None:
     both = (claim("c", request("r", "gpu", 3)), claim("d", request("r", "gpu", 3)))
     uses = (USES, {"name": "h", "resourceClaimName": "d"})
     answer = explain(*gpus("node-1", 4), *both, pod("p", *uses))
@@ -254,7 +254,7 @@ def test_an_answer_for_one_node_is_about_that_node() -> None:
     assert all("node-1" in fix.nodes for fix in answer.fixes)
 
 
-def test_what_refuses_every_node_comes_before_what_one_odd_node_adds() -> None:
+def test_a_filter_of_all_nodes_comes_before_the_cause_of_an_odd_node() -> None:
     """Each filter that refuses a node counts, not only the first, which is all that the scheduler reports."""
     odd = node("node-3", labels={"pool": "a100"})
     odd["spec"] = {"taints": [{"key": "team", "value": "research", "effect": "NoSchedule"}]}
@@ -333,7 +333,7 @@ def test_a_constraint_that_is_not_the_cause_is_not_shown_in_full() -> None:
     assert answer.conflict is None
 
 
-def test_the_places_of_a_constraint_are_those_of_the_node_that_the_headline_names() -> None:
+def test_the_groups_of_a_constraint_belong_to_the_headlines_node() -> None:
     same = [{"requests": ["a"], "matchAttribute": "gpu.example.com/root"}]
     spread, near = (
         rooted("node-1", "A", "r0", "r1", "r2", "r3"),
@@ -349,7 +349,7 @@ def test_the_places_of_a_constraint_are_those_of_the_node_that_the_headline_name
     )
 
 
-def test_of_nodes_that_are_too_small_the_headline_names_what_the_roomiest_has() -> None:
+def test_the_headline_names_the_roomiest_of_nodes_that_are_too_small() -> None:
     """Of a node that the pod does not want nothing is said, however much it has."""
     nodes = [
         node(name, allocatable={"cpu": cpu}) for name, cpu in (("a", "8"), ("b", "12"), ("c", "14"))

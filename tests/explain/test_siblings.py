@@ -110,7 +110,7 @@ def test_alternatives_on_different_nodes_are_not_requests_for_both() -> None:
         ("team", "taint team:NoSchedule is not tolerated"),
     ],
 )
-def test_taints_that_stand_for_a_condition_of_the_node(key: str, sentence: str) -> None:
+def test_taints_of_node_conditions_are_named_by_the_condition(key: str, sentence: str) -> None:
     tainted = node("a", taints=[{"key": key, "effect": "NoSchedule"}])
     assert sentence in explain("pod/p", GPU, tainted, gpus("a", "gpu-0"), ONE, waiting()).headline
 
@@ -180,7 +180,7 @@ def test_another_product_is_offered_as_something_else_to_ask_for() -> None:
     assert not any("not enough by itself" in note for note in answer.notes)
 
 
-def test_what_is_given_up_with_a_selector() -> None:
+def test_the_fix_names_the_properties_given_up_with_a_selector() -> None:
     wanted = template(
         "t", request_with_selector(f"device.attributes['{DRIVER}'].model.contains('B200')")
     )
@@ -195,7 +195,7 @@ def test_what_is_given_up_with_a_selector() -> None:
     assert answer.fixes[0].effect == f"the pod may then get any device of class {DRIVER}"
 
 
-def test_an_attribute_that_is_read_as_a_quantity_of_capacity() -> None:
+def test_an_attribute_read_as_capacity_is_reported() -> None:
     version = {"name": "gpu-0", "attributes": {"driverVersion": {"version": "6.12.12"}}}
     text = f"device.capacity['{DRIVER}'].driverVersion.compareTo(quantity('6')) >= 0"
     wanted = template("t", request_with_selector(text))
@@ -249,7 +249,7 @@ def test_a_pod_whose_claim_is_reserved_for_it_has_been_tried() -> None:
 # -- second causes, near misses, next steps --
 
 
-def test_a_pod_bound_to_a_node_that_does_not_exist() -> None:
+def test_a_pod_bound_to_a_nonexistent_node_is_reported() -> None:
     own = claim("p-g", request("r", DRIVER), metadata=OWN)
     answer = explain(
         "pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, own, seen(spec={"nodeName": "b"})
@@ -261,7 +261,7 @@ def test_a_pod_bound_to_a_node_that_does_not_exist() -> None:
     assert create.startswith("kubectl create -f ")
 
 
-def test_the_type_of_an_attribute_is_told_from_that_of_a_literal() -> None:
+def test_the_type_of_an_attribute_is_compared_with_that_of_the_literal() -> None:
     version = {
         "name": "gpu-0",
         "attributes": {"driverVersion": {"version": "580.82.7"}, "type": {"string": "gpu"}},
@@ -290,7 +290,7 @@ def test_the_funnel_shows_the_part_of_a_selector_that_is_false() -> None:
     assert [stage.detail for stage in answer.funnel if stage.detail] == ["brand: Nvidia"]
 
 
-def test_the_domain_that_a_spread_constraint_fills_first() -> None:
+def test_the_domain_to_fill_first_under_a_spread_constraint_is_named() -> None:
     spread = {
         "maxSkew": 1,
         "topologyKey": "kubernetes.io/hostname",
@@ -304,7 +304,7 @@ def test_the_domain_that_a_spread_constraint_fills_first() -> None:
     assert "kubernetes.io/hostname=a has 1 matching pod, cpu has 0; maxSkew is 1" in answer.headline
 
 
-def test_the_pods_that_a_pod_affinity_asks_for() -> None:
+def test_the_labels_that_pod_affinity_wants_are_shown() -> None:
     term = {
         "labelSelector": {"matchLabels": {"app": "cache"}},
         "topologyKey": "kubernetes.io/hostname",
@@ -333,7 +333,7 @@ def test_a_zone_is_no_typing_error_for_another() -> None:
     assert not any("to us-east-1a" in title for title in titles(answer))
 
 
-def test_a_toleration_that_looks_like_the_taint_of_a_node() -> None:
+def test_a_toleration_similar_to_a_node_taint_is_shown() -> None:
     tainted = node("a", taints=[{"key": "team", "value": "llm", "effect": "NoSchedule"}])
     written = {"key": "team", "operator": "Equal", "value": "LLM", "effect": "NoSchedule"}
     answer = explain(
@@ -405,7 +405,7 @@ def test_a_quota_that_refuses_pods_is_named_in_the_next_step() -> None:
     assert answer.next[0].command == "kubectl edit resourcequota few -n ml"
 
 
-def test_a_storage_class_that_does_not_exist() -> None:
+def test_a_missing_storage_class_is_named() -> None:
     volume = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
     pvc = {
         "apiVersion": "v1",
@@ -522,7 +522,7 @@ def test_the_funnel_names_the_selector_and_the_attribute_that_devices_lack() -> 
     ]
 
 
-def test_who_takes_what_a_fix_frees_is_named() -> None:
+def test_pods_that_may_take_the_freed_devices_are_named() -> None:
     """kube-scheduler's queue: the pod of higher priority is tried first."""
     closed = node("a", unschedulable=True), gpus("a", "gpu-0"), ONE
     first = pod("first", {"name": "g", "resourceClaimTemplateName": "t"}, spec={"priority": 1000})
@@ -547,7 +547,7 @@ def test_who_takes_what_a_fix_frees_is_named() -> None:
         ("cores < 2", "change cores < 2 to <= 4"),
     ],
 )
-def test_what_a_comparison_can_be_changed_to(selector: str, title: str) -> None:
+def test_a_comparison_with_another_type_is_changed_or_removed(selector: str, title: str) -> None:
     """memory is a capacity, which no boolean and no list of texts is compared with."""
     gpu = {
         "name": "gpu-0",

@@ -61,7 +61,7 @@ def test_the_assumed_value_meets_every_requirement(requirements: Any, value: str
     assert needs(requirements) == {key: value}
 
 
-def test_requirements_that_exclude_each_other() -> None:
+def test_contradictory_requirements_have_no_labels() -> None:
     assert needs((("zone", "In", ("a",)), ("zone", "In", ("b",)))) is None
     assert needs((("zone", "Exists", ()), ("zone", "DoesNotExist", ()))) is None
 

@@ -114,7 +114,7 @@ def test_the_scheduler_is_quoted_where_devices_cannot_be_compared() -> None:
     assert not found.fixes
 
 
-def test_a_pod_that_the_scheduler_has_not_looked_at() -> None:
+def test_a_pod_without_a_scheduler_condition_has_not_been_tried() -> None:
     fresh = pod("train-0", GPU, metadata={"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"})
     found = answer(seen(*WHOLE, MINE, fresh, hidden=CLUSTER))
     assert found.headline.startswith("cannot be decided: ResourceSlices")
@@ -147,13 +147,13 @@ def test_the_scheduler_does_not_look_at_a_pod_before_its_claim_is_created() -> N
     ],
     ids=["gate", "scheduler"],
 )
-def test_what_the_pod_itself_shows(changed: dict[str, Any], code: str, said: str) -> None:
+def test_facts_of_the_pod_itself_are_decided(changed: dict[str, Any], code: str, said: str) -> None:
     found = answer(seen(*WHOLE, MINE, waiting(**changed), hidden=CLUSTER))
     assert (found.verdict, found.reasons[0].code) == ("blocked", code)
     assert said in found.headline
 
 
-def test_a_template_of_the_namespace_that_does_not_exist() -> None:
+def test_a_missing_template_is_decided_if_the_namespace_is_readable() -> None:
     other = {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaimTemplate",
@@ -197,7 +197,7 @@ def test_node_filters_are_asked_where_nodes_may_be_read() -> None:
     assert "pool=gpu" in found.headline
 
 
-def test_a_volume_claim_of_the_namespace_that_does_not_exist() -> None:
+def test_a_missing_volume_claim_is_decided_if_the_namespace_is_readable() -> None:
     data = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
     other = {
         "apiVersion": "v1",
@@ -281,7 +281,7 @@ def busy() -> list[dict[str, Any]]:
     return [*WHOLE, MINE, *both]
 
 
-def test_devices_of_other_namespaces_look_free_and_that_is_said() -> None:
+def test_a_note_says_that_devices_of_other_namespaces_look_free() -> None:
     found = answer(seen(*busy(), waiting(), narrow=("ResourceClaim", "Pod")))
     assert found.verdict == "undecided"
     assert not found.fits
@@ -318,7 +318,7 @@ def test_nothing_fits_for_sure_while_something_may_not_be_read(
     assert found.verdict == "undecided"
 
 
-def test_what_cannot_fit_whatever_others_hold_is_decided() -> None:
+def test_a_pod_too_large_for_every_node_is_decided() -> None:
     found = answer(
         seen(
             *WHOLE,
@@ -354,20 +354,20 @@ def test_slices_that_name_no_node_need_nodes() -> None:
 # -- what cannot be answered at all --
 
 
-def test_a_node_whose_devices_may_not_be_read() -> None:
+def test_a_node_with_unreadable_devices_is_an_error() -> None:
     state = seen(*WHOLE, hidden=("ResourceSlice",))
     with pytest.raises(InputError, match="resourceslices may not be read") as raised:
         answer(state, "node/node-1")
     assert "kubectl create clusterrole" in (raised.value.hint or "")
 
 
-def test_a_driver_of_a_node_is_not_said_to_be_idle() -> None:
+def test_a_driver_of_a_node_is_not_called_idle_if_claims_are_unread() -> None:
     found = answer(seen(*busy(), narrow=("ResourceClaim",)), "node/node-1")
     assert found.verdict == "undecided"
     assert not any(driver.restartable for driver in found.drivers)
     assert any("look free" in note for note in found.notes)
 
 
-def test_what_may_not_be_read_is_not_said_to_be_missing() -> None:
+def test_unreadable_objects_are_not_called_missing() -> None:
     with pytest.raises(InputError, match="no node node-1 can be seen: nodes may not be read"):
         find_subjects(seen(*WHOLE, hidden=("Node",)), "node/node-1", "ml")

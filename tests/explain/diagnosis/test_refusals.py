@@ -120,7 +120,7 @@ def test_the_other_pods_of_a_shared_claim_are_named() -> None:
         (CPU, ""),
     ],
 )
-def test_words_without_an_entry_are_quoted_and_the_log_tells_more(driver: str, words: str) -> None:
+def test_words_without_an_entry_are_quoted_with_a_hint_to_the_log(driver: str, words: str) -> None:
     answer = explain(words, driver=driver)
     assert (
         f"cannot prepare its devices: NodePrepareResources failed for ResourceClaim c: {words}"
@@ -156,7 +156,7 @@ def test_a_restart_is_no_cure_for_a_gpu_that_a_process_holds() -> None:
     assert "restart it" in steps(explain(words))[0]
 
 
-def test_devices_of_another_driver_are_told_from_lost_ones() -> None:
+def test_devices_of_another_driver_are_distinguished_from_lost_ones() -> None:
     both = claim(
         "c",
         request("r", "gpu"),

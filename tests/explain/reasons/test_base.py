@@ -32,7 +32,7 @@ def test_causes_of_two_nodes_become_one_with_the_numbers_of_the_nearer_node() ->
     assert (merged.have, set(merged.nodes), merged.holders) == (3, {"a", "b"}, HELD)
 
 
-def test_mode_all_over_several_nodes_names_no_number_of_one_of_them() -> None:
+def test_mode_all_over_several_nodes_names_no_number_of_a_single_node() -> None:
     """Of the three tainted devices two are on one node: "all 2 matching devices; 3 are tainted" would be nonsense."""
 
     def said(*nodes: str, tainted: int) -> str:
@@ -49,7 +49,7 @@ def test_mode_all_over_several_nodes_names_no_number_of_one_of_them() -> None:
     )
 
 
-def test_a_cause_of_several_nodes_has_what_each_has_instead() -> None:
+def test_a_cause_of_several_nodes_has_the_labels_of_each_node() -> None:
     a, b = (
         NodeFilter(
             plugin="NodeAffinity",
