@@ -1,21 +1,29 @@
 """The origin of objects: files, dumps and archives, this node's own devices, a live cluster."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from dractl.cluster.coverage import DEVICES_SEEN
 from dractl.cluster.kinds import KINDS_BY_WORD
 from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key, add_object
-from dractl.errors import InputError
+from dractl.errors import InputError, UsageError
 from dractl.manifests import Inputs, load
+from dractl.manifests.kustomize import is_kustomization
 from dractl.manifests.naming import shown
+from dractl.manifests.templates import chart_of
+from dractl.model import Target
 from dractl.model.nearest import nearest_names
 from dractl.objects import slice_of
 from dractl.program import program_name
+
+if TYPE_CHECKING:
+    from dractl.inputs.charts import ValueChoice
 
 _SNAPSHOT_START = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dractl/machine/')
 _FILE_SUFFIXES = (".yaml", ".yml", ".json", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".zip")
@@ -34,6 +42,8 @@ class Sources(Struct, frozen=True):
     """True if machines that an option describes are all the nodes, unless files or devices are
     named.
     """
+    values: ValueChoice | None = None
+    """The user's values for charts."""
 
     @property
     def live(self) -> bool:
@@ -79,13 +89,35 @@ def _is_snapshot(path: str) -> bool:
         return False  # reading it will report the reason
 
 
-def read_files(paths: Sequence[str], *, stdin: bytes | None = None) -> Inputs:
-    """Load dumps and manifests.
+def load_manifests(
+    paths: Sequence[str],
+    *,
+    stdin: bytes | None = None,
+    values: ValueChoice | None = None,
+    relevant_only: bool = False,
+) -> Inputs:
+    """Load the documents of paths; charts are rendered with ``values``, and kustomizations built.
+
+    Raises InputError for a path that cannot be read, and for what cannot be rendered.
+    """
+    if values is None and not any(map(_may_need_rendering, paths)):
+        return load(list(paths), stdin=stdin, relevant_only=relevant_only)
+    from dractl.inputs.loading import load_rendered
+
+    return load_rendered(
+        list(paths), Target.of(), stdin=stdin, choice=values, relevant_only=relevant_only
+    )
+
+
+def read_files(
+    paths: Sequence[str], *, stdin: bytes | None = None, values: ValueChoice | None = None
+) -> Inputs:
+    """Load dumps and manifests; charts are rendered with ``values``, and kustomizations built.
 
     Raises InputError for what cannot be read, a broken document included: an answer about half of a
     cluster would be a guess.
     """
-    inputs = load(list(paths), stdin=stdin, relevant_only=False)
+    inputs = load_manifests(paths, stdin=stdin, values=values)
     if inputs.broken:
         first = inputs.broken[0]
         raise InputError(
@@ -113,14 +145,21 @@ def read_files(paths: Sequence[str], *, stdin: bytes | None = None) -> Inputs:
     return inputs
 
 
+def _may_need_rendering(path: str) -> bool:
+    """Return True for a folder, a kustomization and the template of a chart."""
+    return os.path.isdir(path) or is_kustomization(path) or chart_of(path) is not None
+
+
 def read_state(
     sources: Sources, *, namespace: str | None, stdin: bytes | None = None
 ) -> ClusterState:
     """Load the objects of the files."""
     if not sources.files:
+        if sources.values is not None and sources.values.named:
+            raise UsageError("--values and --set need a chart among the files")
         return ClusterState({})
     return ClusterState.from_documents(
-        read_files(sources.files, stdin=stdin).documents, namespace=namespace
+        read_files(sources.files, stdin=stdin, values=sources.values).documents, namespace=namespace
     )
 
 

@@ -152,6 +152,11 @@ class ChartRenderer:
             for index, (layer, end) in enumerate(zip(layers, ends, strict=True))
         ]
 
+    @property
+    def has_charts(self) -> bool:
+        """Return True if a chart took the values of the command line."""
+        return bool(self._charts)
+
     def _choose_values(self, chart: str) -> ChartValues:
         """Return the user's values for a chart; a subchart gets none but by the configuration."""
         folder = os.path.abspath(chart)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dractl.manifests.documents import Document, Inputs, Path, Skipped, Spot, Within
 from dractl.manifests.embedded import in_text
-from dractl.manifests.kustomize import NAMES, REMOTE, Kustomizations, is_kustomization
+from dractl.manifests.kustomize import NAMES, Kustomizations, is_kustomization
 from dractl.manifests.load import is_definition, is_relevant, names_dra, read_text
 from dractl.manifests.naming import shown
 from dractl.manifests.rendered import Builder
@@ -46,7 +46,7 @@ def built(
     written = _Written(inputs.documents, names, overlay)
     found = _Kustomizations(folders, written, concerns)
     roots = found.roots()
-    barred = {root: why for root in roots if (why := found.barred(root)) is not None}
+    barred = {root: why for root in roots if (why := found.refusal(root)) is not None}
     local = [root for root in roots if root not in barred]
     skipped = [_skipped(root, why) for root, why in barred.items()]
     documents: list[Document] = []
@@ -81,6 +81,10 @@ class _Kustomizations:
         self._written = written
         self._matters = concerns
         self._concern: dict[str, bool] = {}
+
+    def refusal(self, root: str) -> str | None:
+        """The reason not to build a kustomization, if any."""
+        return self._read.refusal(root)
 
     def roots(self) -> list[str]:
         """The folders whose kustomization concerns DRA and is not part of another."""
@@ -144,20 +148,6 @@ class _Kustomizations:
         )
         return (*(item for item in own if isinstance(item, Document)), *inline, *inner)
 
-    def barred(self, folder: str, seen: frozenset[str] = frozenset()) -> str | None:
-        """The reason not to build a kustomization: its own, or that of one it consists of."""
-        found = self._read.kustomization(folder)
-        if found is None or folder in seen:
-            return REMOTE
-        if found.barred is not None:
-            return found.barred
-        if not all(map(os.path.exists, (*found.resources, *found.patches))):
-            return REMOTE
-        parts = (
-            self.barred(path, seen | {folder}) for path in found.resources if os.path.isdir(path)
-        )
-        return next(filter(None, parts), None)
-
 
 def _bytes(path: str) -> bytes:
     if not os.path.isfile(path):
@@ -217,7 +207,7 @@ def _placed(
     for item in read_text(root, decode(b"---\n".join(relevant))):
         if not isinstance(item, Document) or not isinstance(item.value, dict):
             continue
-        value, origin = _without_origin(item.value)
+        value, origin = strip_origin(item.value)
         if origin is None:
             continue
         before = _before(value, written.of(os.path.normpath(os.path.join(base, origin))))
@@ -233,7 +223,7 @@ def _placed(
             )
 
 
-def _without_origin(value: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+def strip_origin(value: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
     """An object without the annotation that names its file, and the path of that file."""
     metadata = value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None

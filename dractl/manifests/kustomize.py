@@ -130,6 +130,20 @@ class Kustomizations:
             self._folders[folder] = _read(folder)
         return self._folders[folder]
 
+    def refusal(self, folder: str, seen: frozenset[str] = frozenset()) -> str | None:
+        """The reason not to build a kustomization: its own, or that of one it consists of."""
+        found = self.kustomization(folder)
+        if found is None or folder in seen:
+            return REMOTE
+        if found.barred is not None:
+            return found.barred
+        if not all(map(os.path.exists, (*found.resources, *found.patches))):
+            return REMOTE
+        parts = (
+            self.refusal(path, seen | {folder}) for path in found.resources if os.path.isdir(path)
+        )
+        return next(filter(None, parts), None)
+
 
 def _read(folder: str) -> Kustomization | None:
     for name in NAMES:

@@ -15,6 +15,7 @@ from dractl.cli.options import autoscaler, cluster_input, driver_options
 from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
+from dractl.cli.options.values import ValuesOptions
 from dractl.cluster import ClusterState
 from dractl.cluster.clock import newest_time
 from dractl.cluster.kinds import check_namespace
@@ -113,8 +114,8 @@ ExitZero = Annotated[
 ]
 
 
-class InputOptions(OptionGroup, frozen=True):
-    """The options of the subjects, and of the objects that are read."""
+class InputOptions(ValuesOptions, frozen=True):
+    """The options of the subjects, of the objects that are read, and of the values of charts."""
 
     heading: ClassVar[str] = INPUT
 
@@ -250,6 +251,7 @@ def _load_cluster(
         inputs.all_namespaces,
         partly=True,
         described=bool(machines.hardware) and not cluster_input.subject_names(inputs.names or []),
+        values=inputs.choose_values(against.settings()[0].charts),
     )
     return cluster_input.load_cluster(request, access, against)
 

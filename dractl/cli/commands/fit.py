@@ -33,6 +33,7 @@ from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
 from dractl.cli.options.device_sources import assume_site_values, load_added_nodes
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
+from dractl.cli.options.values import ValuesOptions
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.podgroups import group_object
 from dractl.cluster.schedulers import identify
@@ -163,8 +164,8 @@ Shapes = Annotated[
 Output = Annotated[str, output_option(FORMATS)]
 
 
-class SubjectOptions(OptionGroup, frozen=True):
-    """The options of what is placed, and of the objects that are read."""
+class SubjectOptions(ValuesOptions, frozen=True):
+    """The options of what is placed, of the objects that are read, and of the values of charts."""
 
     heading: ClassVar[str] = INPUT
 
@@ -257,7 +258,7 @@ def command(
     printing.apply()
     common.choose_output(output, FORMATS)
     _check_arguments(subject.name, count.shapes, subject.more or [])
-    file_state = _load_subject_file(subject)
+    file_state = _load_subject_file(subject, against)
     added_nodes = changes.parse_added_nodes()
     judge = changes.choose_autoscaler()
     driver_choice = changes.parse_drivers(added_nodes)
@@ -312,13 +313,15 @@ def _judge_machines(
     return replace(entry, machines=judgements)
 
 
-def _load_subject_file(subject: SubjectOptions) -> ClusterState | None:
+def _load_subject_file(subject: SubjectOptions, against: ReleaseOptions) -> ClusterState | None:
     """Load the objects of the file that has the subject."""
     path = subject.subject_file
     if path is None:
         return None
+    values = subject.choose_values(against.settings()[0].charts)
+    origin = sources.Sources((), (path,), values=values)
     with without_collecting():
-        return cluster_input.load_files(sources.Sources((), (path,)), subject.namespace_name)
+        return cluster_input.load_files(origin, subject.namespace_name)
 
 
 def _load_cluster(
@@ -341,6 +344,7 @@ def _load_cluster(
         subject.namespace_name is None,
         described=bool(changes.hardware),
         file_objects=file_state if paths == [subject_file] else None,
+        values=subject.choose_values(against.settings()[0].charts),
     )
     return cluster_input.load_cluster(request, access, against)
 

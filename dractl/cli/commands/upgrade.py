@@ -2,10 +2,12 @@
 version.
 """
 
+from __future__ import annotations
+
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +20,7 @@ from dractl.cli.options import cluster_input, driver_options
 from dractl.cli.options.cluster_input import Access
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import GateOptions, warn_about_gates
+from dractl.cli.options.values import ValuesOptions
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import text_at
 from dractl.errors import InputError, UsageError
@@ -42,6 +45,9 @@ from dractl.upgrade import (
     settings_of_documents,
     settings_of_objects,
 )
+
+if TYPE_CHECKING:
+    from dractl.inputs.charts import ValueChoice
 
 FORMATS = ("text", "json", "yaml", "name", "html", "markdown")
 
@@ -87,8 +93,8 @@ UnsafeFixes = Annotated[
 Output = Annotated[str, output_option(FORMATS)]
 
 
-class InputOptions(OptionGroup, frozen=True):
-    """The options of the manifests and of the objects that are stored."""
+class InputOptions(ValuesOptions, frozen=True):
+    """The options of the manifests, of the values of charts, and of the objects that are stored."""
 
     heading: ClassVar[str] = INPUT
 
@@ -185,7 +191,8 @@ def command(
     if edits.fix:
         targets = [Target.of(release, gates_of(release, gates)) for release in releases]
         errors = _fix_manifests(paths, targets, edits.unsafe_fixes)
-        loaded = replace(loaded, manifests=_read_manifests(paths, stdin))
+        manifests = _read_manifests(paths, stdin, inputs.choose_values({}))
+        loaded = replace(loaded, manifests=manifests)
     state, machines = _add_machines(
         loaded.state, versions.hardware or [], Target.of(releases[0]), driver_versions
     )
@@ -206,8 +213,9 @@ def _load(
 ) -> _Loaded:
     """Load the manifests, and the stored objects of files or of the cluster."""
     paths = inputs.paths or []
-    manifests = _read_manifests(paths, stdin)
-    settings = _read_gate_settings(paths, stdin)
+    values = inputs.choose_values({})
+    manifests = _read_manifests(paths, stdin, values)
+    settings = _read_gate_settings(paths, stdin, values)
     with without_collecting():
         if inputs.files:
             documents = _read_documents(inputs.files, stdin)
@@ -255,17 +263,26 @@ def _fix_manifests(paths: list[str], targets: list[Target], unsafe: bool) -> lis
     return errors
 
 
-def _read_gate_settings(paths: list[str], stdin: bytes | None) -> tuple[GateSetting, ...]:
+def _read_gate_settings(
+    paths: list[str], stdin: bytes | None, values: ValueChoice | None
+) -> tuple[GateSetting, ...]:
     """Read the gates that components set in manifests, also in files without an object of DRA."""
-    inputs = load_readable(paths, stdin=stdin, relevant_only=False) if paths else None
-    return tuple(settings_of_documents(inputs.documents)) if inputs is not None else ()
-
-
-def _read_manifests(paths: list[str], stdin: bytes | None) -> tuple[Input, ...]:
-    """Read the objects of the manifests. Raises InputError for a document that cannot be read."""
-    inputs = load(paths, stdin=stdin) if paths else None
-    if inputs is None:
+    if not paths:
         return ()
+    inputs = sources.load_manifests(paths, stdin=stdin, values=values)
+    return tuple(settings_of_documents(inputs.documents))
+
+
+def _read_manifests(
+    paths: list[str], stdin: bytes | None, values: ValueChoice | None
+) -> tuple[Input, ...]:
+    """Read the objects of the manifests.
+
+    Raises InputError for what cannot be read, or was not rendered.
+    """
+    if not paths:
+        return ()
+    inputs = sources.load_manifests(paths, stdin=stdin, values=values, relevant_only=True)
     for item in inputs.broken:
         place = f"{item.position.file}:{item.position.line}:{item.position.column}"
         raise InputError(item.message, place=place, hint=item.hint)

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 from typer import Option
 
 from dractl.allocation import Features
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from dractl.cluster import ClusterState
     from dractl.cluster.live import Live, Login
     from dractl.cluster.sources import Sources
+    from dractl.inputs.charts import ValueChoice
 
 Files = Annotated[
     list[str] | None,
@@ -202,6 +204,8 @@ class ClusterInput(Struct, frozen=True):
     """No cluster is asked, since options describe its nodes."""
     file_objects: ClusterState | None = None
     """The objects of the files, if they have been loaded."""
+    values: ValueChoice | None = None
+    """The user's values for charts among the files."""
 
     @property
     def namespace_name(self) -> str | None:
@@ -213,9 +217,10 @@ class ClusterInput(Struct, frozen=True):
         names, files, devices = (
             list(words or ()) for words in (self.names, self.files, self.devices)
         )
-        return origins.classify_arguments(
+        sources = origins.classify_arguments(
             expand_kind(names), files, devices, described=self.described
         )
+        return replace(sources, values=self.values)
 
 
 def load_cluster(request: ClusterInput, access: Access, against: ReleaseOptions) -> Cluster:

@@ -1,0 +1,143 @@
+"""Loads objects as a cluster would get them: charts are rendered, and kustomizations stand for
+their files.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dractl.errors import InputError
+from dractl.inputs.charts import NO_CHOICE, ChartRenderer, ValueChoice, refuse_values
+from dractl.inputs.kustomizations import KustomizationBuilder, read_kustomization
+from dractl.inputs.trees import NO_OVERLAY, NotRenderable
+from dractl.manifests import Document, Inputs, load_readable, read_text
+from dractl.manifests.built import strip_origin
+from dractl.manifests.files import Entry, listed
+from dractl.manifests.kustomize import Kustomizations, is_kustomization
+from dractl.manifests.load import is_relevant
+from dractl.manifests.naming import name_paths, shown
+from dractl.manifests.templates import chart_of
+from dractl.manifests.text import decode
+from dractl.model import Target
+
+_DOCUMENT = re.compile(rb"(?m)^---\n")
+
+
+class _Build(Struct, frozen=True):
+    """The objects that a kustomization makes, and its files."""
+
+    documents: tuple[Document, ...]
+    """Its objects."""
+    files: frozenset[str]
+    """The absolute paths of the files that it consists of."""
+
+
+def load_rendered(
+    paths: Sequence[str],
+    target: Target,
+    *,
+    stdin: bytes | None = None,
+    choice: ValueChoice | None = None,
+    relevant_only: bool = False,
+) -> Inputs:
+    """Load the objects of paths, charts with their values and kustomizations with their patches.
+
+    Raises InputError for what cannot be read, and for what was not rendered and may decide: it
+    names something of DRA, or pods that request devices.
+    """
+    renderer = ChartRenderer(target, choice=choice or NO_CHOICE)
+    inputs = load_readable(
+        paths,
+        stdin=stdin,
+        relevant_only=relevant_only,
+        render=renderer.render,
+        digests=relevant_only,
+    )
+    for item in inputs.unread:
+        raise InputError(item.why, place=item.file, hint=item.hint)
+    if choice is not None and choice.named and not renderer.has_charts:
+        refuse_values()
+    for item in inputs.skipped:
+        if chart_of(item.file) is not None and is_relevant(_read(item.file)):
+            hint = f"render it first: helm template {chart_of(item.file)} > FILE, and name FILE"
+            raise InputError(f"not rendered: {item.why}", place=item.file, hint=hint)
+    return _replace_kustomizations(inputs, name_paths(paths), relevant_only=relevant_only)
+
+
+def _replace_kustomizations(inputs: Inputs, paths: Sequence[str], *, relevant_only: bool) -> Inputs:
+    """Return the input with what the outermost kustomizations make in place of their files."""
+    entries = listed(paths, ()) if any(map(os.path.exists, paths)) else ()
+    folders = [
+        os.path.dirname(os.path.abspath(entry.path))
+        for entry in entries
+        if isinstance(entry, Entry) and is_kustomization(entry.path)
+    ]
+    builds = [build for root in _find_roots(folders) if (build := _build(root)) is not None]
+    if not builds:
+        return inputs
+    files = frozenset().union(*(build.files for build in builds))
+    documents = [
+        document
+        for document in inputs.documents
+        if document.rendered or os.path.abspath(document.file) not in files
+    ]
+    for build in builds:
+        documents += (
+            document
+            for document in build.documents
+            if not relevant_only or is_relevant(document.text.encode())
+        )
+    return replace(inputs, documents=tuple(documents))
+
+
+def _find_roots(folders: Iterable[str]) -> list[str]:
+    """Return the folders whose kustomization is part of no other."""
+    read = Kustomizations()
+    kustomizations = [item for folder in folders if (item := read.kustomization(folder))]
+    inner = frozenset().union(*(item.resources for item in kustomizations))
+    return [
+        item.folder for item in kustomizations if item.folder not in inner and not item.component
+    ]
+
+
+def _build(root: str) -> _Build | None:
+    """Build a kustomization; None if it concerns nothing that dractl judges, and stays as it is.
+
+    Raises InputError if it cannot be built.
+    """
+    refusal = Kustomizations().refusal(root)
+    try:
+        tree = read_kustomization(root, NO_OVERLAY)
+    except NotRenderable as error:
+        raise _refuse(root, error.why) from None
+    if not any(map(is_relevant, tree.files.values())):
+        return None
+    if refusal is not None:
+        raise _refuse(root, refusal)
+    rendered = KustomizationBuilder().build(root)
+    if rendered.data is None:
+        raise _refuse(root, rendered.why or "it cannot be built")
+    documents = [
+        item.with_value(strip_origin(item.value)[0])
+        for part in _DOCUMENT.split(rendered.data)
+        for item in read_text(shown(root), decode(part))
+        if isinstance(item, Document) and isinstance(item.value, dict)
+    ]
+    files = frozenset(os.path.join(tree.root, path) for path in tree.files)
+    return _Build(tuple(documents), files)
+
+
+def _refuse(root: str, why: str) -> InputError:
+    hint = f"build it first: kustomize build {shown(root)} > FILE, and name FILE"
+    return InputError(f"the kustomization was not built: {why}", place=shown(root), hint=hint)
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
