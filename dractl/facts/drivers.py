@@ -187,6 +187,12 @@ class CodeChange(Row, frozen=True, kw_only=True):
     about: str
 
 
+class Limit(Row, frozen=True, kw_only=True):
+    """Something of the API that the driver's code does not do as the API says, until ``removed``."""
+
+    about: str
+
+
 class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """What is known of a driver, for rendering, ``dractl rule DRIVER``, lint and completion.
 
@@ -212,6 +218,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     models: dict[str, Model] = field(default_factory=dict)
     classes: tuple[InstalledClass, ...] = ()
     changes: dict[str, CodeChange] = field(default_factory=dict)
+    limits: dict[str, Limit] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     complete: bool = True
     extension: str = ""
@@ -355,6 +362,11 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     def has(self, change: str, version: str | None) -> bool:
         """True if a change is in effect in a version."""
         return self.covers(self.changes[change], version)
+
+    def limit(self, name: str, version: str | None) -> Limit | None:
+        """Return a limit that a version has."""
+        limit = self.limits.get(name)
+        return limit if limit is not None and self.covers(limit, version) else None
 
     def installed(
         self, version: str | None, settings: Mapping[str, str]

@@ -13,7 +13,8 @@ Advice of dractl's own is a module, ``dra722_misspelt_device_class.py``: the pag
 ``SEVERITY``, ``KINDS`` and ``check(run)``, which is called if the run holds an object of one of the kinds; with
 ``FIELDS`` only if a claim or a class says one of them, with ``FOR`` only if one of these consumers of claims
 (:data:`CONSUMERS`) was named. With ``ALONE``, what it says of a claim or a class follows from its spec and from the
-classes that it names; it is not asked again about one that reads the same (:mod:`dractl.lint.repeated`). What is
+classes that it names; it is not asked again about one that reads the same (:mod:`dractl.lint.repeated`). ``UNLESS`` has
+the codes of rules that say the same: where one of them has a finding, this rule has none. What is
 about one thing alone stands in a folder of that name (:data:`_FOLDERS`), and is imported where there is any; what
 loads CEL stands in ``selectors/`` or ``devices/``.
 """
@@ -78,6 +79,8 @@ class Rule(Struct, frozen=True):
     fields: tuple[str, ...] = ()
     consumers: tuple[str, ...] = ()
     alone: bool = False
+    unless: tuple[str, ...] = ()
+    """Codes that say the same: at a place with one of their findings this rule has none."""
 
     @property
     def page(self) -> str | None:
@@ -159,6 +162,7 @@ def _of_module(path: Path) -> Rule:
         fields=getattr(module, "FIELDS", ("selectors",) if "selectors" in folder else ()),
         consumers=getattr(module, "FOR", ()),
         alone=getattr(module, "ALONE", False),
+        unless=getattr(module, "UNLESS", ()),
     )
 
 
@@ -190,6 +194,7 @@ def rules() -> dict[str, Rule]:
     }
 
 
+@cache
 def rule_of(code: str) -> Rule:
     """The rule with a code."""
     return _pages().get(code) or _of_module(next(_RULES.rglob(f"{code.lower()}_*.py")))

@@ -18,7 +18,7 @@ from dractl.lint.place import from_broken
 from dractl.lint.proof import proven, proven_when_rendered
 from dractl.lint.reading import readings
 from dractl.lint.repository import Repositories, surrounded
-from dractl.lint.selection import Selection, select
+from dractl.lint.selection import Selection, drop_repetitions, select
 from dractl.manifests import Broken, Document, read_text
 from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.markdown import SUFFIXES
@@ -146,6 +146,7 @@ def report_of(parts: Sequence[Judged], terms: Terms) -> Report:
     placed = [item for part in parts for item in part.placed]
     commented = [source for part in parts for source in part.commented]
     kept, suppressed = select(placed, commented, terms.config)
+    kept = drop_repetitions(kept)
     kept.sort(key=lambda f: (f.position.file, f.position.line, f.position.column, f.code))
     digests = {name: digest for part in parts for name, digest in part.digests.items()}
     return Report(

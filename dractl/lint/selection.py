@@ -35,6 +35,21 @@ class Selection(Struct, frozen=True):
         return self.codes is None or code in self.codes
 
 
+def drop_repetitions(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings without those that a finding of another rule at the same place says, too."""
+    places = {(*_place(item), item.code) for item in findings}
+    return [
+        item
+        for item in findings
+        if not any((*_place(item), code) in places for code in registry.rule_of(item.code).unless)
+    ]
+
+
+def _place(finding: Finding) -> tuple[str, int, int]:
+    position = finding.position
+    return position.file, position.line, position.column
+
+
 def select(
     found: Iterable[Located], sources: Iterable[Source], selection: Selection
 ) -> tuple[list[Finding], int]:

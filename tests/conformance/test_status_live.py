@@ -9,11 +9,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from dractl.validation.defaults import apply
 
 from dractl.model import Target
 from dractl.model.releases import COMPARED, parse_gates
 from dractl.validation import validate
-from dractl.validation.defaults import apply
 from dractl.validation.place import Place
 from dractl.validation.status import claim_status
 from tests.oracle import control_plane

@@ -39,6 +39,7 @@ from dractl.lint.model import Advice, Found, Run
 SEVERITY = "info"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 FIELDS = ("adminAccess",)
+UNLESS = ("DRA119",)
 
 
 def check(run: Run) -> Found:

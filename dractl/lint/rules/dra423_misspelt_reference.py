@@ -52,6 +52,7 @@ import re
 from collections.abc import Iterator
 
 from dractl.lint.model import Advice, Found, Manifest, Replacement, Run
+from dractl.lint.published import classes as installed_classes
 from dractl.lint.references import closeness, may_share_namespace, named, namespace_of
 from dractl.lint.relevance import class_mappings, mapped_resources
 from dractl.model.nearest import nearest
@@ -101,7 +102,8 @@ def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
     for claim, request in run.requests if run.devices is None else ():  # else DRA755 knows better
         classes.append((claim.subject, (*request.path, "deviceClassName"), request.device_class))
     for subject, path, name in classes:
-        if name and run.device_class(name) is None:
+        # A class that a driver installs is no misspelling of another one.
+        if name and name not in installed_classes() and run.device_class(name) is None:
             for advice in _nearest(subject, path, "DeviceClass", name, names):
                 yield advice, "DeviceClass", name
     for subject in run.of(""):

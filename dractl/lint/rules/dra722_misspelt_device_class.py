@@ -44,6 +44,7 @@ from dractl.validation.violation import Path
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "ResourceQuota", "")
 ALONE = True
+UNLESS = ("DRA423",)
 
 _GONE = {
     "imex.nvidia.com": "a ComputeDomain makes the template of the claim for its channels (class "

@@ -1,0 +1,73 @@
+"""A claim with devices of several drivers, one of which refuses to prepare it.
+
+## What it does
+
+Finds claims whose requests are for devices of several drivers, if one of them looks for all devices of the claim among its
+own. It is reported up to the version of that driver that mends it: the version is that of `--driver-version`, or of the
+driver's image in the input.
+
+## Why is this bad
+
+The claim is allocated and the pod gets its node. There the driver fails with a device that is not its own, again and
+again, and the pod does not start.
+
+## Example
+
+```diff
+ apiVersion: apps/v1
+ kind: DaemonSet
+ metadata: {name: amd-gpu-driver, namespace: kube-system}
+ spec:
+   selector: {matchLabels: {app: amd-gpu-driver}}
+   template:
+     metadata: {labels: {app: amd-gpu-driver}}
+     spec:
+       containers:
+       - {name: plugin, image: "registry.example.com/rocm/k8s-gpu-dra-driver:v0.1.0"}
+ ---
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpu}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly: {deviceClassName: gpu.amd.com}
+-    - name: cpu
+-      exactly: {deviceClassName: dra.cpu}
+```
+
+## Source
+
+ROCm/k8s-gpu-dra-driver cmd/gpu-kubeletplugin/state.go (2622427), issue 45
+"""
+
+from dractl.lint.model import Advice, Found, Run
+from dractl.lint.published import judged, wanted
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+
+
+def check(run: Run) -> Found:
+    for claim in run.claims:
+        drivers = {
+            profile.driver.name: (profile.driver, request)
+            for request in claim.alternatives
+            if (profile := wanted(run, request)) is not None
+        }
+        for name, (known, request) in drivers.items():
+            version = judged(run, known).newest
+            limit = known.fact.limit("foreign-devices", version)
+            others = [other for other in drivers if other != name]
+            if limit is None or not others:
+                continue
+            mended = f", or update it to {limit.removed}" if limit.removed else ""
+            yield Advice(
+                claim.subject,
+                (*request.path, "deviceClassName"),
+                f"{name} {version} refuses to prepare a claim that also has devices of"
+                f" {' and '.join(others)}: they are not allocatable for it",
+                help=f"write a claim of its own for each driver{mended}",
+                confidence="likely",
+            )
