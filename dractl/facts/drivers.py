@@ -61,6 +61,8 @@ class Attribute(Row, frozen=True, kw_only=True):
     list_with: str | None = None
     same_as: str = ""
     more_since: str | None = None
+    site: bool = False
+    """True if no description of a machine has it: an address, a name of the day, a version of software."""
 
     @property
     def optional(self) -> bool:

@@ -1,39 +1,35 @@
 """Values that a described machine cannot know: its site gives them, or the software of the day."""
 
+from functools import cache
+
+from dractl import facts
 from dractl.cel import Program, environment
+from dractl.facts import pack
 from dractl.model import Target
 
-SITE_ATTRIBUTES = frozenset(
-    {
-        "dra.net/alias",
-        "dra.net/ifName",
-        "dra.net/ipv4",
-        "dra.net/ipv6",
-        "dra.net/mac",
-        "dra.nvme/firmwareRev",
-        "gpu.amd.com/driverVersion",
-        "gpu.amd.com/driverVersionFull",
-        "gpu.nvidia.com/cudaDriverVersion",
-        "gpu.nvidia.com/driverVersion",
-        "neuron.aws.com/draDriverVersion",
-        "neuron.aws.com/neuronDriverVersion",
-        "npu.rebellions.ai/driverVersion",
-        "npu.rebellions.ai/firmwareVersion",
-        "sriovnetwork.k8snetworkplumbingwg.io/PFName",
-    }
-)
-"""Addresses, names of interfaces, and versions of software, by the names that drivers publish."""
 
-
+@cache
 def site_attributes_of(driver: str) -> frozenset[str]:
-    """Return the attributes of a driver's devices that a described machine cannot know."""
-    return frozenset(name for name in SITE_ATTRIBUTES if name.startswith(f"{driver}/"))
+    """Return the attributes of a driver's devices that a described machine cannot know.
+
+    They are addresses, names of interfaces, and versions of software, by the names that it publishes.
+    """
+    if driver not in facts.names():
+        return frozenset()
+    known = facts.driver(driver)
+    return frozenset(known.full(row.name) for row in known.attributes if row.site)
+
+
+@cache
+def site_attributes() -> frozenset[str]:
+    """Return such attributes of all known drivers."""
+    return frozenset[str]().union(*map(site_attributes_of, facts.names()))
 
 
 def list_site_reads(program: Program) -> tuple[str, ...]:
     """Return the names that an expression reads and a described machine cannot know."""
     reads = {lookup.full_name for lookup in program.lookups}
-    return tuple(sorted(SITE_ATTRIBUTES.intersection(filter(None, reads))))
+    return tuple(sorted(site_attributes().intersection(filter(None, reads))))
 
 
 def assume_site_values(text: str, names: frozenset[str], target: Target) -> str:
@@ -48,3 +44,7 @@ def assume_site_values(text: str, names: frozenset[str], target: Target) -> str:
     if len(kept) == len(parts):
         return text
     return " && ".join(kept) or "true"
+
+
+pack.forget_with(site_attributes_of.cache_clear)
+pack.forget_with(site_attributes.cache_clear)

@@ -382,7 +382,7 @@ def test_drivers_that_run_and_are_newer(tmp_path: Path) -> None:
         ("cel", "true"),
         ("migrate", "-"),
         ("upgrade", "-", "--from", "1.36", "--to", "1.37"),
-        ("devices", "-f", "-"),
+        ("devices", "--hardware", "dgx-h100"),
     ],
     ids=lambda command: command[0],
 )

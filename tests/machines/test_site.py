@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dractl.facts import driver, names
-from dractl.machines.site import SITE_ATTRIBUTES, assume_site_values
+from dractl.machines.site import assume_site_values, site_attributes
 from dractl.model import Target
 
 TARGET = Target.of("1.37")
@@ -14,7 +14,7 @@ RDMA = 'device.attributes["dra.net"].rdma'
 
 
 def test_each_attribute_is_one_that_its_driver_publishes() -> None:
-    for name in SITE_ATTRIBUTES:
+    for name in site_attributes():
         domain, _, bare = name.partition("/")
         assert domain in names()
         published = {attribute.name for attribute in driver(domain).attributes}
@@ -32,4 +32,4 @@ def test_each_attribute_is_one_that_its_driver_publishes() -> None:
     ],
 )
 def test_conditions_on_the_site_are_taken_to_hold(text: str, assumed: str) -> None:
-    assert assume_site_values(text, SITE_ATTRIBUTES, TARGET) == assumed
+    assert assume_site_values(text, site_attributes(), TARGET) == assumed
