@@ -37,7 +37,11 @@ def test_a_label_that_the_server_misses_is_not_advised_as_well(
 def test_a_class_near_one_of_the_input_and_of_a_driver_is_found_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    both = device_class("gpu.nvidia.com", "true") + "---\n" + claim("gpu gpu.nvidia.con")
+    both = (
+        device_class("gpu.nvidia.com", "device.driver == 'gpu.nvidia.com'")
+        + "---\n"
+        + claim("gpu gpu.nvidia.con")
+    )
     (tmp_path / "both.yaml").write_text(both)
     assert codes(tmp_path, capsys) == ["DRA423"]
 
@@ -46,6 +50,10 @@ def test_a_class_that_a_driver_installs_is_no_misspelling(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The chart of NVIDIA's driver has mig.nvidia.com beside gpu.nvidia.com."""
-    both = device_class("gpu.nvidia.com", "true") + "---\n" + claim("gpu mig.nvidia.com")
+    both = (
+        device_class("gpu.nvidia.com", "device.driver == 'gpu.nvidia.com'")
+        + "---\n"
+        + claim("gpu mig.nvidia.com")
+    )
     (tmp_path / "both.yaml").write_text(both)
     assert codes(tmp_path, capsys) == []

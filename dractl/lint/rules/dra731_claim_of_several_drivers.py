@@ -13,18 +13,9 @@ again, and the pod does not start.
 
 ## Example
 
+With `--driver-version gpu.amd.com=0.1`:
+
 ```diff
- apiVersion: apps/v1
- kind: DaemonSet
- metadata: {name: amd-gpu-driver, namespace: kube-system}
- spec:
-   selector: {matchLabels: {app: amd-gpu-driver}}
-   template:
-     metadata: {labels: {app: amd-gpu-driver}}
-     spec:
-       containers:
-       - {name: plugin, image: "registry.example.com/rocm/k8s-gpu-dra-driver:v0.1.0"}
- ---
  apiVersion: resource.k8s.io/v1
  kind: ResourceClaim
  metadata: {name: gpu}
