@@ -85,8 +85,6 @@ class RefusalFact(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     """The advice where the UID in the words is of no claim that the input has."""
     foreign: Advice | None = None
     """The advice where the words name a device that the claim has from another driver."""
-    fixed: str = ""
-    """First release of the driver that no longer refuses so."""
     is_not: str = ""
     """What it is easily taken for."""
     source: str

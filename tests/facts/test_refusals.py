@@ -46,8 +46,27 @@ def test_a_driver_that_nobody_knows_has_the_words_of_shared_libraries() -> None:
     assert explained("the flux capacitor is empty", "acc.example.com") is None
 
 
+@pytest.mark.parametrize(
+    ("words", "entry"),
+    [
+        # k8snetworkplumbingwg/dra-driver-ovsdpdk pkg/devicestate/devicestate.go
+        ("multiple pods found for claim ml/c not supported", "pods-of-claim"),
+        # johnahull/dra-driver-nvme@47d96a0 state.go
+        ("NVMe device not found: nvme0", "not-allocatable"),
+        ("failed to read IOMMU group for 0000:01:00.0: readlink", "vfio"),
+        # Project-HAMi/ascend-dra-driver@dc1db52 api validate.go
+        ("unknown NPU sharing strategy: Half", "sharing"),
+        # ibm-aiu/dra-driver-spyre@ea0e624 state.go
+        ("requested devices are not the same type: a, b, please use pre-defined class", None),
+    ],
+)
+def test_drivers_without_entries_say_what_others_say(words: str, entry: str | None) -> None:
+    assert explained(words, "acc.example.com") == entry
+
+
 def test_words_of_one_driver_are_not_taken_for_those_of_another() -> None:
-    words = "driver only supports one pod per claim, got 2"
+    words = "feature tso not supported by interface"
+    assert explained(words, "dra.net") == "ethtool-feature"
     assert explained(words, NVIDIA) is None
 
 

@@ -13,11 +13,9 @@ from dractl.cluster.shell import NextStep
 from dractl.cluster.state import parse_key
 from dractl.explain.diagnosis.known_faults import (
     KnownFault,
-    driver_version,
     find_faults_of_driver,
     find_faults_of_node,
 )
-from dractl.facts.drivers import driver as facts_of, names
 from dractl.facts.refusals import (
     CLAIM_UID,
     RUNTIME,
@@ -130,9 +128,6 @@ def explain_words(words: str, refused: RefusedPod, facts: Iterable[RefusalFact])
         for step in advice.steps
         if (text := fill_text(step.do, values))
     ]
-    if fact.fixed and not _has_release(fact.fixed, refused):
-        text = f"update {values['driver']} to {fact.fixed} or later, which no longer refuses this"
-        steps.append(NextStep(text))
     return Refusal(fact.id, fact.blames, refused.driver, "; ".join(clauses), (*steps, *faults))
 
 
@@ -213,12 +208,3 @@ def _foreign_driver(match: RefusalMatch, refused: RefusedPod) -> str:
     values = set(match.groups.values())
     drivers = (one.driver for one in refused.allocated if one.device in values)
     return next((driver for driver in drivers if driver != refused.driver), "")
-
-
-def _has_release(fixed: str, refused: RefusedPod) -> bool:
-    """Decide whether the driver is known to run in a release or a later one."""
-    if refused.driver not in names():
-        return False
-    installed = driver_version(refused.state, refused.driver)
-    driver = facts_of(refused.driver)
-    return bool(installed) and driver.order(installed) >= driver.order(fixed)
