@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dractl.cluster.shell import quote_command
 from dractl.objects import Raw
-from dractl.views import Event, Key, Pod, View
+from dractl.views import Claim, Event, Key, Pod, View
 
 Extent = Literal["whole", "part", "unseen"]
 Why = Literal["forbidden", "not-in-input", "not-rendered"]
@@ -134,13 +134,20 @@ def cover(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
     A dump with Nodes is a dump of a cluster: of the kinds on which devices depend, one without an
     object has none there. But a dump without any object of resource.k8s.io, as `kubectl
     cluster-info dump` writes it, shows nothing of that group, and volumes or quotas are rarely
-    dumped.
+    dumped. Claims of pods prove that there are pods.
     """
     present = [kind for kind, objects in kinds.items() if objects]
     if "Node" not in present:
         return _cover_without_nodes({kind: kinds[kind] for kind in present})
-    shown = _DRA_KINDS if _DRA_KINDS.intersection(present) else ()
-    return Coverage("unseen", dict.fromkeys((*present, *shown, "Pod"), "whole"))
+    shown = set(_DRA_KINDS if _DRA_KINDS.intersection(present) else ())
+    if not _names_pods(kinds.get("ResourceClaim", {}).values()):
+        shown.add("Pod")
+    return Coverage("unseen", dict.fromkeys((*present, *shown), "whole"))
+
+
+def _names_pods(claims: Iterable[Raw]) -> bool:
+    """Return True if claims are used by pods: where no Pod was dumped, there are some."""
+    return any(claim.consumer_pods or claim.owner_pods for claim in map(Claim, claims))
 
 
 def _cover_without_nodes(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:

@@ -8,11 +8,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.cluster.coverage import DEVICES_SEEN
 from dractl.cluster.kinds import KINDS_BY_WORD
 from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key, add_object
 from dractl.errors import InputError, UsageError
+from dractl.inputs.copies import choose_copies
 from dractl.manifests import Inputs, load
 from dractl.manifests.kustomize import is_kustomization
 from dractl.manifests.naming import shown
@@ -98,15 +100,19 @@ def load_manifests(
 ) -> Inputs:
     """Load the documents of paths; charts are rendered with ``values``, and kustomizations built.
 
-    Raises InputError for a path that cannot be read, and for what cannot be rendered.
+    Raises InputError for a path that cannot be read, and for what cannot be rendered, and
+    UsageError for copies of one object that differ.
     """
     if values is None and not any(map(_may_need_rendering, paths)):
-        return load(list(paths), stdin=stdin, relevant_only=relevant_only)
-    from dractl.inputs.loading import load_rendered
+        inputs = load(list(paths), stdin=stdin, relevant_only=relevant_only)
+    else:
+        from dractl.inputs.loading import load_rendered
 
-    return load_rendered(
-        list(paths), Target.of(), stdin=stdin, choice=values, relevant_only=relevant_only
-    )
+        inputs = load_rendered(
+            list(paths), Target.of(), stdin=stdin, choice=values, relevant_only=relevant_only
+        )
+    files = frozenset((*paths, *map(shown, paths)))
+    return replace(inputs, documents=choose_copies(inputs.documents, files))
 
 
 def read_files(

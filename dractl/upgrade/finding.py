@@ -42,14 +42,20 @@ class Step(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """An upgrade from one release to another, with the present and the later version of each driver. ``not_compared``
-    says what the input does not decide."""
+    """An upgrade from one release to another."""
 
     start: str
+    """The present release."""
     to: str
+    """The later release."""
     steps: tuple[Step, ...]
+    """What each step changes."""
     drivers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """The present and the later version of each driver."""
     not_compared: tuple[str, ...] = ()
+    """What the input does not decide."""
+    kinds: tuple[str, ...] = ()
+    """The kinds of objects that were read: nothing is known of others."""
 
     def count(self, level: Level) -> int:
         """Number of findings of a level."""

@@ -136,7 +136,9 @@ def plan(inputs: Compared, start: str, to: str) -> Plan:
         replace(step, findings=owned(step.findings, whole, _driver_of(step, upgraded)))
         for step in steps
     ]
-    return Plan(releases[0], releases[-1], tuple(steps), upgraded, (*notes, *unknown, *undecided))
+    not_compared = (*notes, *unknown, *undecided)
+    kinds = tuple(sorted(set(whole.kinds)))
+    return Plan(releases[0], releases[-1], tuple(steps), upgraded, not_compared, kinds)
 
 
 def _driver_of(step: Step, upgraded: Mapping[str, Any]) -> str:
@@ -199,8 +201,11 @@ def _unseen(state: ClusterState) -> Iterator[str]:
         else:
             title = f" ({scheduler.title})" if scheduler.title != name else ""
             yield f"pods of the scheduler {name}{title}"
-    for unread in state.rights.unread:
-        yield f"{unread.resource}: they may not be read"
+    for unread in state.list_unread() if state.kinds else ():
+        if unread.why == "forbidden":
+            yield f"{unread.resource}: they may not be read"
+        elif unread.seen == "unseen":
+            yield f"{unread.resource}: not in the input; add `{unread.add}`"
 
 
 class _Change(Struct, frozen=True):

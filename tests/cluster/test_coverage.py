@@ -10,7 +10,16 @@ from dractl.cluster import sources
 from dractl.cluster.coverage import Coverage, Extent
 from dractl.cluster.rights import Rights, Unread
 from dractl.cluster.state import ClusterState
-from tests.explain.cluster import claim, device_class, node, pod, request, slice_of, state_of
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 
 def stored(value: dict[str, Any]) -> dict[str, Any]:
@@ -37,6 +46,15 @@ def test_a_dump_with_nodes_and_without_dra_says_nothing_of_dra() -> None:
     """`kubectl cluster-info dump` lists nodes and pods, and no object of resource.k8s.io."""
     state = state_of(stored(node("a")), stored(pod("p")))
     assert extents(state, "Node", "Pod", "ResourceSlice") == ["whole", "whole", "unseen"]
+
+
+def test_claims_of_pods_prove_that_there_are_pods() -> None:
+    held = claim(
+        "held", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p")
+    )
+    state = state_of(stored(node("a")), stored(held))
+    assert state.extent("Pod") == "unseen"
+    assert not state.shows("Pod", "ml")
 
 
 def test_volumes_that_nobody_dumped_are_unknown() -> None:

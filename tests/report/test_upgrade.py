@@ -67,7 +67,7 @@ def test_markdown_has_no_markup_of_others() -> None:
 
 def test_what_breaks_comes_with_its_fix_and_what_is_before_it() -> None:
     lines = upgrade_text.render(PLAN, Canvas(width=80, unicode=False)).splitlines()
-    assert lines[0] == "Kubernetes 1.36 -> 1.37: 1 break"
+    assert lines[0] == "Kubernetes 1.36 -> 1.37: 1 break; 1 subject not compared"
     assert lines[3:5] == ["  first change <b>", "  BREAKS   Pod/<i> `q`: <b>*x* # y `z` [l](u)"]
     assert lines[5] == "           fix: <script>"
 

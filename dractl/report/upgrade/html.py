@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from html import escape
 
 from dractl.report.page import bullets, cell, page, table
-from dractl.report.upgrade.text import headline
+from dractl.report.upgrade.text import describe_unchanged, headline
 from dractl.upgrade import Finding, Plan, Step
 
 _LOOKS = {"breaks": "bad strong", "changes": "warn", "info": "soft"}
@@ -14,15 +14,18 @@ _STYLE = "body { max-width: 62rem; } table { width: 100%; } td:first-child { wid
 
 def render(plan: Plan) -> str:
     """Return the plan as a page: a table for each step."""
-    parts = [f"<h1>{escape(headline(plan))}</h1>", *(_step(step) for step in plan.steps)]
+    parts = [
+        f"<h1>{escape(headline(plan))}</h1>",
+        *(_step(step, describe_unchanged(plan)) for step in plan.steps),
+    ]
     if plan.not_compared:
         parts += ["<h2>Not compared</h2>", bullets(plan.not_compared)]
     return page(headline(plan), parts, _STYLE)
 
 
-def _step(step: Step) -> str:
+def _step(step: Step, unchanged: str) -> str:
     before = bullets([f"first {text}" for text in step.before])
-    rows = table(map(_row, step.findings)) if step.findings else "<p>nothing changes</p>"
+    rows = table(map(_row, step.findings)) if step.findings else f"<p>{escape(unchanged)}</p>"
     return f"<h2>{escape(step.step)}</h2>{before}{rows}"
 
 

@@ -22,7 +22,7 @@ def render(plan: Plan, canvas: Canvas, *, every: bool = False) -> str:
     """The plan; ``every``: all findings and objects."""
     lines = [headline(plan), ""]
     for step in plan.steps:
-        lines += _step(step, canvas, every=every)
+        lines += _step(step, canvas, describe_unchanged(plan), every=every)
     if plan.not_compared:
         lines.append("Not compared")
         shown = plan.not_compared if every else plan.not_compared[:_OPEN]
@@ -46,7 +46,14 @@ def headline(plan: Plan) -> str:
     kubernetes = f"Kubernetes {plan.start}" + (f" → {plan.to}" if plan.to != plan.start else "")
     counts = [_count(level, plan.count(level)) for level in LEVELS if plan.count(level)]
     unbroken = [] if plan.count("breaks") else ["nothing breaks"]
-    return f"{kubernetes}{drivers}: {', '.join((*unbroken, *counts))}"
+    count = len(plan.not_compared)
+    unseen = f"; {plural(count, 'subject')} not compared" if count else ""
+    return f"{kubernetes}{drivers}: {', '.join((*unbroken, *counts))}{unseen}"
+
+
+def describe_unchanged(plan: Plan) -> str:
+    """Say that a step changes nothing for the kinds of objects that were read."""
+    return f"nothing changes for {', '.join(plan.kinds)}" if plan.kinds else "nothing changes"
 
 
 def _already(release: str) -> str:
@@ -61,7 +68,7 @@ def _count(level: Level, count: int) -> str:
     return plural(count, _NOUNS[level])
 
 
-def _step(step: Step, canvas: Canvas, *, every: bool) -> list[str]:
+def _step(step: Step, canvas: Canvas, unchanged: str, *, every: bool) -> list[str]:
     lines = [canvas.paint(printable(step.step), "1")]
     for text in step.before:
         lines += _wrapped(f"first {printable(text)}", canvas, "  ", 0 if every else 1)
@@ -74,7 +81,7 @@ def _step(step: Step, canvas: Canvas, *, every: bool) -> list[str]:
         hidden[found[0].level] += len(found) - len(shown)
     more = ", ".join(_count(level, count) for level, count in hidden.items() if count)
     lines += [f"  {'and ' if len(lines) > 1 else ''}{more}; -v shows all"] if more else []
-    return lines if len(lines) > 1 else [*lines, "  nothing changes"]
+    return lines if len(lines) > 1 else [*lines, *_wrapped(unchanged, canvas, "  ", 0)]
 
 
 def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
