@@ -19,6 +19,7 @@ from dractl.capacity.gangs import (
     gang_remarks,
 )
 from dractl.cluster.devices import Devices
+from dractl.cluster.gates import GateEvidence
 from dractl.cluster.podgroups import GangGroup, find_pod_group, group_object
 from dractl.cluster.state import ClusterState, Key
 from dractl.explain import inquire, not_pending
@@ -27,6 +28,7 @@ from dractl.explain.ask import CLAIMS, Question
 from dractl.explain.build import Parts, build, gang_next_steps, idle_workload_steps
 from dractl.explain.conclude import Conclusion, conclude, conclude_attempt, put_lasting_first
 from dractl.explain.context import Case, case_of
+from dractl.explain.diagnosis.feature_gates import note_gates
 from dractl.explain.diagnosis.gangs import NO_GANG, GangDiagnosis, diagnose_gang
 from dractl.explain.diagnosis.pods import steps_for_orphaned_slices
 from dractl.explain.expected_nodes import ExpectedNode, find_expected_nodes
@@ -68,6 +70,8 @@ class Options(Struct, frozen=True):
     """Notes that every answer has."""
     attempt_notes: tuple[str, ...] = ()
     """Notes on answers for which the scheduler is asked."""
+    gate_evidence: tuple[GateEvidence, ...] = ()
+    """Objects that prove gates to be on which are off by default."""
 
 
 class Explainer:
@@ -195,7 +199,13 @@ class Explainer:
             fixes=fixes.fixes,
             then=(*fixes.next, *steps_for_orphaned_slices(diagnosis.case)),
             steps=steps,
-            notes=(*self.options.attempt_notes, *result.notes, *conclusion.notes, *fixes.notes),
+            notes=(
+                *self.options.attempt_notes,
+                *note_gates(diagnosis.case, self.options.gate_evidence),
+                *result.notes,
+                *conclusion.notes,
+                *fixes.notes,
+            ),
             blind=result.blind,
             expected_nodes=self._find_expected_nodes(result, conclusion),
             described=described,

@@ -54,14 +54,14 @@ class Served(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
 
 
 class SpecField(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A field of the specs of ResourceClaims, DeviceClasses and so on, as in v1.
+    """A field of the specs of ResourceClaims, DeviceClasses and so on, or of a status, as in v1.
 
-    ``path`` starts below the spec, ``[]`` stands for every item, ``{}`` for every value of a map. Releases before
+    ``path`` starts below the spec or status, ``[]`` stands for every item, ``{}`` for every value of a map. Releases before
     ``since`` and from ``removed`` on do not have the field (``unknown field`` if decoding is strict, else it is
     dropped). Unless all ``gates`` are enabled, the API server silently drops it, from ``dropped_since`` on.
     """
 
-    spec: str  # "claim", "class", "slice", "pool-status", "pod-group", "workload"
+    spec: str  # "claim", "claim-status", "class", "slice", "pool-status", "pod-group", "workload"
     path: str
     since: str
     gates: tuple[str, ...] = ()

@@ -338,8 +338,8 @@ def dropped_fields(spec: str, target: Target) -> tuple[SpecField, ...]:
         field
         for field in FIELDS
         if field.spec == spec
-        and _known(field, target.release)
-        and _key(target.release) >= _key(field.dropped_since or field.since)
+        and has_field(field, target.release)
+        and is_dropped_without_gates(field, target.release)
         and not target.gates.issuperset(field.gates)
     )
 
@@ -347,10 +347,16 @@ def dropped_fields(spec: str, target: Target) -> tuple[SpecField, ...]:
 @cache
 def unknown_fields(spec: str, release: str) -> tuple[SpecField, ...]:
     """The fields in :data:`FIELDS` that ``release`` does not have."""
-    return tuple(field for field in FIELDS if field.spec == spec and not _known(field, release))
+    return tuple(field for field in FIELDS if field.spec == spec and not has_field(field, release))
 
 
-def _known(field: SpecField, release: str) -> bool:
+def is_dropped_without_gates(field: SpecField, release: str) -> bool:
+    """True if the API server of a release drops a field unless the gates of the field are on."""
+    return _key(release) >= _key(field.dropped_since or field.since)
+
+
+def has_field(field: SpecField, release: str) -> bool:
+    """True if a release has a field of :data:`FIELDS`."""
     return _key(field.since) <= _key(release) and (
         field.removed is None or _key(release) < _key(field.removed)
     )

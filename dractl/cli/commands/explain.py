@@ -384,7 +384,11 @@ def _answer(cluster: Cluster, request: _Request, questions: list[Question]) -> _
 def _make_explainer(cluster: Cluster, node: str | None) -> Explainer:
     notes = (cluster.caveat,) if cluster.caveat else ()
     options = Options(
-        cluster.release_assumed, node, notes=notes, attempt_notes=cluster.scheduler_caveats
+        cluster.release_assumed,
+        node,
+        notes=notes,
+        attempt_notes=cluster.scheduler_caveats,
+        gate_evidence=cluster.gate_evidence,
     )
     explainer = Explainer(cluster.state, cluster.features, options)
     node_names = list(explainer.scheduler.nodes)

@@ -24,6 +24,7 @@ from dractl.cli.options.release import (
 )
 from dractl.cluster import sources as origins
 from dractl.cluster.clock import newest_time
+from dractl.cluster.gates import GateEvidence, find_shown_gates
 from dractl.cluster.kinds import KINDS_BY_WORD, workload_words
 from dractl.cluster.origin import Origin
 from dractl.cluster.state import text_at
@@ -146,6 +147,8 @@ class Cluster(Struct, frozen=True):
     """The context of the kubeconfig, as kubectl names it."""
     release_from: str = ""
     """The origin of the release; empty for an option."""
+    gate_evidence: tuple[GateEvidence, ...] = ()
+    """Objects that prove gates to be on which are off by default."""
     old_release: str = ""
     """The release of the cluster if it is older than all whose scheduler dractl has."""
 
@@ -234,7 +237,10 @@ def load_cluster(request: ClusterInput, access: Access, against: ReleaseOptions)
     release_seen = release or objects.state.release
     _remark_on_release(sources, release, release_seen)
     release_read = release_of(release_seen or NEWEST)
-    features = Features.for_release(schedulable_release(release_seen or NEWEST), gates)
+    scheduler_release = schedulable_release(release_seen or NEWEST)
+    defaults = Target.of(scheduler_release)
+    shown_gates = find_shown_gates(objects.state, defaults.release, defaults.gates)
+    features = Features.for_release(scheduler_release, shown_gates.override(gates))
     warn_about_gates(features.release, gates)
     origin = against.release_from(settings, variables)
     if origin == "default" and release_seen is not None:
@@ -251,6 +257,9 @@ def load_cluster(request: ClusterInput, access: Access, against: ReleaseOptions)
         caveat=None if release else caveat(objects.state.release),
         context=objects.context,
         release_from=origin,
+        gate_evidence=tuple(
+            proof for gate, proof in shown_gates.evidence.items() if gate not in gates
+        ),
         old_release="" if release_read in MODELLED else release_read,
     )
 
