@@ -19,6 +19,28 @@ def read_time(state: ClusterState) -> float | None:
     return max(filter(None, map(parse_timestamp, times)), default=None)
 
 
+def newest_change(state: ClusterState) -> str:
+    """Return the newest time at which an object that kube-scheduler looks at is known to have
+    changed (RFC 3339); "" if none has a time.
+
+    Its own words about pods do not count. A deletion leaves no time behind.
+    """
+    times = {""}
+    for kind in ("ResourceSlice", "DeviceClass", "DeviceTaintRule"):
+        times.update(View(raw).creation_timestamp for raw in state.objects(kind).values())
+    for claim in state.claims.values():
+        times |= {claim.creation_timestamp, claim.allocation_timestamp}
+    for node in state.nodes.values():
+        times.add(node.creation_timestamp)
+        times.update(condition.last_transition for condition in node.conditions.values())
+    for pod in state.pods.values():
+        times.add(pod.creation_timestamp)
+        if pod.node_name:
+            times.add(pod.condition("PodScheduled").last_transition)
+            times.update(container.last_change for container in pod.container_statuses)
+    return max(times)
+
+
 def newest_time(state: ClusterState) -> float | None:
     """Return the time up to which ages are counted, in seconds since 1970.
 

@@ -75,8 +75,7 @@ class ShownGates(Struct, frozen=True):
 
 def find_shown_gates(state: ClusterState, release: str, enabled: frozenset[str]) -> ShownGates:
     """Return the gates that differ in a cluster from those ``enabled`` by default."""
-    switchable = (gate for gate in _find_disabled_gates(state) if gate in enabled)
-    stages = {gate: stage(gate, release) for gate in switchable}
+    stages = {gate: stage(gate, release) for gate in _find_disabled_gates(state)}
     disabled = frozenset(gate for gate, reached in stages.items() if reached and not reached.locked)
     return ShownGates(_find_evidence(state, release, enabled), disabled)
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dractl.explain.reasons.headline import Clauses
     from dractl.explain.reasons.misfits import Evaluation
     from dractl.explain.reasons.phrases import Names
+    from dractl.scheduler.words import SchedulerWords
 
 
 Verdict = Literal[
@@ -340,6 +341,8 @@ class Explanation(Struct, frozen=True):
         ExpectedNode, ...
     ] = ()  # that an autoscaler would launch for a pending pod
     scheduler: SchedulerAnswer | None = None  # of a pod that names another than the default
+    words: SchedulerWords | None = None
+    """kube-scheduler's newest words about the subject."""
 
     @property
     def title(self) -> str:

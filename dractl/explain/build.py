@@ -45,6 +45,7 @@ from dractl.explain.reasons.pools import NoSlicesForDriver, NoSlicesOnNode
 from dractl.model import Target
 from dractl.program import program_name
 from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.words import SchedulerWords
 from dractl.validation import validate
 from dractl.views import View
 
@@ -73,6 +74,8 @@ class Parts(Struct, frozen=True):
     """Nodes that an autoscaler would launch for the pod."""
     described: Description = Description()
     """The obstacles, and when the subject could fit."""
+    words: SchedulerWords | None = None
+    """kube-scheduler's newest words about the subject."""
 
 
 def build(
@@ -120,6 +123,7 @@ def build(
         alignment=parts.alignment,
         expected_nodes=parts.expected_nodes,
         scheduler=schedulers.answer_of(case) if case is not None else None,
+        words=parts.words,
         age=question.view.creation_timestamp or None,
         phase=question.pod.phase or None,
         devices=details.devices,

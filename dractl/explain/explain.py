@@ -45,6 +45,7 @@ from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.previews import NotKnownOfPreview
 from dractl.explain.reasons.running import NotPrepared
 from dractl.explain.reasons.scheduling import PlacedByHand
+from dractl.explain.scheduler_words import apply_scheduler_words, read_scheduler_words
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import Attempt
@@ -179,7 +180,7 @@ class Explainer:
 
     def _conclude_waiting(self, result: InquiryResult) -> tuple[Conclusion, Parts]:
         diagnosis = self._diagnose(result)
-        conclusion = conclude(diagnosis)
+        conclusion, words = conclude(diagnosis), None
         oracle, obstacles = Oracle(diagnosis.case.scheduler), Obstacles()
         described = Description()
         if result.compares and not conclusion.fits and not self.options.depth:
@@ -188,6 +189,10 @@ class Explainer:
             obstacles = find_obstacles(oracle, trial)
             described = describe_obstacles(oracle, case, obstacles, conclusion.causes)
             conclusion = put_lasting_first(conclusion, described.lasting)
+        if not self.options.depth:
+            is_modelled = not self.options.attempt_notes
+            words = read_scheduler_words(diagnosis.case, is_modelled=is_modelled)
+            conclusion = apply_scheduler_words(diagnosis.case, conclusion, words)
         fixes = self._find_fixes(diagnosis, conclusion, obstacles)
         steps = idle_workload_steps(self.state, result.question) if result.compares else ()
         steps = steps or gang_next_steps(
@@ -209,6 +214,7 @@ class Explainer:
             blind=result.blind,
             expected_nodes=self._find_expected_nodes(result, conclusion),
             described=described,
+            words=words,
         )
 
     def _find_expected_nodes(

@@ -10,6 +10,7 @@ from dractl.explain.reasons.schedulers import WITHOUT_CLAIMS, UnseenScheduler
 from dractl.model.names import RequestRef
 from dractl.scheduler import pre_bind
 from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.words import SchedulerWords
 
 
 class PlacedByHand(ClaimCause, frozen=True, kw_only=True):
@@ -399,6 +400,57 @@ class WouldFitNow(Cause, frozen=True, kw_only=True):
             f"it fits now (on {self.nodes[0]}), but the scheduler's last attempt{since} failed and"
             " it has not tried again; it does so at an event that concerns the pod, or after five"
             " minutes"
+        )
+
+
+class SchedulerDiffers(Cause, frozen=True, kw_only=True):
+    """kube-scheduler says otherwise than its objects let expect, and its words are the newer."""
+
+    page = ReasonPage(
+        "scheduler-differs",
+        "kube-scheduler fails where the pod should fit",
+        "By the objects of the input the pod fits, and kube-scheduler's newest words, which are newer"
+        " than every object, say otherwise. A feature gate may differ from the release's default,"
+        " something outside the objects may fail (a webhook, the API server), or kube-scheduler"
+        " has a bug.",
+        "kubectl describe pod -n NS NAME (FailedScheduling); kubectl get pod -n NS NAME -o yaml"
+        " (status.conditions)",
+        "Read kube-scheduler's log; name gates that differ with --feature-gates; see whether a later"
+        " patch release mends it. Waiting changes nothing.",
+        Progress.STOPPED,
+    )
+    is_root_cause = True
+
+    words: SchedulerWords
+    release: str
+    """The release whose kube-scheduler was modelled."""
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "found": (self.words.message,)}
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        times = f" ({self.words.times})" if self.words.times else ""
+        fails = "fails" if self.words.is_failure else "refuses it"
+        return (
+            f"the scheduler {fails}{times}: {self.words.message.rstrip('.')}; by the objects it would"
+            f" fit on {abbreviate(self.nodes)}"
+        )
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        yield NextStep(
+            "read kube-scheduler's log: its words are newer than every object here, so that waiting"
+            " changes nothing",
+            "kubectl logs -n kube-system -l component=kube-scheduler --tail=200",
+        )
+        yield NextStep(
+            "if a feature gate of the cluster differs from its release's default, name it:"
+            " --feature-gates NAME=true",
+            "kubectl get --raw /metrics | grep kubernetes_feature_enabled",
+        )
+        yield NextStep(
+            f"see whether a later patch release of Kubernetes {self.release} mends it: it may be a bug"
+            " of kube-scheduler",
+            "kubectl version",
         )
 
 

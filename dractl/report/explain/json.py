@@ -57,7 +57,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
         "kubernetesVersion": e.release,
         "kubernetesVersionAssumed": e.release_assumed,
         "schedulerMessage": e.scheduler_message,
-        **({"scheduler": _scheduler(e.scheduler)} if e.scheduler is not None else {}),
+        **({"scheduler": _scheduler(e)} if e.scheduler is not None or e.words else {}),
         **({"nodesExpected": to_builtins(e.expected_nodes)} if e.expected_nodes else {}),
         **({"when": e.when} if e.when else {}),
         "reasons": plain(e.reasons),
@@ -102,8 +102,15 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _scheduler(scheduler: SchedulerAnswer) -> dict[str, Any]:
-    """The pod's scheduler; null stands for what is not known."""
+def _scheduler(e: Explanation) -> dict[str, Any]:
+    """The pod's scheduler and kube-scheduler's newest words; null stands for what is not known."""
+    words: dict[str, Any] = {}
+    if e.words is not None:
+        words = {"said": e.words.message, "at": e.words.at or None, "agrees": e.words.agrees}
+    return {**words, **(_named_scheduler(e.scheduler) if e.scheduler is not None else {})}
+
+
+def _named_scheduler(scheduler: SchedulerAnswer) -> dict[str, Any]:
     return {
         "name": scheduler.name,
         "title": scheduler.title,
