@@ -7,9 +7,10 @@ on, or was on when the object was written. A manifest proves nothing.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from dractl.cluster.state import ClusterState, describe
 from dractl.model import to_v1
@@ -22,7 +23,7 @@ from dractl.model.releases import (
     stage,
 )
 from dractl.objects import Raw
-from dractl.views import Event, Pod, View
+from dractl.views import Event, Pod
 
 _SPECS = {
     "ResourceClaim": (("claim", ("spec",)), ("claim-status", ("status",))),
@@ -86,25 +87,27 @@ def _find_evidence(
     """Return an object for each gate that is on in a cluster and not among the ``known``."""
     evidence: dict[str, GateEvidence] = {}
     for kind in _SPECS:
-        for raw in state.objects(kind).values():
-            view = View(raw)
-            if not view.uid and not view.metadata.get("resourceVersion"):
+        trees = _make_trees(kind, release, known)
+        for raw in state.objects(kind).values() if trees else ():
+            metadata = raw.get("metadata") or {}
+            if not (metadata.get("uid") or metadata.get("resourceVersion")):
                 continue
-            for field in _fields_of(raw, kind, release, known | evidence.keys()):
-                name = field.path.rpartition(".")[2].removesuffix("[]").removesuffix("{}")
-                for gate in field.gates:
-                    if gate not in known:
-                        evidence.setdefault(gate, GateEvidence(gate, describe(raw), name))
+            for row in _find_fields(raw, trees):
+                name = row.path.rpartition(".")[2].removesuffix("[]").removesuffix("{}")
+                for gate in row.gates:
+                    if gate not in known and gate not in evidence:
+                        evidence[gate] = GateEvidence(gate, describe(raw), name)
     return evidence
 
 
 def find_gates_in(objects: Iterable[Raw], release: str) -> frozenset[str]:
     """Return the gates whose fields the objects use."""
+    trees = {kind: _make_trees(kind, release, frozenset()) for kind in _SPECS}
     return frozenset(
         gate
         for raw in objects
-        for field in _fields_of(raw, str(raw.get("kind")), release, frozenset())
-        for gate in field.gates
+        for row in _find_fields(raw, trees.get(str(raw.get("kind")), ()))
+        for gate in row.gates
     )
 
 
@@ -125,42 +128,85 @@ def _newest_words(pod: Pod, events: Iterable[Event]) -> str:
     return newest.message if newest is not None and newest.message else condition.message
 
 
-def _fields_of(raw: Raw, kind: str, release: str, known: frozenset[str]) -> Iterator[SpecField]:
-    """Yield the fields of gates that an object has, but for those of gates that are ``known``."""
-    parts = _SPECS.get(kind, ())
-    rows = [row for row in FIELDS if row.gates and not known.issuperset(row.gates)]
-    rows = [
-        row
-        for row in rows
-        if has_field(row, release)
-        and is_dropped_without_gates(row, release)
-        and all(stage(gate, release) for gate in row.gates)
-    ]
-    if not rows or not parts:
-        return
-    value = to_v1(raw)
-    for spec, path in parts:
-        part: object = value
-        for key in path:
-            part = part.get(key) if isinstance(part, Mapping) else None
-        for row in rows:
-            if row.spec == spec and _is_set(part, row.path.split(".")):
-                yield row
+class _Branch(Struct):
+    """A key of a tree of paths, with what is below it."""
+
+    rows: list[SpecField] = field(default_factory=list)
+    """The fields whose path ends here."""
+    children: dict[str, "_Branch"] = field(default_factory=dict)
+    is_list: bool = False
+    is_map: bool = False
 
 
-def _is_set(value: object, path: list[str]) -> bool:
-    """Return True if a field has a value; ``[]`` in a path stands for every item, ``{}`` for every
-    value of a map.
+class _Tree(Struct, frozen=True):
+    """The paths of the fields of a part of an object."""
+
+    path: tuple[str, ...]
+    """The keys from the object to the part."""
+    root: _Branch
+
+
+def _make_trees(kind: str, release: str, known: frozenset[str]) -> tuple[_Tree, ...]:
+    """Return the fields of a kind that an API server of a release drops without their gates, but
+    for those of gates that are ``known``.
     """
-    if not path:
-        return value not in (None, False, "", [], {})
-    key, *remaining = path
-    name = key.removesuffix("[]").removesuffix("{}")
-    child = value.get(name) if isinstance(value, Mapping) else None
-    if key.endswith("[]"):
-        children = child if isinstance(child, list) else []
-        return any(_is_set(entry, remaining) for entry in children)
-    if key.endswith("{}"):
-        entries = child.values() if isinstance(child, Mapping) else ()
-        return any(_is_set(entry, remaining) for entry in entries)
-    return _is_set(child, remaining)
+    trees = []
+    for spec, path in _SPECS[kind]:
+        root = _Branch()
+        for row in FIELDS:
+            if (
+                row.spec == spec
+                and row.gates
+                and not known.issuperset(row.gates)
+                and has_field(row, release)
+                and is_dropped_without_gates(row, release)
+                and all(stage(gate, release) for gate in row.gates)
+            ):
+                _add_path(root, row)
+        if root.children:
+            trees.append(_Tree(path, root))
+    return tuple(trees)
+
+
+def _add_path(root: _Branch, row: SpecField) -> None:
+    branch = root
+    for key in row.path.split("."):
+        name = key.removesuffix("[]").removesuffix("{}")
+        branch = branch.children.setdefault(name, _Branch())
+        branch.is_list |= key.endswith("[]")
+        branch.is_map |= key.endswith("{}")
+    branch.rows.append(row)
+
+
+def _find_fields(raw: Raw, trees: tuple[_Tree, ...]) -> list[SpecField]:
+    """Return the fields of the trees that an object has."""
+    rows: list[SpecField] = []
+    value = to_v1(raw) if trees else raw
+    for tree in trees:
+        part: Any = value
+        for key in tree.path:
+            part = part.get(key) if isinstance(part, dict) else None
+        if isinstance(part, dict):
+            _collect(part, tree.root, rows)
+    return rows
+
+
+def _collect(value: Mapping[str, Any], branch: _Branch, rows: list[SpecField]) -> None:
+    """Add the fields below a branch that a mapping has. One call for each mapping that has some
+    below it: there are thousands of devices.
+    """
+    for name, child in branch.children.items():
+        content = value.get(name)
+        if not content:
+            continue
+        rows += child.rows
+        if not child.children:
+            continue
+        entries: Iterable[Any] = (content,)
+        if child.is_list:
+            entries = content if isinstance(content, list) else ()
+        elif child.is_map:
+            entries = content.values() if isinstance(content, dict) else ()
+        for entry in entries:
+            if isinstance(entry, dict) and not child.children.keys().isdisjoint(entry):
+                _collect(entry, child, rows)
