@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.allocation import DeviceID
+from dractl.allocation import DeviceID, Features
 from dractl.cluster import kubelet
 from dractl.cluster.clock import read_time
 from dractl.cluster.events import END_REASONS, TIMESTAMP_SECONDS, events_about, newest_event
@@ -747,6 +747,27 @@ def make_notes(placed: PlacedPod, cause: Cause | None) -> Iterator[str]:
             f"the kubelet may be waiting for driver {' or '.join(placed.drivers)} to prepare the"
             " devices: it says nothing for 45 s"
         )
+
+
+def note_overlooked_taints(
+    claim: PodClaim | None, slices: Iterable[ResourceSlice], features: Features
+) -> Iterator[str]:
+    """Yield a note on a device of an extended resource that has a NoExecute taint, although its pod
+    is not evicted.
+    """
+    if claim is None or features.has("evicts-extended-resources"):
+        return
+    taints = list_evicting_taints(slices)
+    for device in Claim(claim.value).allocated_devices:
+        for taint in taints.get(device.id, ())[:1]:
+            since = f" since {taint.time_added}" if taint.time_added else ""
+            yield (
+                f"device {device.device} has taint {taint_text(taint)}{since}, and the pod is not"
+                " evicted: up to Kubernetes 1.37 the eviction controller overlooks pods that have a"
+                " device through an extended resource (kubernetes#141290, fixed in 1.38); end the"
+                " pod yourself if it must leave the device"
+            )
+            return
 
 
 def note_evicting_taints(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dractl.cluster.events import events_about
 from dractl.cluster.pods import describe_consumers
 from dractl.cluster.schedulers import scheduler_of
+from dractl.cluster.state import ClusterState
 from dractl.explain import after_scheduling
 from dractl.explain.after_scheduling import PlacedPod
 from dractl.explain.answer import NodeAnswer
@@ -16,11 +17,11 @@ from dractl.explain.conclude import Conclusion, conclude_from_cause
 from dractl.explain.diagnosis.nodes import allocation_of
 from dractl.explain.reasons.claims import SubjectClaimDeleting
 from dractl.explain.reasons.headline import Headline
-from dractl.explain.reasons.scheduling import PlacedByHand
+from dractl.explain.reasons.scheduling import ClaimReplaced, PlacedByHand
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import find_special_claim
-from dractl.views import Claim
+from dractl.views import Claim, Pod
 
 
 def conclude_placed_pod(
@@ -43,15 +44,21 @@ def conclude_placed_pod(
         scheduler.slices,
         unlisted,
     )
-    manual = None if pod.has_ended else _cause_of_manual_placement(scheduler, question, claims)
+    manual = None if pod.has_ended else _cause_of_open_claim(scheduler, question, claims)
     if manual is not None:
         return conclude_from_cause("blocked", manual), Parts(nodes=nodes, notes=unlisted.sentences)
     cause = after_scheduling.find_cause(on_node)
     notes: tuple[str, ...] = ()
+    evicts_all = scheduler.features.has("evicts-extended-resources")
     if not pod.has_ended:
         notes = (
             *after_scheduling.make_notes(on_node, cause),
-            *after_scheduling.note_evicting_taints(all_claims, scheduler.slices),
+            *after_scheduling.note_evicting_taints(
+                all_claims if evicts_all else claims, scheduler.slices
+            ),
+            *after_scheduling.note_overlooked_taints(
+                extended, scheduler.slices, scheduler.features
+            ),
             *unlisted.sentences,
         )
     parts = Parts(nodes=nodes, notes=notes)
@@ -60,23 +67,71 @@ def conclude_placed_pod(
     return conclude_from_cause("allocated" if cause.is_transient else "failing", cause), parts
 
 
-def _cause_of_manual_placement(
+def _cause_of_open_claim(
     scheduler: Scheduler, question: Question, claims: Sequence[PodClaim]
-) -> PlacedByHand | None:
-    """Return the cause if a pod was put on its node by hand with claims that nobody allocates."""
+) -> PlacedByHand | ClaimReplaced | None:
+    """Return the cause if a pod is on its node with a claim that is not allocated.
+
+    Nobody sets the node of a pod that a controller makes, unless its template does: there the claim
+    has lost its allocation since.
+    """
     unallocated = next((claim for claim in claims if not claim.allocated), None)
     if unallocated is None:
         return None
-    state, node = scheduler.state, question.pod.node_name
+    state, pod = scheduler.state, question.pod
+    claim = Claim(unallocated.value)
+    is_younger = bool(claim.creation_timestamp) and (
+        claim.creation_timestamp > pod.creation_timestamp
+    )
     named = scheduler_of(state, question.value, question.key)
+    if named.allocates is not False and (is_younger or _is_placed_by_scheduler(state, pod)):
+        return ClaimReplaced(
+            pod_claim=unallocated.name,
+            claim=unallocated.full_name,
+            nodes=(pod.node_name,),
+            is_younger=is_younger,
+            unused=_find_unused_claims(state, claim),
+        )
     facts = named.facts if named.allocates is False else None
     return PlacedByHand(
         pod_claim=unallocated.name,
         claim=unallocated.full_name,
-        nodes=(node,),
-        exists=not state.has("Node") or state.node(node).exists,
+        nodes=(pod.node_name,),
+        exists=not state.has("Node") or state.node(pod.node_name).exists,
         scheduler=named.title if facts is not None else "",
         instead=(facts.claims.instead or "") if facts is not None else "",
+    )
+
+
+def _is_placed_by_scheduler(state: ClusterState, pod: Pod) -> bool:
+    """Return True if an event says so, or if a controller makes the pod and is not known to have
+    its node in the template.
+    """
+    if any(event.reason == "Scheduled" for event in events_about(state, pod)):
+        return True
+    owner = pod.controller
+    if owner is None or owner.kind == "Node":
+        return False
+    return not state.workload(owner.kind, (pod.namespace, owner.name)).template_pod.node_name
+
+
+def _find_unused_claims(state: ClusterState, claim: Claim) -> tuple[str, ...]:
+    """Return claims that ask for the same and have no owner, and that no pod names."""
+    if claim.owners:
+        return ()
+    named = {
+        name
+        for pod in state.pods.values()
+        if pod.namespace == claim.namespace
+        for name in pod.claim_names
+    }
+    return tuple(
+        other.full_name
+        for other in state.claims.values()
+        if other.namespace == claim.namespace
+        and other.name not in named
+        and not other.owners
+        and other.devices == claim.devices
     )
 
 

@@ -183,6 +183,18 @@ class VendorLibraries(Row, frozen=True, kw_only=True):
         return any(words.lower() in text.lower() for words in self.words)
 
 
+class Contradiction(Row, frozen=True, kw_only=True):
+    """Values that a device cannot have together, so that the driver has misread the hardware.
+
+    Of a device whose attributes are those of ``when``, ``attribute`` is never ``value``; ``about`` says why.
+    """
+
+    when: dict[str, str]
+    attribute: str
+    value: str | int | bool
+    about: str
+
+
 class CodeChange(Row, frozen=True, kw_only=True):
     """Something that the driver's code does differently from ``since`` on, for code that asks for it by name."""
 
@@ -230,6 +242,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     made_pods: tuple[str, ...] = ()
     chart: str = ""
     waits: tuple[Wait, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
     root: RootSetting | None = None
     libraries: VendorLibraries | None = None
     tables: dict[str, dict[str, str]] = field(default_factory=dict)

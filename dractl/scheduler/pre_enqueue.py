@@ -22,6 +22,10 @@ from dractl.scheduler.claims import EditableSpec, PodClaim
 from dractl.scheduler.stops import Stop
 from dractl.views import ClaimTemplate, Pod
 
+_POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
+"""The annotation with the entry of the pod for which a claim was made
+(k8s.io/api resource/v1 PodResourceClaimAnnotation)."""
+
 
 class SchedulingGated(Stop, frozen=True):
     """The pod has scheduling gates."""
@@ -75,6 +79,15 @@ class ClaimNotCreated(Stop, frozen=True):
     """True if the template was created after the pod."""
     pod_is_new: bool = False
     """True if the pod was created moments before the cluster was read."""
+    existing: str = ""
+    """A claim that was made for the pod, and that the pod's status does not name."""
+    template_since: str = ""
+    """When the template was created (RFC 3339); "" if unknown."""
+
+    @property
+    def template_came_later(self) -> bool:
+        """True if the controller has missed the template, which exists by now."""
+        return self.template_is_younger and self.event.endswith("not found")
 
 
 class ClaimNotOwned(Stop, frozen=True):
@@ -210,16 +223,40 @@ class _PreEnqueue:
         claim_template = self._template(template)
         if not claim_template.exists:
             return TemplateMissing(name, key)
+        existing = self._find_unnamed_claim(name)
         claim = self._instantiate(claim_template, self._claim_name(name))
         refusals = find_refusals(self.state, self._decode(claim), self.namespace, name)
-        if refusals:
+        if refusals and not existing:
             return refusals[0]
         event = newest_message(
             self.state, self.view, "FailedResourceClaimCreation", f"PodResourceClaim {name}:"
         )
         pod_created = self.pod.metadata.creation_timestamp or ""
         is_younger = claim_template.creation_timestamp > pod_created
-        return ClaimNotCreated(name, key, event, is_younger, is_new(self.state, self.view))
+        return ClaimNotCreated(
+            name,
+            key,
+            event,
+            is_younger,
+            is_new(self.state, self.view),
+            existing,
+            claim_template.creation_timestamp,
+        )
+
+    def _find_unnamed_claim(self, name: str) -> str:
+        """Return a claim that the controller has made for an entry of the pod, though the pod's
+        status does not name it; "" if there is none.
+
+        It writes the status when all claims of a pod are made
+        (kubernetes pkg/controller/resourceclaim/controller.go syncPod).
+        """
+        pod = self.view
+        for key in self.state.claims_of_pod((self.namespace, pod.name)):
+            claim = self.state.claim(key)
+            is_of_pod = any(owner.uid == pod.uid for owner in claim.owners)
+            if is_of_pod and claim.annotations.get(_POD_CLAIM_NAME) == name:
+                return "/".join(key)
+        return ""
 
     # -- claims that are to be created -----------------------------------------------------------
 

@@ -434,3 +434,166 @@ def test_a_program_that_does_not_reach_its_device_is_not_its_own_fault() -> None
     answer = explain(*objects, node("node-1"))
     assert "allocated and prepared, but the program does not reach them" in answer.headline
     assert "/dev/nvidia*" in answer.next[0].text
+
+
+# -- what a driver has misread --
+
+IB = {"dra.net/encapsulation": {"string": "infiniband"}, "dra.net/rdma": {"bool": False}}
+
+
+def network_pod(selector: str) -> tuple[dict[str, Any], ...]:
+    wanted = {"selectors": [{"cel": {"expression": selector}}]}
+    return (
+        device_class("nic", "device.driver == 'dra.net'"),
+        claim("c", request("r", "nic", **wanted)),
+        pod("p", USES, metadata={"uid": "p"}),
+    )
+
+
+def nic_slice(on: str, attributes: dict[str, Any]) -> dict[str, Any]:
+    value = slice_of("dra.net", on, device("nic-0"))
+    value["spec"]["devices"][0]["attributes"] = attributes
+    return value
+
+
+def test_attributes_that_contradict_each_other_are_the_drivers_fault() -> None:
+    answer = explain(
+        *network_pod('device.attributes["dra.net"].rdma == true'),
+        node("node-1"),
+        nic_slice("node-1", IB),
+    )
+    assert "contradicts dra.net/encapsulation infiniband" in answer.headline
+    assert not any("rdma" in fix.title for fix in answer.fixes)
+    assert answer.next[0].text.startswith("look for a later version of driver dra.net")
+
+
+def test_the_same_hardware_on_another_node_shows_what_is_misread() -> None:
+    model = {"dra.net/pciDevice": {"string": "MT2910"}}
+    tainted = node("node-2", taints=[{"key": "team", "value": "a", "effect": "NoSchedule"}])
+    answer = explain(
+        *network_pod('device.attributes["dra.net"].rdma == true'),
+        node("node-1"),
+        tainted,
+        nic_slice("node-1", {**model, "dra.net/rdma": {"bool": False}}),
+        nic_slice("node-2", {**model, "dra.net/rdma": {"bool": True}}),
+    )
+    message = next(r.message for r in answer.reasons if r.code == "device-contradiction")
+    assert "false of the device, and true of the same hardware on node-2" in message
+
+
+def test_values_that_differ_by_nature_are_no_contradiction() -> None:
+    ethernet = {"dra.net/encapsulation": {"string": "ether"}, "dra.net/rdma": {"bool": False}}
+    answer = explain(
+        *network_pod('device.attributes["dra.net"].rdma == true'),
+        node("node-1"),
+        nic_slice("node-1", ethernet),
+    )
+    assert "contradicts" not in answer.headline
+
+
+# -- claims that changed since --
+
+
+def test_a_claim_that_is_younger_than_its_pod_was_replaced() -> None:
+    value = pod(
+        "p",
+        USES,
+        metadata={"uid": "p", "creationTimestamp": "2026-09-20T09:00:00Z"},
+        spec={"nodeName": "node-1"},
+        status={"phase": "Pending"},
+    )
+    newer = {"uid": "c", "creationTimestamp": "2026-09-20T09:30:00Z"}
+    answer = explain(
+        device_class("gpu", f"device.driver == '{UNKNOWN}'"),
+        claim("c", request("r", "gpu"), metadata=newer),
+        claim("left-over", request("r", "gpu"), metadata={"uid": "l"}),
+        node("node-1"),
+        value,
+    )
+    assert answer.reasons[0].code == "claim-replaced"
+    assert "it was replaced; the kubelet refuses it until the pod is recreated" in answer.headline
+    assert "delete the claims like it that no pod names: left-over" in answer.next[1].text
+
+
+def test_a_bare_pod_with_a_node_and_an_open_claim_was_placed_by_hand() -> None:
+    answer = explain(
+        device_class("gpu", f"device.driver == '{UNKNOWN}'"),
+        claim("c", request("r", "gpu")),
+        node("node-1"),
+        pod("p", USES, metadata={"uid": "p"}, spec={"nodeName": "node-1"}),
+    )
+    assert "spec.nodeName was set by hand" in answer.headline
+
+
+def test_a_claim_that_the_pods_status_does_not_name_is_found() -> None:
+    template = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "one", "namespace": "ml", "uid": "t"},
+        "spec": {"spec": {"devices": {"requests": [request("r", "gpu")]}}},
+    }
+    made = {
+        "name": "p-g-abc",
+        "uid": "c",
+        "annotations": {"resource.kubernetes.io/pod-claim-name": "g"},
+        "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "p"}],
+    }
+    answer = explain(
+        device_class("gpu", f"device.driver == '{UNKNOWN}'"),
+        template,
+        claim("p-g-abc", request("r", "gpu"), metadata=made),
+        node("node-1"),
+        pod(
+            "p",
+            {"name": "g", "resourceClaimTemplateName": "one"},
+            metadata={"uid": "p"},
+            status={"phase": "Pending"},
+        ),
+    )
+    assert "claim ml/p-g-abc exists for it" in answer.headline
+    assert answer.next[0].text.startswith("recreate the pod, or restart kube-controller-manager")
+
+
+# -- who is evicted --
+
+
+@pytest.mark.parametrize(("release", "evicted"), [("1.37", False), ("1.38", True)])
+def test_extended_resources_are_evicted_from_1_38_on(release: str, evicted: bool) -> None:
+    """kubernetes/kubernetes#141290."""
+    taint = {"key": "example.com/bad", "effect": "NoExecute", "timeAdded": NOW}
+    special = claim(
+        "special",
+        request("r", "gpu"),
+        status=allocation("node-1", (UNKNOWN, "gpu-0"), pod="p"),
+        metadata={
+            "uid": "c",
+            "annotations": {"resource.kubernetes.io/extended-resource-claim": "true"},
+        },
+    )
+    user = pod("p", metadata={"uid": "p"}, spec={"nodeName": "node-1"})
+    user["spec"]["containers"] = [
+        {"name": "main", "resources": {"limits": {"example.com/gpu": "1"}}}
+    ]
+    user["status"] = {
+        "phase": "Running",
+        "containerStatuses": [{"name": "main", **RUNS}],
+        "extendedResourceClaimStatus": {
+            "resourceClaimName": "special",
+            "requestMappings": [
+                {"containerName": "main", "resourceName": "example.com/gpu", "requestName": "r"}
+            ],
+        },
+    }
+    gpu = device_class("gpu", f"device.driver == '{UNKNOWN}'")
+    gpu["spec"]["extendedResourceName"] = "example.com/gpu"
+    state = state_of(
+        gpu,
+        special,
+        node("node-1"),
+        user,
+        slice_of(UNKNOWN, "node-1", device("gpu-0", taints=[taint])),
+    )
+    (question,) = find_subjects(state, "pod/p", None)
+    notes = " ".join(Explainer(state, Features.for_release(release)).explain(question).notes)
+    assert ("the pod is not evicted" in notes) is not evicted
+    assert ("for which pods are evicted" in notes) is evicted

@@ -13,6 +13,7 @@ from dractl.cluster.managers import find_autoscaler
 from dractl.cluster.pods import is_new
 from dractl.cluster.state import Key, at, parse_key
 from dractl.explain.context import Case
+from dractl.explain.diagnosis.contradictions import find_contradictions
 from dractl.explain.diagnosis.nodes import NodeFindings
 from dractl.explain.diagnosis.silent_drivers import find_plugin_faults
 from dractl.explain.reasons.amounts import AllNeedsFree
@@ -88,6 +89,7 @@ def root_causes(
         _find_fields_added_by_admission,
     )
     causes = tuple(cause for diagnose in diagnoses for cause in diagnose(case, findings, ranked))
+    causes = (*find_contradictions(case, ranked), *causes)
     faults = tuple(find_plugin_faults(case, findings))
     if faults:  # they say more than that a driver is absent
         causes = (*faults, *(cause for cause in causes if not isinstance(cause, DriverAbsent)))

@@ -23,6 +23,7 @@ from dractl.explain.fixes.candidates import (
 from dractl.explain.fixes.corrections import Rewrite, correct_condition, rename_lookup
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.drivers import DeviceContradiction
 from dractl.explain.reasons.misfits import format_expression
 from dractl.model.names import RequestRef
 from dractl.objects import Request, items, selectors_of
@@ -37,6 +38,7 @@ def repair_selectors(problem: FixProblem) -> Iterator[Candidate]:
     """
     intended = _list_intended_selectors(problem)
     repaired: set[_Selector] = set()
+    misread_selectors = {c.selector for c in problem.causes if isinstance(c, DeviceContradiction)}
     for _, request in problem.requests():
         editable = problem.editable_request(request.ref)
         if editable is None:
@@ -50,6 +52,8 @@ def repair_selectors(problem: FixProblem) -> Iterator[Candidate]:
                 continue
             selector = _Selector(request.ref, index)
             text = text_at(selectors_of_request[index], "cel", "expression")
+            if text in misread_selectors:
+                continue  # the devices are right, and what is said of them is wrong
             lost = [loss.device for loss in stage.lost]
             for rewrite in _rewrite_expression(problem, text, lost, meant=selector in intended):
                 yield _repair_selector(problem, request, editable, index, rewrite)

@@ -197,6 +197,17 @@ class ClaimNotCreated(ClaimStopCause[pre_enqueue.ClaimNotCreated], frozen=True, 
         return {**super().facts(), "template": self.template}
 
     def sentence(self, names: Names, scope: Scope) -> str:
+        if self.stop.existing:
+            return (
+                f"claim {self.stop.existing} exists for it, from template {self.template}, and the"
+                " pod's status does not name it"
+            )
+        if self.stop.template_came_later:
+            since = self.stop.template_since
+            return (
+                f"template {self.template} was missing when the claim controller tried; it exists"
+                f" since {since}, and the claim has not been created since then"
+            )
         why = f"the claim of template {self.template} has not been created"
         if self.refusal:
             return f"the claim of template {self.template} cannot be created: {self.refusal}"
@@ -212,7 +223,13 @@ class ClaimNotCreated(ClaimStopCause[pre_enqueue.ClaimNotCreated], frozen=True, 
         return f"{why}, and no event says why: is kube-controller-manager running?"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        if self.webhook:
+        if self.stop.existing or self.stop.template_came_later:
+            yield NextStep(
+                "recreate the pod, or restart kube-controller-manager: the claim controller has given"
+                " up on the pod, and only a new pod or a new start makes it try again now",
+                quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
+            )
+        elif self.webhook:
             yield NextStep(
                 f"see why admission webhook {self.webhook} does not answer",
                 "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",

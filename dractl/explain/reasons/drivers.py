@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dractl.cluster.kubelet import parse_unreadable_file
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.explain.reasons.base import Cause, Facts
+from dractl.explain.reasons.base import SEE_SLICES, Cause, Facts, Progress, ReasonPage
 from dractl.explain.reasons.cross_object import DriverAbsent, PodsNotCreated
 from dractl.explain.reasons.next_step import AskedObject, pods_on
 from dractl.explain.reasons.phrases import Names, Scope
@@ -424,3 +424,61 @@ class PluginUnwanted(PluginFault, frozen=True, kw_only=True):
     """
 
     steps_beside_fixes = False
+
+
+class DeviceContradiction(Cause, frozen=True, kw_only=True):
+    """A driver publishes a value that the device can hardly have."""
+
+    page = ReasonPage(
+        "device-contradiction",
+        "an attribute of the devices is probably wrong",
+        "A value that keeps the devices from a selector contradicts another attribute of the same"
+        " device, or the same hardware has another value on another node: the driver has probably"
+        " misread it.",
+        SEE_SLICES,
+        "Look for a later version of the driver, and at its log on the node; do not give the demand"
+        " up.",
+        Progress.OUTSIDE_DRA,
+    )
+    steps_beside_fixes = True
+    is_root_cause = True
+
+    driver: str
+    selector: str
+    attribute: str
+    value: str
+    because: str = ""
+    """The attributes that the value contradicts, ``dra.net/encapsulation infiniband``."""
+    why: str = ""
+    """Why both cannot be."""
+    peer: str = ""
+    """A node where the same hardware has another value."""
+    peer_value: str = ""
+    devices: tuple[str, ...] = ()
+
+    def facts(self) -> Facts:
+        return {
+            **super().facts(),
+            "driver": self.driver,
+            "attribute": self.attribute,
+            "devices": self.devices,
+        }
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        number = len(self.devices)
+        devices = f"all {number} devices" if number > 1 else "the device"
+        said = f"driver {self.driver} says {self.attribute} {self.value} of {devices}"
+        if self.peer:
+            return (
+                f"{said}, and {self.peer_value} of the same hardware on {self.peer}: it has probably"
+                " misread one of them"
+            )
+        return f"{said}, which contradicts {self.because}: {self.why}; the driver misreports it"
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        node = self.nodes[0] if self.nodes else ""
+        yield NextStep(
+            f"look for a later version of driver {self.driver} that reads {self.attribute} right, and"
+            f" update the driver; its log{f' on {node}' if node else ''} may say what it has compared",
+            pods_on(node) if node else "",
+        )

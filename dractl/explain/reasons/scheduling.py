@@ -46,6 +46,60 @@ class PlacedByHand(ClaimCause, frozen=True, kw_only=True):
         )
 
 
+class ClaimReplaced(ClaimCause, frozen=True, kw_only=True):
+    """The pod is on its node, and its claim is not, or no longer, allocated and reserved for it."""
+
+    page = ReasonPage(
+        "claim-replaced",
+        "the pod's claim has lost its allocation since the pod was put on its node",
+        "The scheduler allocated a claim and put the pod on a node. Since then the claim was deleted"
+        " and created again, or its allocation was taken away. The kubelet refuses a claim that is"
+        " not reserved for the pod, however often it tries.",
+        SEE_CLAIM + " (metadata.creationTimestamp, status.reservedFor)",
+        "Recreate the pod: the scheduler then allocates the claim as it is now.",
+        Progress.STOPPED,
+    )
+    steps_beside_fixes = True
+
+    is_younger: bool = False
+    """True if the claim was created after the pod."""
+    unused: tuple[str, ...] = ()
+    """Claims like it without owner that no pod names."""
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "found": self.unused}
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        node = abbreviate(self.nodes)
+        how = (
+            "it was replaced"
+            if self.is_younger
+            else "it was replaced or lost its allocation, or no scheduler allocated it"
+        )
+        return (
+            f"claim {self.claim} is not allocated and not reserved for the pod, which is on {node}:"
+            f" {how}; the kubelet refuses it until the pod is recreated"
+        )
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        yield NextStep(
+            "recreate the pod: the scheduler then allocates the claim as it is now",
+            quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
+        )
+        if self.unused:
+            names = [claim.rpartition("/")[2] for claim in self.unused]
+            yield NextStep(
+                f"unless somebody still needs them, delete the claims like it that no pod names:"
+                f" {', '.join(names)}; they have no owner, so nothing deletes them with their pods."
+                " Whatever makes them has to set ownerReferences",
+                quote_command(
+                    "kubectl delete resourceclaims -n {}" + " {}" * len(names),
+                    asked.namespace,
+                    *names,
+                ),
+            )
+
+
 class TimeoutRisk(ClaimCause, frozen=True, kw_only=True):
     """The scheduler gives up before it has an answer."""
 
