@@ -7,7 +7,7 @@ image that the facts have of it. A driver that nobody knows is looked for where 
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -19,7 +19,10 @@ from dractl.views import Node, Pod, Workload
 
 _PLUGIN_WORDS = frozenset({"dra"})
 """Words in the name or labels of a DaemonSet by which its authors call it a DRA driver."""
-
+_FAILURES = frozenset({"FailedPrepareDynamicResources", "Failed"})
+"""Reasons of the kubelet's events about pods whose claims it cannot prepare, or whose containers it
+cannot start.
+"""
 _WORD = re.compile(r"[a-z0-9]+")
 _PCI_VENDORS = {"nvidia": "10de", "amd": "1002", "intel": "8086", "huawei": "19e5"}
 """The PCI vendor ids that node-feature-discovery has in its labels (pci-10de.present)."""
@@ -95,6 +98,32 @@ def is_equipped(node: Node, driver: str) -> bool:
         for key, value in node.labels.items()
         if "cpu" not in key and str(value).lower() not in ("false", "0", "no", "none")
     )
+
+
+def list_failing_drivers(state: ClusterState) -> tuple[str, ...]:
+    """Return the drivers of claims whose pods the kubelet cannot start, by its events."""
+    failing = {
+        (key[0], event.regarding.name)
+        for key, event in state.events.items()
+        if event.reason in _FAILURES and event.regarding.kind == "Pod"
+    }
+    drivers = (
+        device.driver
+        for pod in sorted(failing)
+        for key in state.claims_of_pod(pod)
+        for device in state.claim(key).allocated_devices
+    )
+    return tuple(dict.fromkeys(drivers))
+
+
+def list_objects(drivers: Iterable[str]) -> dict[str, str]:
+    """Return the custom kinds that say more about drivers at fault, with their resources."""
+    return {
+        kind: resource
+        for driver in drivers
+        if driver in names()
+        for kind, resource in facts_about(driver).objects.items()
+    }
 
 
 def describe_workload(workload: Workload) -> str:

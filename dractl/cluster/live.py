@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from dractl.cluster import kubectl
 from dractl.cluster.coverage import Coverage, Unread
+from dractl.cluster.driver_workloads import list_failing_drivers, list_objects
 from dractl.cluster.kinds import KINDS_BY_WORD
 from dractl.cluster.kubectl import KubectlResult, Login
 from dractl.cluster.podgroups import group_resource
@@ -221,6 +222,7 @@ def read(
     reading.read_groups(scope)
     reading.read_schedulers(scope)
     reading.read_node_pools()
+    reading.read_driver_objects()
     notes = dict.fromkeys((*_unread_notes(rights, partly=partly), *reading.notes))
     release, context = _parse_release(version.output), configuration.context
     state = ClusterState(
@@ -552,6 +554,19 @@ class _Reading(Struct, frozen=True):
                 )
         nominated = kubectl.build_get("events", None, "--field-selector=reason=Nominated")
         self._read_silently(nominated, "events", "Event")
+
+    def read_driver_objects(self) -> None:
+        """Read what drivers say of claims that the kubelet cannot prepare, if there are any."""
+        drivers = list_failing_drivers(ClusterState(self.kinds))
+        for kind, resource in list_objects(drivers).items():
+            (result,) = kubectl.run(self.login, kubectl.build_get(resource, None))
+            if result.is_forbidden:
+                self.notes.append(
+                    f"not allowed to read {resource}: why a driver waits is not known"
+                )
+                self.unread[Unread(kind, resource)] = None
+            elif result.code == 0:
+                self._add_objects(kubectl.parse_list(resource, result, (kind,)))
 
     def _read_silently(self, command: list[str], resource: str, kind: str) -> bool:
         """Read objects that an answer can do without; False if they cannot be read."""

@@ -214,7 +214,8 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     is known in part only. ``extension``: what may add attributes to a complete list where somebody sets it up.
     ``images`` are the names of its container images, without registry and tag; ``container`` is that of its kubelet
     plug-in which serves this driver, where the pod serves several. ``made_pods`` are labels of the pods that it makes
-    for claims, with the same image.
+    for claims, with the same image, and ``objects`` the custom kinds, with their resources, that say more where the
+    driver is at fault.
     ``other_taints``: who else taints its devices, with keys that are not known.
     ``chart``: values without which the driver's Helm chart installs neither its classes nor the part that publishes.
     ``tables`` are those that the driver's own code has, for its module here.
@@ -240,6 +241,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     images: tuple[str, ...] = ()
     container: str = ""
     made_pods: tuple[str, ...] = ()
+    objects: dict[str, str] = field(default_factory=dict)
     chart: str = ""
     waits: tuple[Wait, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()

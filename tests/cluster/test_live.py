@@ -150,6 +150,53 @@ def test_only_resources_of_the_verdict_are_fetched(kubectl: Kubectl) -> None:
     }
 
 
+DOMAINS = "computedomains.resource.nvidia.com"
+
+
+def failing_domain() -> dict[str, Any]:
+    """The answers about a pod whose channel of a ComputeDomain cannot be prepared."""
+    allocated = claim("c", request("r", "c"))
+    result = {"request": "r", "driver": "compute-domain.nvidia.com", "pool": "n", "device": "d"}
+    allocated["status"] = {
+        "allocation": {"devices": {"results": [result]}},
+        "reservedFor": [{"resource": "pods", "name": "train-0", "uid": "u"}],
+    }
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "ml"},
+        "involvedObject": {"kind": "Pod", "namespace": "ml", "name": "train-0"},
+        "reason": "FailedPrepareDynamicResources",
+        "message": "x",
+    }
+    return {"resourceclaims": listed(allocated), "events": listed(event)}
+
+
+def test_objects_of_drivers_are_only_fetched_where_one_is_at_fault(kubectl: Kubectl) -> None:
+    kubectl.answers()
+    live.read(live.Login())
+    assert DOMAINS not in fetched(kubectl)
+
+
+def test_a_compute_domain_is_fetched_where_its_claim_is_not_prepared(kubectl: Kubectl) -> None:
+    domain = {
+        "apiVersion": "resource.nvidia.com/v1beta1",
+        "kind": "ComputeDomain",
+        "metadata": {"name": "cd", "namespace": "ml"},
+    }
+    kubectl.answers(**failing_domain(), computedomains=listed(domain))
+    cluster = live.read(live.Login())
+    assert DOMAINS in fetched(kubectl)
+    assert cluster.state.get("ComputeDomain", ("ml", "cd")) is not None
+
+
+def test_a_compute_domain_that_may_not_be_read_is_a_row_of_unread(kubectl: Kubectl) -> None:
+    refused = {"err": FORBIDDEN.format("computedomains"), "code": 1}
+    kubectl.answers(**failing_domain(), computedomains=refused)
+    state = live.read(live.Login(), partly=True).state
+    assert [row.kind for row in state.rights.unread] == ["ComputeDomain"]
+
+
 @pytest.mark.parametrize(
     "reason",
     ["FailedPrepareDynamicResources", "FailedMount", "FailedCreatePodSandBox", "Unhealthy"],

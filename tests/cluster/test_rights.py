@@ -10,6 +10,7 @@ import yaml
 from dractl.cluster import live
 from dractl.cluster.rights import FULL_RIGHTS, Rights, Unread
 from dractl.cluster.state import ClusterState
+from dractl.facts.drivers import driver as driver_facts, names as driver_names
 from tests.cluster.test_live import FORBIDDEN, Kubectl, kubectl, listed  # noqa: F401
 from tests.explain.cluster import pod
 
@@ -132,6 +133,8 @@ def test_the_deployed_role_grants_all_reads_of_dractl(kubectl: Kubectl) -> None:
     assert {"pods", custom, *groups, "workloads.scheduling.k8s.io"} <= asked
     assert asked - granted("dractl") == {custom}
     assert "*.jobset.x-k8s.io" in granted("dractl")
+    facts = (driver_facts(name).objects for name in driver_names())
+    assert {resource for objects in facts for resource in objects.values()} <= granted("dractl")
     assert granted("dractl-devices") < granted("dractl")
 
 
