@@ -40,9 +40,9 @@ def find_contradictions(case: Case, ranked: Sequence[Cause]) -> Iterator[Cause]:
             if (published := case.devices.get(device)) is not None
             if (attribute := published.attribute(cause.attribute, device.driver)) is not None
         ]
-        found = _from_facts(cause, readings) or _from_peers(case, cause, readings)
-        if found is not None:
-            yield found
+        contradiction = _from_facts(cause, readings) or _from_peers(case, cause, readings)
+        if contradiction is not None:
+            yield contradiction
             return
 
 

@@ -467,13 +467,13 @@ class DeviceContradiction(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         number = len(self.devices)
         devices = f"all {number} devices" if number > 1 else "the device"
-        said = f"driver {self.driver} says {self.attribute} {self.value} of {devices}"
+        claim = f"driver {self.driver} says {self.attribute} {self.value} of {devices}"
         if self.peer:
             return (
-                f"{said}, and {self.peer_value} of the same hardware on {self.peer}: it has probably"
+                f"{claim}, and {self.peer_value} of the same hardware on {self.peer}: it has probably"
                 " misread one of them"
             )
-        return f"{said}, which contradicts {self.because}: {self.why}; the driver misreports it"
+        return f"{claim}, which contradicts {self.because}: {self.why}; the driver misreports it"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0] if self.nodes else ""
