@@ -152,8 +152,8 @@ def _kind(root: SysRoot, base: str, virtual: bool | None, arphrd: int | None) ->
     for mark, kind in _MARKS:
         if root.exists(f"{base}/{mark}"):
             return kind
-    if arphrd == 32 and root.exists(f"{base}/parent"):
-        return "ipoib"  # a child interface; for netlink the parent has this kind too, but sysfs does not show that
+    if arphrd == 32:  # linux drivers/infiniband/ulp/ipoib/ipoib_main.c: all of its interfaces
+        return "ipoib"
     if not virtual:
         return "device"
     own, peer = root.integer(f"{base}/ifindex"), root.integer(f"{base}/iflink")

@@ -213,6 +213,15 @@ def test_software_rdma_has_no_function(tmp_path: Path) -> None:
     )
 
 
+def test_an_infiniband_interface_has_the_kind_ipoib(tmp_path: Path) -> None:
+    """Netlink says so of parents, too (linux drivers/infiniband/ulp/ipoib): kubernetes-sigs/dranet#51 has a slice."""
+    base = "sys/devices/virtual/net/ibp1s0"
+    (tmp_path / "sys/class/net").mkdir(parents=True)
+    (tmp_path / "sys/class/net/ibp1s0").symlink_to("../../devices/virtual/net/ibp1s0")
+    (interface,) = machine(tmp_path, {f"{base}/type": "32"}).net_interfaces
+    assert (interface.encapsulation, interface.kind) == ("infiniband", "ipoib")
+
+
 def test_nvme_over_fabrics_has_no_function(tmp_path: Path) -> None:
     base = "sys/devices/virtual/nvme-fabrics/ctl/nvme3"
     (tmp_path / "sys/class/nvme").mkdir(parents=True)
