@@ -14,6 +14,7 @@ from dractl.probes.enumerate import Enumerator, SysfsWalker
 from dractl.probes.netlink import Interface
 from dractl.probes.nvml import Listing
 from dractl.probes.root import SysRoot
+from dractl.probes.unpublished_gpus import report_unpublished_gpus
 from dractl.topology import cpulist
 from dractl.topology.links import slow_links
 from dractl.topology.machine import (
@@ -57,6 +58,7 @@ def probe(
     pci.unknown_numa(devices, len(nodes), note)
     pci.unpublishable(devices, note)
     devices = vpd.pair_data_direct(root, devices, note)
+    report_unpublished_gpus(root, note)
     rdmas = rdma.probe(root, enumerator)
     interfaces = net.probe(root, enumerator, rdmas, _links(root, note), note)
     controllers = block.nvme(root, enumerator)

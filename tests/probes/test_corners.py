@@ -222,6 +222,16 @@ def test_an_infiniband_interface_has_the_kind_ipoib(tmp_path: Path) -> None:
     assert (interface.encapsulation, interface.kind) == ("infiniband", "ipoib")
 
 
+def test_gpus_that_are_no_pci_devices_are_noted(tmp_path: Path) -> None:
+    """NVIDIA/k8s-device-plugin#1963 (Tegra), and a guest of Windows."""
+    board = machine(tmp_path / "board", {"sys/bus/platform/devices/17000000.gpu/modalias": "x"})
+    assert "no DRA driver publishes it" in notes(board)["17000000.gpu"]
+    guest = machine(tmp_path / "guest", {"dev/dxg": ""})
+    assert "no DRA driver publishes it" in notes(guest)["/dev/dxg"]
+    plain = machine(tmp_path / "plain", {"sys/bus/platform/devices/serial8250/modalias": "x"})
+    assert not {"17000000.gpu", "/dev/dxg", "serial8250"} & notes(plain).keys()
+
+
 def test_nvme_over_fabrics_has_no_function(tmp_path: Path) -> None:
     base = "sys/devices/virtual/nvme-fabrics/ctl/nvme3"
     (tmp_path / "sys/class/nvme").mkdir(parents=True)
