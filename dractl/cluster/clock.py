@@ -1,5 +1,6 @@
 """The time at which the objects of a cluster were true."""
 
+from dractl.cluster.derived import derive_from
 from dractl.cluster.state import ClusterState
 from dractl.objects import text
 from dractl.views import View, parse_timestamp
@@ -10,8 +11,11 @@ def read_time(state: ClusterState) -> float | None:
 
     For a dump it is the newest time in its leases, events and nodes; None if it has none of them.
     """
-    if state.read_at is not None:
-        return state.read_at
+    return state.read_at if state.read_at is not None else _newest_report(state)
+
+
+@derive_from("Lease", "Event", "Node")
+def _newest_report(state: ClusterState) -> float | None:
     times = {text(View(lease).spec.get("renewTime")) for lease in state.objects("Lease").values()}
     times.update(event.last_seen for event in state.events.values())
     for node in state.nodes.values():
@@ -47,8 +51,12 @@ def newest_time(state: ClusterState) -> float | None:
     It is when the cluster was read or, for a dump, its newest time, which may be the creation of
     a pod or claim. None if the dump has no time.
     """
-    created = {
-        view.creation_timestamp for views in (state.pods, state.claims) for view in views.values()
-    }
-    times = [read_time(state), *map(parse_timestamp, created)]
+    times = (read_time(state), _newest_creation(state))
+    return max((time for time in times if time is not None), default=None)
+
+
+@derive_from("Pod", "ResourceClaim")
+def _newest_creation(state: ClusterState) -> float | None:
+    views = (*state.pods.values(), *state.claims.values())
+    times = map(parse_timestamp, {view.creation_timestamp for view in views})
     return max((time for time in times if time is not None), default=None)

@@ -114,7 +114,8 @@ def _concerns(scheduler: Scheduler, bug: Bug, claims: Sequence[PodClaim]) -> boo
             )
         case _:
             return any(
-                device.consumes_counters or device.allow_multiple_allocations
+                device.mapping.get("consumesCounters")
+                or device.mapping.get("allowMultipleAllocations")
                 for resource_slice in scheduler.slices
                 for device in resource_slice.spec.devices
             )

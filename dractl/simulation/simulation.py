@@ -264,10 +264,11 @@ class Simulation(Struct):
         )
 
     def _list_ended_pods(self) -> tuple[Key, ...]:
+        pods_before, pods = self.setup.scheduler.state.pods, self.state.pods
         return tuple(
             key
-            for key, pod in self.setup.scheduler.state.pods.items()
-            if pod.node_name and not self.state.pod(key).node_name
+            for key, pod in pods_before.items()
+            if pod.node_name and not (key in pods and pods[key].node_name)
         )
 
     def _note_pending_pods(self) -> list[str]:
