@@ -7,6 +7,7 @@ from typing import Any
 from dractl.cel import Program, reading
 from dractl.cluster.changes import parse_target
 from dractl.explain.obstacles.demands import Demand
+from dractl.explain.obstacles.releases import release_claims
 from dractl.explain.obstacles.trial import Trial, filter_entries, map_entries, set_in
 from dractl.model.nearest import nearest
 from dractl.model.paths import remove_at
@@ -72,9 +73,8 @@ class FreeDevices(Demand, frozen=True):
         return "devices that no other claim holds"
 
     def lift(self, trial: Trial) -> Trial:
-        return trial.edit_all(
-            "ResourceClaim", lambda claim: remove_at(claim, ("status", "allocation"))
-        )
+        state = trial.state.with_kinds({"ResourceClaim": release_claims(trial.state)})
+        return Trial(state, trial.question)
 
 
 class UsablePools(Demand, frozen=True):

@@ -11,11 +11,10 @@ from dractl.explain.context import Case
 from dractl.explain.obstacles.claim_demands import FreeDevices
 from dractl.explain.obstacles.demands import Demand
 from dractl.explain.obstacles.isolation import isolate
+from dractl.explain.obstacles.releases import release_claims
 from dractl.explain.obstacles.search import NodeObstacles, Obstacles
 from dractl.explain.obstacles.trial import Oracle, Trial, lift_all, recreate_subject
 from dractl.explain.reasons.base import Cause
-from dractl.model.paths import remove_at
-from dractl.objects import Raw
 from dractl.views import Pod
 
 
@@ -101,10 +100,4 @@ def _empty(trial: Trial) -> ClusterState:
         for key, pod in trial.state.objects("Pod").items()
         if key == subject or not Pod(pod).node_name
     }
-    claims = {key: _release(claim) for key, claim in trial.state.objects("ResourceClaim").items()}
-    return trial.state.with_kinds({"Pod": pods, "ResourceClaim": claims})
-
-
-def _release(claim: Raw) -> Raw:
-    released: Raw = remove_at(claim, ("status", "allocation"))
-    return released
+    return trial.state.with_kinds({"Pod": pods, "ResourceClaim": release_claims(trial.state)})

@@ -7,6 +7,7 @@ requests. Nodes that read the same are asked once.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -35,6 +36,7 @@ from dractl.explain.obstacles.demands import (
 from dractl.explain.obstacles.trial import Oracle, Trial, ignores_pod, lift_all
 from dractl.objects import Claim
 from dractl.scheduler.cycle import ClassMissing
+from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.stops import Stop
 from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.views import Pod
@@ -222,11 +224,9 @@ class _Search:
         if trial.question.kind in ("ResourceClaim", "ResourceClaimTemplate"):
             return ()
         for _ in range(MAX_FILTER_ROUNDS):
-            scheduler = self.scheduler.with_state(trial.state)
-            pod = scheduler.snapshot.pod(trial.question.value)
             missed = [
                 demand
-                for rejection in scheduler.find_rejections(pod, nodes[0])
+                for rejection in self._find_rejections(trial, nodes[0])
                 for demand in demands_of_rejection(rejection, nodes)
                 if demand not in demands
             ]
@@ -238,6 +238,17 @@ class _Search:
             demands += dict.fromkeys(missed)
             trial = lift_all(trial, missed)
         return tuple(demands)
+
+    def _find_rejections(self, trial: Trial, node: str) -> tuple[Rejection, ...]:
+        # One view of the subject for all nodes: the filters of a pod are kept with it.
+        if trial is self.trial:
+            return self.scheduler.find_rejections(self._subject, node)
+        scheduler = self.scheduler.with_state(trial.state)
+        return scheduler.find_rejections(scheduler.snapshot.pod(trial.question.value), node)
+
+    @cached_property
+    def _subject(self) -> Pod:
+        return self.scheduler.snapshot.pod(self.trial.question.value)
 
     def on_group(self, group: _Group) -> NodeObstacles | None:
         """Return the obstacles on a group of nodes; None if no set of them would be enough."""

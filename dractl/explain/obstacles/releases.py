@@ -1,0 +1,23 @@
+"""The claims of a cluster, as if no device was allocated."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from dractl.cluster.derived import derive_from
+from dractl.cluster.state import ClusterState, Key
+from dractl.model.paths import remove_at
+from dractl.objects import Raw
+
+_ALLOCATION = ("status", "allocation")
+
+
+@derive_from("ResourceClaim")
+def release_claims(state: ClusterState) -> Mapping[Key, Raw]:
+    """Return all claims without their allocations.
+
+    A claim that is released twice is one object: what the scheduler derives from it is kept.
+    """
+    return {
+        key: state.cache.from_object("released", claim, partial(remove_at, claim, _ALLOCATION))
+        for key, claim in state.objects("ResourceClaim").items()
+    }
