@@ -69,11 +69,6 @@ class PrepareFailure(Struct, frozen=True):
         return (match["gate"] or match["other"]) if match is not None else None
 
     @property
-    def lacks_libraries(self) -> bool:
-        """True if the driver does not find its vendor's libraries and programs."""
-        return _LIBRARIES.search(self.words) is not None
-
-    @property
     def mentioned_names(self) -> frozenset[str]:
         """The single words of the message, among which names of devices may be."""
         return frozenset(re.findall(r"[\w.-]*\w", self.words))
@@ -85,10 +80,6 @@ _FAILED_CLAIM = re.compile(r"failed for (?:ResourceClaim|claim) (?P<claim>[^\s:]
 _GATE = re.compile(
     r"the \"?(?P<gate>\w+)\"? feature gate is not enabled|feature gate \"?(?P<other>\w+)\"?",
     re.IGNORECASE,
-)
-_LIBRARIES = re.compile(
-    r"\.so\b|nvidia-smi|driver root|failed to locate|could not locate|unable to locate"
-    r"|librar(?:y|ies)"
 )
 
 _PREPARE_PREFIXES = ("Failed to prepare dynamic resources: ", "prepare dynamic resources: ")

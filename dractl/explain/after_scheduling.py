@@ -500,18 +500,14 @@ def _explain_failure(placed: PlacedPod, failure: kubelet.PrepareFailure) -> Refu
 def _preparation_cause(
     placed: PlacedPod, failure: kubelet.PrepareFailure, *, has_begun: bool
 ) -> Cause:
-    configured_drivers = {
-        text_at(entry, "opaque", "driver")
-        for claim in placed.claims
-        for path in (("spec", "devices", "config"), ("status", "allocation", "devices", "config"))
-        for entry in maps_at(claim.value, *path)
-    }
     named_devices = tuple(
         device.device for device in placed.allocated if device.device in failure.mentioned_names
     )
     faults, gates = _configuration_faults(placed.claims)
     if faults and failure.answer == "unasked":
         failure = replace(failure, answer="refused")
+    refusal = _explain_failure(placed, failure)
+    is_of_parameters = refusal is None or refusal.blames == "parameters"
     refused = failure.answer == "refused"
     if refused and not faults:
         faults = tuple(_configurations_of_other_types(placed.claims, placed.slices))
@@ -519,13 +515,12 @@ def _preparation_cause(
     return running.NotPrepared(
         nodes=placed.nodes,
         prepare=failure,
-        faults=faults if refused else (),
-        gates=gates if refused else (),
+        faults=faults if refused and is_of_parameters else (),
+        gates=gates if refused and is_of_parameters else (),
         drivers=placed.drivers,
-        configured=tuple(driver for driver in placed.drivers if driver in configured_drivers),
         lost=() if refused else placed.silent_drivers,
         devices=named_devices or tuple(device.device for device in placed.allocated),
-        refusal=_explain_failure(placed, failure),
+        refusal=refusal,
         plugins=placed.plugins(blamed_drivers),
         os_image=placed.os_image,
         has_begun=has_begun,

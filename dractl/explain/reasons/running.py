@@ -48,8 +48,7 @@ def _describe(asked: AskedObject) -> NextStep:
 class NotPrepared(Cause, frozen=True, kw_only=True):
     """The pod is on its node, and the kubelet cannot prepare its devices: ``prepare`` is what it says. ``faults`` are
     what the driver would find in the configuration of a claim: pod claim, path, and why. ``drivers`` are those of its
-    devices, ``configured`` those of them for which a claim has a configuration, ``lost`` those that publish nothing on
-    the node any more. ``devices`` are those of the claims, ``gates`` the driver's feature gates that a corrected
+    devices, ``lost`` those that publish nothing on the node any more. ``devices`` are those of the claims, ``gates`` the driver's feature gates that a corrected
     configuration needs. ``refusal`` is the meaning of the words, if the facts have it."""
 
     page = ReasonPage(
@@ -70,7 +69,6 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     prepare: PrepareFailure
     faults: tuple[tuple[str, str, str], ...] = ()
     drivers: tuple[str, ...] = ()
-    configured: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
@@ -161,7 +159,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
 
     def _refused(self, asked: AskedObject, node: str) -> Iterator[NextStep]:
         """Yield what to do where the driver itself has answered: another start of it would answer the same."""
-        if self.has_begun:
+        if self.has_begun and (self.refusal is None or self.refusal.blames == "pod"):
             yield NextStep(
                 "recreate the pod: a claim that is made anew has nothing that the driver remembers of this one",
                 quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),

@@ -7,6 +7,7 @@ import pytest
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find_subjects
 from dractl.explain.diagnosis.refusals import fill_command, fill_text
+from dractl.facts.pack import Pack, forget
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -138,6 +139,57 @@ def test_a_sound_device_is_never_reset_for_a_configuration_or_a_cache() -> None:
         "unable to get checkpoint: checkpoint is corrupted",
     ):
         assert not any("reset" in text or "replace" in text for text in steps(explain(words)))
+
+
+def test_a_wrong_configuration_does_not_hide_what_the_driver_says() -> None:
+    wrong = claim(
+        "c",
+        request("r", "gpu"),
+        status=allocation("node-1", (NVIDIA, "gpu-0"), pod="p"),
+        metadata={"uid": "c"},
+    )
+    parameters = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig", "sharing": 1}
+    opaque = {"driver": NVIDIA, "parameters": parameters}
+    wrong["spec"]["devices"]["config"] = [{"opaque": opaque}]
+    answer = explain(HELD, wrong)
+    assert "its checkpoint is stale" in answer.headline
+    assert not any("correct the parameters" in text for text in steps(answer))
+    answer = explain("error validating config: invalid GPU sharing settings", wrong)
+    assert "correct the parameters" in steps(answer)[0]
+
+
+def test_a_healthy_pod_reads_no_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    names: list[str] = []
+    read = Pack.read
+
+    def record(self: Pack, name: str, kind: type[Any]) -> Any:
+        names.append(name)
+        return read(self, name, kind)
+
+    forget()
+    monkeypatch.setattr(Pack, "read", record)
+    healthy = pod(
+        "p",
+        {"name": "g", "resourceClaimName": "c"},
+        metadata={"uid": "p"},
+        spec={"nodeName": "node-1"},
+        status={"phase": "Running"},
+    )
+    state = state_of(
+        device_class("gpu", f"device.driver == '{NVIDIA}'"),
+        node("node-1"),
+        slice_of(NVIDIA, "node-1", device("gpu-0")),
+        claim(
+            "c",
+            request("r", "gpu"),
+            status=allocation("node-1", (NVIDIA, "gpu-0"), pod="p"),
+            metadata={"uid": "c"},
+        ),
+        healthy,
+    )
+    (question,) = find_subjects(state, "pod/p", None)
+    assert Explainer(state, Features.for_release("1.37")).explain(question).verdict == "allocated"
+    assert not [name for name in names if name.startswith(("refusals/", "known"))]
 
 
 def test_a_lost_gpu_is_reset_or_replaced() -> None:
