@@ -1,0 +1,236 @@
+"""Every command over the same ten inputs: they read the same objects, and know as much as another."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dractl.cli.main import main
+from tests.explain.cluster import (
+    allocation,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+)
+
+TEMPLATE: dict[str, Any] = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaimTemplate",
+    "metadata": {"name": "one", "namespace": "ml"},
+    "spec": {
+        "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}
+    },
+}
+CLASS = device_class("gpu", "true")
+SLICE = slice_of("gpu.example.com", "a", device("gpu-0"), device("gpu-1"))
+HELD = claim(
+    "held", request("gpu", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p")
+)
+WAITING = claim("waiting", request("gpu", "gpu"))
+POD = pod("train", {"name": "g", "resourceClaimName": "waiting"})
+EVENT: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Event",
+    "metadata": {"name": "e", "namespace": "ml"},
+    "involvedObject": {"kind": "Pod", "name": "p", "namespace": "ml"},
+    "reason": "FailedScheduling",
+    "message": "0/2 nodes are available: 2 cannot allocate all claims.",
+}
+
+
+def store(value: Mapping[str, Any], uid: str) -> dict[str, Any]:
+    """Return an object as an API server prints it."""
+    return {**value, "metadata": {**value["metadata"], "uid": uid, "resourceVersion": "1"}}
+
+
+def write_dump(path: Path, *objects: Mapping[str, Any]) -> None:
+    items = [store(value, f"u{number}") for number, value in enumerate(objects)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+
+
+def write_manifests(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for value in (CLASS, WAITING, POD, SLICE):
+        (folder / f"{value['kind'].lower()}.json").write_text(json.dumps(value))
+
+
+def make_chart(top: Path) -> None:
+    (top / "templates").mkdir()
+    (top / "Chart.yaml").write_text("apiVersion: v2\nname: one\nversion: 0.1.0\n")
+    text = "{{- if .Values.dra }}\n" + json.dumps(TEMPLATE) + "\n{{- end }}\n"
+    (top / "templates/claim.yaml").write_text(text)
+
+
+def make_kustomization(top: Path) -> None:
+    write_manifests(top / "base")
+    names = ", ".join(sorted(path.name for path in (top / "base").iterdir()))
+    (top / "base/kustomization.yaml").write_text(f"resources: [{names}]\n")
+    (top / "prod").mkdir()
+    (top / "prod/kustomization.yaml").write_text(
+        "resources: [../base]\npatches: [{path: patch.yaml}]\n"
+    )
+    (top / "prod/patch.yaml").write_text(
+        "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: gpu}\n"
+        "spec: {selectors: [{cel: {expression: 'false'}}]}\n"
+    )
+
+
+def make_snapshots(top: Path) -> None:
+    write_dump(top / "monday.json", CLASS, SLICE, node("a"))
+    later = slice_of("gpu.example.com", "a", device("gpu-0"))
+    write_dump(top / "tuesday.json", CLASS, later, node("a"))
+
+
+def make_old_cluster(top: Path) -> None:
+    old = {**WAITING, "apiVersion": "resource.k8s.io/v1beta1"}
+    requests = [{"name": "gpu", "deviceClassName": "gpu"}]
+    machine = node("a")
+    machine["status"] = {**machine.get("status", {}), "nodeInfo": {"kubeletVersion": "v1.33.4"}}
+    write_dump(
+        top / "dump.json",
+        {**CLASS, "apiVersion": "resource.k8s.io/v1beta1"},
+        {**old, "spec": {"devices": {"requests": requests}}},
+        machine,
+    )
+
+
+INPUTS: dict[str, Callable[[Path], None]] = {
+    "chart": make_chart,
+    "kustomization": make_kustomization,
+    "snapshots": make_snapshots,
+    "claims": lambda top: write_dump(top / "claims.json", HELD),
+    "events": lambda top: write_dump(top / "events.json", EVENT),
+    "no-nodes": lambda top: write_dump(top / "dump.json", CLASS, SLICE, HELD, WAITING, POD),
+    "old": make_old_cluster,
+    "manifests": write_manifests,
+    "machine": lambda top: (top / "template.json").write_text(json.dumps(TEMPLATE)) and None,
+    "namespace": lambda top: write_dump(top / "dump.json", HELD, WAITING, POD),
+}
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "lint": ("lint",),
+    "explain": ("explain", "-A", "-o", "json", "-f"),
+    "devices": ("devices", "-o", "json"),
+    "fit": ("fit", "gpu=1", "-o", "json", "-f"),
+    "upgrade": ("upgrade", "--from", "1.35", "--to", "1.36", "-o", "json", "-f"),
+    "migrate": ("migrate", "--diff"),
+    "cel": ("cel", "true", "--devices"),
+    "facts": ("facts", "-o", "json"),
+}
+JUDGES = ("explain", "devices", "fit", "upgrade")
+
+
+class Answer:
+    """What a command answered."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code = code
+        self.out = out
+        self.err = err
+
+    @property
+    def unread(self) -> set[tuple[str, str, str]]:
+        rows = json.loads(self.out).get("unread", ())
+        return {(row["resource"], row["seen"], row["why"]) for row in rows}
+
+
+@pytest.fixture
+def ask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[str, str], Answer]:
+    """A function that asks a command about one of the inputs; helm is not installed."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("kubectl", "kustomize"):
+        if (path := shutil.which(name)) is not None:
+            os.symlink(path, programs / name)
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+
+    def run(command: str, name: str) -> Answer:
+        top = tmp_path / name
+        if not top.exists():
+            top.mkdir()
+            INPUTS[name](top)
+        extra = ("--hardware", "dgx-h100") if name == "machine" and command in JUDGES[:3] else ()
+        code = main([*COMMANDS[command], str(top), *extra, "--isolated"])
+        shown = capsys.readouterr()
+        return Answer(code, shown.out, shown.err)
+
+    return run
+
+
+Ask = Callable[[str, str], Answer]
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_no_command_fails_by_itself(ask: Ask, name: str) -> None:
+    for command in COMMANDS:
+        answer = ask(command, name)
+        assert answer.code in (0, 1, 2, 3), command
+        assert "internal error" not in answer.err, (command, answer.err)
+        assert "Traceback" not in answer.err + answer.out, command
+
+
+@pytest.mark.parametrize("name", ["no-nodes", "manifests", "namespace", "claims"])
+def test_commands_have_seen_the_same(ask: Ask, name: str) -> None:
+    answers = [ask(command, name) for command in ("explain", "devices", "fit")]
+    seen = [answer.unread for answer in answers if answer.code in (0, 1)]
+    assert len(seen) >= 2
+    assert all(rows == seen[0] for rows in seen)
+    assert ("nodes", "unseen", "not-in-input") in seen[0]
+
+
+@pytest.mark.parametrize("name", ["old", "machine"])
+def test_a_whole_cluster_lacks_nothing(ask: Ask, name: str) -> None:
+    answer = ask("devices", name)
+    assert answer.code == 0, answer.err
+    rows = {resource.partition(".")[0] for resource, *_ in answer.unread}
+    assert not rows & {"resourceslices", "resourceclaims", "nodes"}
+
+
+@pytest.mark.parametrize("command", JUDGES)
+def test_two_snapshots_are_not_one_cluster(ask: Ask, command: str) -> None:
+    answer = ask(command, "snapshots")
+    assert answer.code == 2
+    assert "monday.json" in answer.err
+    assert "tuesday.json" in answer.err
+
+
+def test_lint_judges_each_snapshot_in_its_file(ask: Ask) -> None:
+    assert ask("lint", "snapshots").code == 0
+
+
+@pytest.mark.parametrize("command", JUDGES)
+def test_a_chart_is_not_judged_unrendered(ask: Ask, command: str) -> None:
+    answer = ask(command, "chart")
+    assert answer.code == 3
+    assert "not rendered" in answer.err
+
+
+def test_lint_counts_a_chart_that_it_skips(ask: Ask) -> None:
+    answer = ask("lint", "chart")
+    assert answer.code == 0
+    assert "helm is not installed" in answer.err + answer.out
+
+
+@pytest.mark.skipif(
+    not (shutil.which("kubectl") or shutil.which("kustomize")),
+    reason="neither kustomize nor kubectl is installed",
+)
+def test_a_patch_counts_for_every_command(ask: Ask) -> None:
+    """The patch lets the class match nothing: no device has it, and nothing fits."""
+    devices = json.loads(ask("devices", "kustomization").out)
+    assert [row["classes"] for row in devices["devices"]] == [[], []]
+    explanation = json.loads(ask("explain", "kustomization").out)
+    assert [one["verdict"] for one in explanation["subjects"]] == ["unallocatable"]
