@@ -40,7 +40,34 @@ def pools(run: Run) -> list[SlicePool]:
         driver, name, _ = subject.slice.identity
         if driver and name:
             found.setdefault((driver, name), []).append(subject)
-    return [pool for slices in found.values() for pool in _seen(slices)]
+    return [
+        pool
+        for slices in found.values()
+        for state in _split_states(slices)
+        for pool in _seen(state)
+    ]
+
+
+def _split_states(slices: list[Manifest]) -> Iterator[list[Manifest]]:
+    """Yield the slices of one pool by the states of the cluster that they are of.
+
+    Copies of one slice in several files are of several states: each copy is judged with the slices
+    of its file, and with those that have no copy.
+    """
+    files: dict[str, dict[str, None]] = {}
+    for subject in slices:
+        if subject.document.name:
+            files.setdefault(subject.document.name, {})[subject.document.file] = None
+    copied = {name for name, places in files.items() if len(places) > 1}
+    if not copied:
+        yield slices
+        return
+    for file in dict.fromkeys(file for name in sorted(copied) for file in files[name]):
+        yield [
+            subject
+            for subject in slices
+            if subject.document.file == file or subject.document.name not in copied
+        ]
 
 
 def node_of(subject: Manifest) -> str:
