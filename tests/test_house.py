@@ -492,3 +492,69 @@ def test_exempt_rooms_and_names_exist() -> None:
     assert all((PACKAGE / module).is_file() for module in UNREAD_MODULES)
     functions = {f.name for path in read_modules() for f in words.functions(parsed(path))}
     assert set(EXEMPT_NAMES) <= functions
+
+
+# -- one way in --------------------------------------------------------------------------------------
+
+READS_FILES = {
+    "manifests/files.py": "reads the bytes of manifests for the room of inputs",
+    "manifests/archived.py": "reads the members of archives",
+    "manifests/load.py": "reads a chart's values",
+    "manifests/ignored.py": "reads .gitignore",
+    "manifests/kustomize.py": "reads which files a kustomization consists of",
+    "manifests/built.py": "reads the files that a kustomization names",
+    "cluster/sources.py": "tells a machine's snapshot from objects by its first bytes",
+    "cluster/kubectl.py": "asks a live cluster, which is no file",
+    "lint/repository.py": "remembers what the neighbours of a file define",
+    "lint/config.py": "reads the configuration",
+    "lint/store.py": "keeps the cache",
+    "lint/registry.py": "reads the pages of rules that ship with dractl",
+    "lint/rules/dra423_misspelt_reference.py": "looks for a name in a file that was read",
+    "migration/patches.py": "reads a patch that it changes",
+    "machines/described.py": "reads a machine's description",
+    "topology/snapshot.py": "reads and writes snapshots of machines",
+    "validation/schemas.py": "reads schemas that ship with dractl",
+    "facts/pack.py": "reads the pack of facts",
+    "cel/native.py": "reads declarations that ship with dractl",
+    "probes/root.py": "reads this machine's files",
+    "probes/cdi.py": "reads this machine's CDI files",
+    "probes/ids.py": "reads this machine's names of PCI devices",
+    "report/json_schemas.py": "reads schemas that ship with dractl",
+    "atomic.py": "writes files",
+}
+"""Modules outside of ``inputs`` that open files or run programs, each with its reason."""
+
+
+def opens_files(path: Path) -> bool:
+    """Return True if a module opens files or runs programs."""
+    for node in ast.walk(parsed(path)):
+        if not isinstance(node, ast.Call):
+            continue
+        if isinstance(node.func, ast.Name) and node.func.id == "open":
+            return True
+        if isinstance(node.func, ast.Attribute):
+            owner = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
+            if owner == "subprocess" or node.func.attr in ("read_bytes", "read_text"):
+                return True
+            if node.func.attr in ("open", "fdopen"):
+                return True
+    return False
+
+
+def test_one_room_opens_files_and_runs_programs() -> None:
+    """The command line is exempt as a whole: it writes reports, fixes and edited files."""
+    outside = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if path.relative_to(PACKAGE).parts[0] not in ("inputs", "cli") and opens_files(path)
+    }
+    assert outside == set(READS_FILES)
+
+
+def test_objects_of_files_are_told_apart_in_one_place() -> None:
+    users = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if "dractl.inputs.copies.choose_copies" in imports(path)
+    }
+    assert users == {"cluster/sources.py"}
