@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
@@ -66,9 +67,9 @@ class Rendering:
         return lambda chart: make_renderer().render(chart)
 
     @property
-    def has_values(self) -> bool:
-        """Return True if the user gave values for a chart."""
-        return self._choice is not None
+    def has_helm(self) -> bool:
+        """Return True if helm is installed, or the user expects it by giving values."""
+        return self._choice is not None or shutil.which("helm") is not None
 
     def check_values(self) -> None:
         """Raise UsageError if the command line gave values, and no chart took them."""

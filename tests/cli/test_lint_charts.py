@@ -296,3 +296,11 @@ def test_a_configuration_has_the_values_of_each_chart(
     Path("dractl.toml").write_text('[charts.c]\nvalues = ["/etc/passwd"]\n')
     assert main(["lint", "c"]) == 2
     assert "is outside of" in capsys.readouterr().err
+
+
+def test_charts_of_a_large_input_are_rendered_too(
+    chart: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dractl.cli.commands.lint.is_large", lambda _: True)
+    (chart / "values.yaml").write_text("count: -1\ndriver: gpu.example.com\n")
+    assert places(findings(capsys, ".")) == [("DRA116", "c/values.yaml", 1)]

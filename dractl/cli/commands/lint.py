@@ -46,6 +46,7 @@ from dractl.manifests.files import Entry, listed
 from dractl.manifests.kustomize import Kustomizations, is_kustomization
 from dractl.manifests.markdown import SUFFIXES
 from dractl.manifests.naming import name_paths
+from dractl.manifests.templates import chart_of
 from dractl.model.driver_choice import DriverChoice
 from dractl.report.canvas import Canvas
 from dractl.report.lint import summary as lint_summary
@@ -642,7 +643,7 @@ class Job(Struct, frozen=True):
             suffixes=self.suffixes,
         )
         entries = list(files)
-        if not is_large(entries) or (self.rendering is not None and self.rendering.has_values):
+        if not is_large(entries) or self._has_charts(entries):
             return None
         from dractl.lint.many import (
             lint_listed,
@@ -663,6 +664,17 @@ class Job(Struct, frozen=True):
             completed=lambda inputs: self._add_kustomizations(
                 self._add_repository_context(inputs, {}), entries, {}
             ),
+        )
+
+    def _has_charts(self, entries: Sequence[Entry | Skipped]) -> bool:
+        """Return True if templates among the entries are rendered, which no share of them can
+        do.
+        """
+        if self.rendering is None or not self.rendering.has_helm:
+            return False
+        return any(
+            isinstance(item, Entry) and "templates" in item.path and chart_of(item.path)
+            for item in entries
         )
 
     def _print_device_assumptions(self, inputs: Inputs) -> None:
