@@ -9,10 +9,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from dractl.validation.defaults import apply
 
 from dractl.model import Target
 from dractl.model.releases import COMPARED, parse_gates
+from dractl.objects.defaults import set_defaults_of_converted
 from dractl.validation import validate
 from dractl.validation.place import Place
 from dractl.validation.status import claim_status
@@ -58,7 +58,7 @@ def test_a_running_server_says_the_same(
                 continue  # a field that this release does not have
             asked += 1
             status, said, message = update_status(cluster, row.document)
-            stored = Place(apply(row.document, "resource.k8s.io/v1"), step="v1")
+            stored = Place(set_defaults_of_converted(row.document, "resource.k8s.io/v1"), step="v1")
             ours = {(v.type, v.field) for v in claim_status(stored, {}, target)}
             theirs = (
                 {(type_, field) for _, type_, field in row.causes}
