@@ -22,9 +22,10 @@ READERS = ("dractl.cluster.state", "dractl.model.paths", "dractl.views")
 
 FIXES = "dractl.explain.fixes"
 
-# Measured on 2026-11-27: 123 and 300, rounded up to the next ten. A change that needs more says why.
-MAX_RETURNS_TO_FIXES = 130
-MAX_RETURNS = 310
+# Measured on 2026-11-27: 150 and 237, rounded up to the next ten. A change that needs more says why.
+# Obstacles are found, and each is diagnosed by itself, before a fix is searched for.
+MAX_RETURNS_TO_FIXES = 150
+MAX_RETURNS = 240
 
 
 class Module:
@@ -179,5 +180,6 @@ def test_a_question_seldom_returns_to_a_file_before_fixes_are_searched() -> None
 
 def test_a_question_seldom_returns_to_a_file_on_its_way_to_a_fix() -> None:
     files = follow_question()
-    assert {f"{FIXES}.search", f"{FIXES}.outlook", "dractl.simulation.simulation"} <= set(files)
+    # The search keeps the problem: what its methods do with it is not followed.
+    assert {"dractl.explain.obstacles.search", f"{FIXES}.search"} <= set(files)
     assert len(files) - len(set(files)) <= MAX_RETURNS, files

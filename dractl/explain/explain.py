@@ -209,6 +209,7 @@ class Explainer:
                 *note_gates(diagnosis.case, self.options.gate_evidence),
                 *result.notes,
                 *conclusion.notes,
+                *described.notes,
                 *fixes.notes,
             ),
             blind=result.blind,

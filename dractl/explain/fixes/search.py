@@ -49,8 +49,10 @@ MAX_TRIALS = 64
 """Candidates that are tried."""
 MAX_VAIN_CHANGES = 2
 """Changes that are named although they do not help."""
-MAX_COMBINATIONS = 12
+MAX_COMBINATIONS = 6
 """Combinations of corrections that are proven for some nodes."""
+MAX_JOINT_ATTEMPTS = 200
+"""Attempts for the fixes that correct several obstacles."""
 MAX_NODE_SETS = 3
 """Sets of nodes for which the obstacles are corrected together."""
 _SELECTOR_CODES = {cause.page.code for cause in (SelectorFalse, SelectorError)}
@@ -158,7 +160,8 @@ class _Search:
         if remainder is None or remainder.fits:
             return
         self.insufficient[candidate.slot] = candidate, remainder
-        if not remainder.reasons or remainder.reasons[0].code not in _SELECTOR_CODES:
+        is_selector = bool(remainder.reasons) and remainder.reasons[0].code in _SELECTOR_CODES
+        if not is_selector and all(stage.kept for stage in remainder.funnel):
             # The selector is right then, and something else is in the way.
             self.corrected.add(candidate.slot)
 
@@ -215,7 +218,7 @@ class _Search:
             for each in shown
         ):
             return None
-        oracle = Oracle(self.problem.case.scheduler)
+        oracle = Oracle(self.problem.case.scheduler, MAX_JOINT_ATTEMPTS)
         joint = JointSearch(self.problem, oracle, self.corrected)
         for obstacles in self.problem.obstacles.on_nodes[:MAX_NODE_SETS]:
             if len(obstacles.demands) < 2 and not self.insufficient:

@@ -1,20 +1,23 @@
 """The obstacles as an answer shows them, and when the subject could fit."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from dractl.cluster.changes import parse_target
 from dractl.cluster.state import ClusterState
 from dractl.explain.answer import Obstacle, When
 from dractl.explain.ask import CLAIMS
 from dractl.explain.context import Case
-from dractl.explain.obstacles.claim_demands import FreeDevices
+from dractl.explain.obstacles.claim_demands import FreeDevices, RequestedDevices
 from dractl.explain.obstacles.demands import Demand
 from dractl.explain.obstacles.isolation import isolate
 from dractl.explain.obstacles.releases import release_claims
 from dractl.explain.obstacles.search import NodeObstacles, Obstacles
 from dractl.explain.obstacles.trial import Oracle, Trial, lift_all, recreate_subject
 from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.misfits import format_expression
+from dractl.objects import Claim
 from dractl.views import Pod
 
 
@@ -29,6 +32,8 @@ class Description(Struct, frozen=True):
     """When the subject could fit; None where that is not known."""
     lasting: tuple[Cause, ...] = ()
     """The causes that would stay with nothing held, if the subject could never fit."""
+    notes: tuple[str, ...] = ()
+    """Demands that nobody can judge, since there are no devices to compare them with."""
 
 
 def describe_obstacles(
@@ -43,17 +48,20 @@ def describe_obstacles(
     nearest = obstacles.on_nodes[0]
     when = _find_when(oracle, case, nearest)
     deciding_first = sorted(nearest.demands, key=lambda demand: demand.passes)
-    pairs = [
-        (demand, _cause_of(oracle, case, nearest, demand, lasts=when == "never") or causes[0])
-        for demand in deciding_first
-    ]
-    if len(pairs) == 1:
+    if len(deciding_first) == 1:
         pairs = [(deciding_first[0], causes[0])]
+    else:
+        lasts = when == "never"
+        pairs = [
+            (demand, _cause_of(oracle, case, nearest, demand, lasts=lasts) or causes[0])
+            for demand in deciding_first
+        ]
     return Description(
         tuple(_obstacle(case, nearest, demand, cause) for demand, cause in pairs),
         tuple(cause for _, cause in pairs),
         when,
         tuple(cause for demand, cause in pairs if when == "never" and not demand.passes),
+        tuple(_note_unjudged_demands(case, nearest)),
     )
 
 
@@ -70,6 +78,30 @@ def _cause_of(
         others.append(FreeDevices())
     isolated = isolate(oracle, case, case.state, others, nearest.nodes)
     return next(iter(isolated.causes), None)
+
+
+def _note_unjudged_demands(case: Case, nearest: NodeObstacles) -> Iterator[str]:
+    """Yield what else a request without devices demands: nobody knows whether they would do."""
+    for demand in nearest.demands:
+        if not isinstance(demand, RequestedDevices):
+            continue
+        value = case.state.get(*parse_target(demand.target)) or {}
+        claim = Claim.of(demand.target, value, demand.prefix)
+        request = claim.request(demand.request)
+        if request is None:
+            continue
+        demanded = [format_expression(selector.text) for selector in request.selectors]
+        demanded += [f"a count of {request.amount}"] if request.amount > 1 else []
+        demanded += [
+            f"{constraint.kind} {constraint.attribute}"
+            for constraint in claim.constraints
+            if request in claim.targets(constraint.requests)
+        ]
+        if demanded:
+            yield (
+                f"not known of request {demand.request}, without devices to compare with: "
+                + ", ".join(demanded)
+            )
 
 
 def _obstacle(case: Case, nearest: NodeObstacles, demand: Demand, cause: Cause) -> Obstacle:

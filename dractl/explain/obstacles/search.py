@@ -46,6 +46,8 @@ MAX_STOPS = 8
 MAX_FILTER_ROUNDS = 4
 MAX_NODE_GROUPS = 5
 """Groups of nodes on which the obstacles are computed, the nearest ones."""
+MAX_SPLIT_NODES = 6
+"""Nodes that read the same up to the first filter, of which all filters are asked."""
 MAX_ALIKE = 4
 """Nodes of a group that corrections may choose from."""
 
@@ -172,18 +174,26 @@ class _Search:
 
     def nearest_groups(self) -> list[_Group]:
         """Return groups of nodes, those first that are probably nearest to a fit."""
+        alike: dict[object, list[NodeVerdict]] = {}
+        for verdict in self.attempt.nodes:
+            rejection = verdict.rejection and (verdict.rejection.plugin, verdict.rejection.texts)
+            pinned = tuple(claim.full_name for claim in verdict.unusable_claims)
+            key = (verdict.group, rejection, pinned, bool(verdict.victims))
+            alike.setdefault(key, []).append(verdict)
+        groups = [group for nodes in alike.values() for group in self._split(nodes)]
+        groups.sort(key=lambda group: group.remoteness)
+        return groups[:MAX_NODE_GROUPS]
+
+    def _split(self, nodes: Sequence[NodeVerdict]) -> Iterator[_Group]:
+        """Yield groups of nodes that are equal but for the filters behind the first."""
         groups: dict[object, list[NodeVerdict]] = {}
         demands: dict[object, tuple[Demand, ...]] = {}
-        for verdict in self.attempt.nodes:
+        for verdict in nodes[:MAX_SPLIT_NODES]:
             missed = self._filter_demands(self.trial, (verdict.name,))
-            kinds = tuple(_signature(demand) for demand in missed)
-            pinned = tuple(claim.full_name for claim in verdict.unusable_claims)
-            key = (verdict.group, kinds, pinned, bool(verdict.victims))
-            groups.setdefault(key, []).append(verdict)
-            demands[key] = missed
-        result = [self._group(nodes, demands[key]) for key, nodes in groups.items()]
-        result.sort(key=lambda group: group.remoteness)
-        return result[:MAX_NODE_GROUPS]
+            kinds = tuple(map(_signature, missed))
+            groups.setdefault(kinds, []).append(verdict)
+            demands[kinds] = missed
+        yield from (self._group(group, demands[kinds]) for kinds, group in groups.items())
 
     def _group(self, nodes: Sequence[NodeVerdict], missed: tuple[Demand, ...]) -> _Group:
         first = nodes[0]
@@ -222,6 +232,8 @@ class _Search:
         """Return what the filters of nodes miss; all filters are asked, and asked again."""
         demands: list[Demand] = []
         if trial.question.kind in ("ResourceClaim", "ResourceClaimTemplate"):
+            return ()
+        if trial is self.trial and all(node.rejection is None for node in self.attempt.nodes):
             return ()
         for _ in range(MAX_FILTER_ROUNDS):
             missed = [

@@ -18,8 +18,8 @@ from dractl.scheduler.verdict import Attempt, NodeVerdict
 
 Path = Sequence[str | int]
 
-MAX_ATTEMPTS = 600
-"""The attempts that one search for obstacles and corrections may make."""
+MAX_ATTEMPTS = 200
+"""The attempts that one search for obstacles may make."""
 
 
 class Trial(Struct, frozen=True):
@@ -89,14 +89,15 @@ def _pod_of_workload(state: ClusterState, before: ClusterState, question: Questi
 class Oracle:
     """kube-scheduler, asked about trials; it counts the attempts."""
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: Scheduler, max_attempts: int = MAX_ATTEMPTS) -> None:
         self.scheduler = scheduler
+        self.max_attempts = max_attempts
         self.attempts = 0
 
     @property
     def is_exhausted(self) -> bool:
         """True once no more attempts are made."""
-        return self.attempts >= MAX_ATTEMPTS
+        return self.attempts >= self.max_attempts
 
     def attempt(self, trial: Trial, nodes: Collection[str] | None = None) -> Attempt:
         """Return the attempt to place the subject of a trial, on all nodes or on some."""

@@ -126,6 +126,17 @@ def test_what_lies_behind_a_missing_class_is_judged_without_it() -> None:
     assert answer.when == "never"
 
 
+def test_what_cannot_be_judged_without_devices_is_said_to_be_unknown() -> None:
+    text = f"device.attributes['{GPU}'].model == 'B200'"
+    wanted = claim("c", request("r", "gpu", 9, selectors=selector(text)))
+    answer = explain(CLASS, node("a"), wanted, pod("p", USES))
+    assert kinds(answer) == ["devices"]
+    assert any(
+        note.startswith("not known of request r") and "model == 'B200', a count of 9" in note
+        for note in answer.notes
+    )
+
+
 # -- when --
 
 
