@@ -158,3 +158,12 @@ def test_a_template_of_another_namespace_may_exist(
     assert "template ml/pairs is not in the input" in " ".join(capsys.readouterr().out.split())
     main([*arguments, "-f", dump(CLASS, SLICE, template, train, NODE)])
     assert "template ml/pairs does not exist" in " ".join(capsys.readouterr().out.split())
+
+
+def test_copies_are_counted_with_a_note_where_no_claim_was_seen(
+    dump: Dump, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", "gpu=1", "-f", dump(CLASS, SLICE), "--isolated"]) in (0, 1)
+    assert "the input has no ResourceClaims" in capsys.readouterr().err
+    assert main(["fit", "gpu=1", "-f", dump(CLASS, SLICE, NODE), "--isolated"]) in (0, 1)
+    assert "no ResourceClaims" not in capsys.readouterr().err

@@ -268,6 +268,7 @@ def command(
     if file_state is not None:
         cluster = replace(cluster, state=cluster.state.merge(file_state))
     state = _apply_changes(cluster, changes, added_nodes, driver_choice)
+    _warn_claims_unseen(state)
     if subject.subject_file is not None and file_state is not None:
         subjects: list[Subject] = [(_file_subject(state, subject.subject_file, file_state),)]
     else:
@@ -480,6 +481,16 @@ def _warn_other_scheduler(state: ClusterState, subject: Copies) -> None:
             f" {scheduler.name}"
             + (f" ({scheduler.title})" if scheduler.title != scheduler.name else "")
         )
+
+
+def _warn_claims_unseen(state: ClusterState) -> None:
+    """Print a notice if the input has slices and no claim: devices that claims hold look free."""
+    for row in state.list_unread(("ResourceClaim",)) if state.has("ResourceSlice") else ():
+        if row.add and row.seen == "unseen":
+            terminal.notice(
+                "the input has no ResourceClaims: devices that claims hold look free; add"
+                f" `{row.add}`"
+            )
 
 
 def _warn_claim_shared(subject: Copies) -> None:
