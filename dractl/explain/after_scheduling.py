@@ -160,7 +160,7 @@ def headline_of(pod: Pod) -> str:
             return f"started on {node}; not ready: {gate.message}" if unmet else f"runs on {node}"
         if waiting.state == "running":
             return f"started on {node}, where container {waiting.name} is not ready yet"
-        return f"started on {node}, and now {running.ended(waiting)}"
+        return f"started on {node}, and now {running.describe_end(waiting)}"
     if waiting is not None and waiting.reason != "PodInitializing" and waiting.state == "waiting":
         return f"scheduled on {node}, where container {waiting.name} waits: {waiting.reason}"
     if waiting is not None:

@@ -46,33 +46,40 @@ def _describe(asked: AskedObject) -> NextStep:
 
 
 class NotPrepared(Cause, frozen=True, kw_only=True):
-    """The pod is on its node, and the kubelet cannot prepare its devices: ``prepare`` is what it says. ``faults`` are
-    what the driver would find in the configuration of a claim: pod claim, path, and why. ``drivers`` are those of its
-    devices, ``lost`` those that publish nothing on the node any more. ``devices`` are those of the claims, ``gates`` the driver's feature gates that a corrected
-    configuration needs. ``refusal`` is the meaning of the words, if the facts have it."""
+    """The pod is on its node, and the kubelet cannot prepare its devices."""
 
     page = ReasonPage(
         "not-prepared",
         "the kubelet cannot prepare the pod's devices",
-        "The scheduler has done its part. The kubelet asks the driver on the node to prepare the devices, and it does "
-        "not answer, is not registered, or refuses the claim's configuration or the device; or the container runtime "
-        "does not find what the driver wrote for it (CDI). Containers do not start until it succeeds; the kubelet "
-        "tries again by itself.",
-        "kubectl describe pod -n NS NAME (FailedPrepareDynamicResources, Failed); dractl discover --check on the node",
-        "Start the driver where it does not run. Where it refuses, its words are the cause: dractl says what they "
-        "mean where it knows them, and the driver's log tells the rest. Where CDI files that were there are gone, "
-        "recreate the pod.",
+        "The scheduler has done its part. The kubelet asks the driver on the node to prepare the"
+        " devices, and it does not answer, is not registered, or refuses the claim's configuration"
+        " or the device; or the container runtime does not find what the driver wrote for it (CDI)."
+        " Containers do not start until it succeeds; the kubelet tries again by itself.",
+        "kubectl describe pod -n NS NAME (FailedPrepareDynamicResources, Failed); dractl discover"
+        " --check on the node",
+        "Start the driver where it does not run. Where it refuses, its words are the cause: dractl"
+        " says what they mean where it knows them, and the driver's log tells the rest. Where CDI"
+        " files that were there are gone, recreate the pod.",
         Progress.STOPPED,
     )
     steps_beside_fixes = True
 
     prepare: PrepareFailure
+    """The kubelet's message, and what it says of the driver."""
     faults: tuple[tuple[str, str, str], ...] = ()
+    """The faults that the driver would find in the configuration of a claim: pod claim, path, and
+    why.
+    """
     drivers: tuple[str, ...] = ()
+    """The drivers of the pod's devices."""
     lost: tuple[str, ...] = ()
+    """Those that publish nothing on the node any more."""
     devices: tuple[str, ...] = ()
+    """The devices of the claims."""
     gates: tuple[str, ...] = ()
+    """The driver's feature gates that a corrected configuration needs."""
     refusal: Refusal | None = None
+    """The meaning of the driver's words, if the facts have it."""
     plugins: tuple[PluginState, ...] = ()
     """The states of the drivers' plug-ins on the node, as far as the input shows them."""
     os_image: str = ""
@@ -80,7 +87,9 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     has_begun: bool = False
     """True if the pod has run before: the node was restarted, or the pod's sandbox was lost."""
     made: tuple[DeploymentRefused | DomainState | DriverWaits, ...] = ()
-    """What the drivers have made for the claims and is not ready, and what they wait for."""
+    """Objects that the drivers have made for the claims and that are not ready, and what the
+    drivers wait for.
+    """
 
     def facts(self) -> Facts:
         return {**super().facts(), "devices": self.devices}
@@ -113,9 +122,9 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     @property
     def driver(self) -> str:
         """The driver that the kubelet names, or the only one of the pod."""
-        one = self.prepare.driver or (self.refusal.driver if self.refusal is not None else "")
-        one = one or (self.drivers[0] if len(self.drivers) == 1 else "")
-        return f"driver {one}" if one else "the DRA driver"
+        name = self.prepare.driver or (self.refusal.driver if self.refusal is not None else "")
+        name = name or (self.drivers[0] if len(self.drivers) == 1 else "")
+        return f"driver {name}" if name else "the DRA driver"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0]
@@ -125,21 +134,22 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
             yield self._read_log(node)
         elif self.prepare.answer == "unregistered":
             yield NextStep(
-                f"see whether {self.driver} runs on {node} and is registered with the kubelet; restart it",
+                f"see whether {self.driver} runs on {node} and is registered with the kubelet;"
+                " restart it",
                 pods_on(node),
             )
             yield check_node(node, "it says which drivers listen and are registered", self.os_image)
         elif self.prepare.answer == "silent" and self.refusal is None:
-            yield from self._silent(node)
+            yield from self._silence_steps(node)
         elif self.prepare.answer != "unasked":
-            yield from self._refused(asked, node)
+            yield from self._refusal_steps(asked, node)
             return
         elif self.refusal is not None:
             yield from self.refusal.steps
         yield _describe(asked)
 
-    def _silent(self, node: str) -> Iterator[NextStep]:
-        """What to do where a call of the driver did not end in time."""
+    def _silence_steps(self, node: str) -> Iterator[NextStep]:
+        """Yield what to do if a call of the driver did not end in time."""
         if not self.plugins:
             yield NextStep(
                 f"see whether {self.driver} runs on {node}, and why it does not answer; restart it",
@@ -149,26 +159,30 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         yield self._read_log(node, "it runs, and its call did not end in time")
 
     def _read_log(self, node: str, why: str = "") -> NextStep:
-        """Where the driver says more: in the log of its pod on the node."""
-        plugin = next((one for one in self.plugins if not one.is_fault), None)
+        """Return the step that reads the log of the driver's pod on the node."""
+        plugin = next((plugin for plugin in self.plugins if not plugin.is_fault), None)
         step = next(plugin.steps(), None) if plugin is not None else None
         reason = f": {why}" if why else ""
         if step is not None:
             return replace(step, text=step.text + reason)
         return NextStep(f"read the log of {self.driver} on {node}{reason}", pods_on(node))
 
-    def _refused(self, asked: AskedObject, node: str) -> Iterator[NextStep]:
-        """Yield what to do where the driver itself has answered: another start of it would answer the same."""
+    def _refusal_steps(self, asked: AskedObject, node: str) -> Iterator[NextStep]:
+        """Yield what to do if the driver itself has answered: another start of it would answer the
+        same.
+        """
         if self.has_begun and (self.refusal is None or self.refusal.blames == "pod"):
             yield NextStep(
-                "recreate the pod: a claim that is made anew has nothing that the driver remembers of this one",
+                "recreate the pod: a claim that is made anew has nothing that the driver remembers"
+                " of this one",
                 quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
             )
             yield self._read_log(node, "it refuses to prepare the claim again")
             return
         if self.faults:
             yield NextStep(
-                "correct the parameters in the config of the claim or its template, and recreate the pod",
+                "correct the parameters in the config of the claim or its template, and recreate"
+                " the pod",
                 quote_command(
                     "kubectl get resourceclaims,resourceclaimtemplates -n {} -o yaml",
                     asked.namespace,
@@ -186,23 +200,25 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
 
     def _switch_on(self, gate: str, why: str) -> NextStep:
         return NextStep(
-            f"switch on feature gate {gate} of {self.driver} (Helm: featureGates.{gate}=true), or leave what needs it "
-            f"out of the claim's configuration: {why}",
+            f"switch on feature gate {gate} of {self.driver} (Helm: featureGates.{gate}=true), or"
+            f" leave what needs it out of the claim's configuration: {why}",
             "helm list -A",
         )
 
 
 class NotInjected(Cause, frozen=True, kw_only=True):
-    """The container runtime cannot give a container its CDI devices; ``why`` are its words. ``begun``: a container of
-    the pod has run before, so that the devices were there. ``host``: the path on the node that is absent."""
+    """The container runtime cannot give a container its CDI devices."""
 
     page = NotPrepared.page
     steps_beside_fixes = True
 
     container: str
     why: str
+    """The words of the runtime."""
     begun: bool = False
+    """True if a container of the pod has run before, so that the devices were there."""
     host: str = ""
+    """The path that is absent on the node."""
     drivers: tuple[str, ...] = ()
     os_image: str = ""
     """The system of the node."""
@@ -211,14 +227,23 @@ class NotInjected(Cause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         node = self.nodes[0]
-        what = f"container {self.container}: {self.why}" if self.container else self.why
+        words = f"container {self.container}: {self.why}" if self.container else self.why
         if self.refusal is not None and self.refusal.meaning:
-            return f"scheduled on {node}, where {self.refusal.meaning}: {what}"
+            return f"scheduled on {node}, where {self.refusal.meaning}: {words}"
         if self.host:
-            return f"scheduled on {node}, where {self.host}, which its CDI devices need, does not exist: {what}"
+            return (
+                f"scheduled on {node}, where {self.host}, which its CDI devices need, does not"
+                f" exist: {words}"
+            )
         if self.begun:
-            return f"started on {node}, where the container runtime no longer knows its devices: {what}"
-        return f"scheduled on {node}, where the container runtime does not find its CDI devices, and never has: {what}"
+            return (
+                f"started on {node}, where the container runtime no longer knows its devices:"
+                f" {words}"
+            )
+        return (
+            f"scheduled on {node}, where the container runtime does not find its CDI devices, and"
+            f" never has: {words}"
+        )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0]
@@ -229,8 +254,8 @@ class NotInjected(Cause, frozen=True, kw_only=True):
                 return
         if self.host:
             yield NextStep(
-                f"see why device node {self.host} is absent on {node}: the kernel driver creates it, and the CDI file "
-                f"of {driver} names it",
+                f"see why device node {self.host} is absent on {node}: the kernel driver creates"
+                f" it, and the CDI file of {driver} names it",
                 see_node(node).command,
             )
             yield check_node(
@@ -244,49 +269,51 @@ class NotInjected(Cause, frozen=True, kw_only=True):
             )
         yield check_node(
             node,
-            f"the CDI file (specification) of {driver} may be broken, name another kind, or lie where the runtime does "
-            "not look (cdi_spec_dirs)",
+            f"the CDI file (specification) of {driver} may be broken, name another kind, or lie"
+            " where the runtime does not look (cdi_spec_dirs)",
             self.os_image,
         )
 
 
 class NotStarted(Cause, frozen=True, kw_only=True):
-    """The kubelet cannot start the pod for a reason outside DRA; ``what`` it tries, ``why`` are its words."""
+    """The kubelet cannot start the pod for a reason outside DRA."""
 
     page = ReasonPage(
         "not-started",
         "the kubelet cannot start the pod's containers",
-        "The pod is on its node, and its sandbox, network, volumes, image or a container cannot be made. Nothing of it "
-        "runs; the kubelet tries again by itself.",
+        "The pod is on its node, and its sandbox, network, volumes, image or a container cannot be"
+        " made. Nothing of it runs; the kubelet tries again by itself.",
         "kubectl describe pod -n NS NAME (FailedCreatePodSandBox, FailedMount, Failed)",
-        "Mend what the kubelet's words name: the network plugin, the runtime handler, the Secret or ConfigMap, the "
-        "volume, the image. The pod then starts without being recreated.",
+        "Mend what the kubelet's words name: the network plugin, the runtime handler, the Secret or"
+        " ConfigMap, the volume, the image. The pod then starts without being recreated.",
         Progress.STOPPED,
     )
     steps_beside_fixes = True
 
     what: str
+    """The step of the kubelet that fails."""
     why: str
+    """The kubelet's words."""
     roots: tuple[DriverRoot, ...] = ()
-    """Where the drivers of the pod's devices look for the files of their vendor."""
+    """The folders where the drivers of the pod's devices look for the files of their vendor."""
     refusal: Refusal | None = None
     """The meaning of the words of the runtime or a driver, if the facts have it."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        where = f"scheduled on {self.nodes[0]}, where the kubelet cannot {self.what}: {self.why}"
+        lead = f"scheduled on {self.nodes[0]}, where the kubelet cannot {self.what}: {self.why}"
         if self.refusal is not None and self.refusal.meaning:
-            return f"{where}; {self.refusal.meaning}"
+            return f"{lead}; {self.refusal.meaning}"
         lacks = parse_missing_dependency(self.why)
         if lacks.dependency == "claim":
-            return f"{where}; the kubelet has lost what it knew of claim {lacks.name}"
+            return f"{lead}; the kubelet has lost what it knew of claim {lacks.name}"
         if lacks.dependency == "mount" and self.roots:
             drivers = ", ".join(root.driver for root in self.roots)
-            said = "; ".join(filter(None, (root.clause() for root in self.roots)))
+            roots = "; ".join(filter(None, (root.clause() for root in self.roots)))
             mount = (
                 f"{self.nodes[0]} lacks {lacks.name}, which the CDI file of driver {drivers} mounts"
             )
-            return "; ".join(filter(None, (where, mount, said)))
-        return where
+            return "; ".join(filter(None, (lead, mount, roots)))
+        return lead
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0]
@@ -301,58 +328,93 @@ class NotStarted(Cause, frozen=True, kw_only=True):
             yield cure
         elif "image" in self.what:
             yield NextStep(
-                "correct the name of the image where the pod is written, or let the node pull it (imagePullSecrets, "
-                "imagePullPolicy)",
+                "correct the name of the image where the pod is written, or let the node pull it"
+                " (imagePullSecrets, imagePullPolicy)",
                 quote_command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
             )
         yield _describe(asked)
 
 
 def _cure(lacks: MissingDependency, node: str, asked: AskedObject) -> NextStep | None:
-    """What to do about what kubelet or the container runtime lacks."""
-    name, namespace = lacks.name, asked.namespace
+    """Return the step that supplies what the kubelet or the container runtime lacks; None if that
+    is unknown.
+    """
+    name = lacks.name
     match lacks.dependency:
         case "runtime":
-            text = f"see whether the container runtime (containerd or CRI-O) runs on {node}, and start it"
+            text = (
+                f"see whether the container runtime (containerd or CRI-O) runs on {node}, and"
+                " start it"
+            )
             return NextStep(text, quote_command("kubectl describe node {}", node))
         case "handler":
-            text = f"configure handler {name} of the pod's RuntimeClass in the runtime of {node}, or leave "
+            text = (
+                f"configure handler {name} of the pod's RuntimeClass in the runtime of {node}, or"
+                " leave "
+            )
             return NextStep(text + "runtimeClassName out of the pod", "kubectl get runtimeclasses")
         case "runtimeclass":
             text = f"create RuntimeClass {name}, or leave runtimeClassName out of the pod"
             return NextStep(text, "kubectl get runtimeclasses")
         case "plugin":
-            text = f"install CNI plugin {name} on {node} in one of {', '.join(lacks.where.split())}, or correct the CNI "
+            text = (
+                f"install CNI plugin {name} on {node} in one of {', '.join(lacks.where.split())},"
+                " or correct the CNI "
+            )
             return NextStep(text + "configuration in /etc/cni/net.d", pods_on(node))
         case "network":
-            text = f"see whether the network add-on runs on {node} and has written its CNI configuration to "
+            text = (
+                f"see whether the network add-on runs on {node} and has written its CNI"
+                " configuration to "
+            )
             return NextStep(text + "/etc/cni/net.d", pods_on(node))
+        case _:
+            return _cure_in_pod(lacks, node, asked)
+
+
+def _cure_in_pod(lacks: MissingDependency, node: str, asked: AskedObject) -> NextStep | None:
+    """Return the step for what the pod itself needs: objects, volumes, claims, and its command."""
+    name, namespace = lacks.name, asked.namespace
+    match lacks.dependency:
         case "object":
             kind = "ConfigMap" if lacks.kind.lower() == "configmap" else "Secret"
-            text = f"create {kind} {name} in namespace {namespace}, or correct its name where the pod is written"
+            text = (
+                f"create {kind} {name} in namespace {namespace}, or correct its name where the pod"
+                " is written"
+            )
             return NextStep(text, quote_command("kubectl get {}s -n {}", kind.lower(), namespace))
         case "key":
-            text = "add the key to the Secret or ConfigMap, or correct its name where the pod is written"
+            text = (
+                "add the key to the Secret or ConfigMap, or correct its name where the pod is"
+                " written"
+            )
             return NextStep(text, quote_command("kubectl get secrets,configmaps -n {}", namespace))
         case "space":
             return NextStep(
                 f"free disk space on {node}", quote_command("kubectl describe node {}", node)
             )
         case "volume":
-            text = f"see why the volume cannot be mounted: whether it exists, and whether its driver runs on {node}"
+            text = (
+                "see why the volume cannot be mounted: whether it exists, and whether its driver"
+                f" runs on {node}"
+            )
             return NextStep(
                 text, quote_command("kubectl get pvc,volumeattachments -n {}", namespace)
             )
         case "claim":
             text = (
-                "recreate the pod, and end pods with their grace period: the kubelet forgets a claim when a pod that "
-                "uses it is deleted with grace period 0 or by force while another one starts"
+                "recreate the pod, and end pods with their grace period: the kubelet forgets a"
+                " claim when a pod that uses it is deleted with grace period 0 or by force while"
+                " another one starts"
             )
             return NextStep(
                 text, quote_command("kubectl delete pod {} -n {}", asked.name, namespace)
             )
         case "mount":
-            text = f"see why {name} is absent on {node}: a volume or a CDI file mounts it into the container"
+            text = (
+                f"see why {name} is absent on {node}: a volume or a CDI file mounts it into the"
+                " container"
+            )
             return NextStep(text, quote_command("kubectl describe node {}", node))
         case "command":
             text = "correct the container's command, or its image"
@@ -367,61 +429,69 @@ class MissingDevices(Struct, frozen=True):
 
     driver: str
     device_files: str
-    """Where the kernel driver has the devices, as a pattern of paths."""
+    """The pattern of the paths under which the kernel driver has the devices."""
     check: str
     """The vendor's program that shows them on a node."""
     plugin: PluginState | None = None
 
     def clause(self) -> str:
         """Return the fault as a main clause."""
-        return f"its devices of driver {self.driver} are allocated and prepared, but the program does not reach them"
+        return (
+            f"its devices of driver {self.driver} are allocated and prepared, but the program does"
+            " not reach them"
+        )
 
     def steps(self, node: str) -> Iterator[NextStep]:
         """Yield where the way from the kernel driver to the container may be broken."""
         yield NextStep(
-            f"see whether the kernel driver is loaded on {node} and {self.device_files} exist there ({self.check} on the "
-            "host shows and makes them)",
+            f"see whether the kernel driver is loaded on {node} and {self.device_files} exist there"
+            f" ({self.check} on the host shows and makes them)",
             see_node(node).command,
         )
         restart = getattr(self.plugin, "pod", "")
         namespace, _, name = restart.partition("/")
         yield NextStep(
-            f"if they came later than the plug-in of driver {self.driver}, its CDI file names none of them: restart the "
-            "plug-in, then recreate the pod",
-            quote_command("kubectl delete pod {} -n {}", name, namespace)
-            if name
-            else pods_on(node),
+            f"if they came later than the plug-in of driver {self.driver}, its CDI file names none"
+            " of them: restart the plug-in, then recreate the pod",
+            (
+                quote_command("kubectl delete pod {} -n {}", name, namespace)
+                if name
+                else pods_on(node)
+            ),
         )
 
 
 class ContainerFailed(Cause, frozen=True, kw_only=True):
-    """A container has ended with an error, or ends again and again. ``over``: the pod has ended with it. ``claims`` are
-    those of the pod, ``without`` the sentences about devices that reach no container."""
+    """A container has ended with an error, or ends again and again."""
 
     page = ReasonPage(
         "container-failed",
         "a container has ended with an error",
-        "The devices are prepared and the container was started: its program ended with an error, was killed for "
-        "memory, or is restarted again and again.",
+        "The devices are prepared and the container was started: its program ended with an error,"
+        " was killed for memory, or is restarted again and again.",
         "kubectl logs -n NS NAME -c CONTAINER --previous; kubectl describe pod -n NS NAME",
-        "Correct the program, its arguments or its limits. A program that does not find its device: see whether the "
-        "container lists the claim in resources.claims, and dractl discover --check on the node (CDI).",
+        "Correct the program, its arguments or its limits. A program that does not find its device:"
+        " see whether the container lists the claim in resources.claims, and dractl discover"
+        " --check on the node (CDI).",
         Progress.STOPPED,
     )
 
     container: ContainerStatus
     over: bool = False
+    """True if the pod has ended with it."""
     why: str = ""
     claims: bool = False
+    """True if the pod has claims."""
     without: tuple[str, ...] = ()
+    """Sentences about devices that reach no container."""
     missing: MissingDevices | None = None
     """The devices that the program says it has not found."""
     os_image: str = ""
     """The system of the node."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        where = f"failed on {self.nodes[0]}" if self.over else f"started on {self.nodes[0]}"
-        parts = [f"{where}, where {ended(self.container)}"]
+        lead = f"failed on {self.nodes[0]}" if self.over else f"started on {self.nodes[0]}"
+        parts = [f"{lead}, where {describe_end(self.container)}"]
         if self.why:
             parts.append(self.why)
         if self.missing is not None and not self.without:
@@ -433,10 +503,11 @@ class ContainerFailed(Cause, frozen=True, kw_only=True):
         kind = "init container" if container.is_init else "container"
         if self.without:
             yield NextStep(
-                "list the pod's claim in resources.claims of the container that uses it, and recreate the pod",
+                "list the pod's claim in resources.claims of the container that uses it, and"
+                " recreate the pod",
                 quote_command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
             )
-        if out_of_memory(container):
+        if ran_out_of_memory(container):
             yield NextStep(
                 f"raise the memory limit of {kind} {container.name}, or have it use less",
                 quote_command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
@@ -448,59 +519,64 @@ class ContainerFailed(Cause, frozen=True, kw_only=True):
             )
             return
         yield _log(asked, container)
-        if self.claims and not out_of_memory(container):
+        if self.claims and not ran_out_of_memory(container):
             yield check_node(
                 node,
-                "if the program does not find its devices, CDI may be off in the runtime (enable_cdi)",
+                "if the program does not find its devices, CDI may be off in the runtime"
+                " (enable_cdi)",
                 self.os_image,
             )
 
 
-def out_of_memory(container: ContainerStatus) -> bool:
+def ran_out_of_memory(container: ContainerStatus) -> bool:
     return any(
         part is not None and part.reason == "OOMKilled" for part in (container, container.last)
     )
 
 
-def ended(container: ContainerStatus) -> str:
-    """``container main ended with exit code 1 (Error), restarts: 3: CrashLoopBackOff (back-off 40s …)``."""
+def describe_end(container: ContainerStatus) -> str:
+    """Return ``container main ended with exit code 1 (Error), restarts: 3: CrashLoopBackOff
+    (back-off 40s …)``.
+    """
     kind = "init container" if container.is_init else "container"
-    over = container if container.state == "terminated" else container.last
-    said = f"{kind} {container.name}"
-    if over is not None:
-        reason = f" ({over.reason})" if over.reason not in ("", "Error") else ""
-        said += f" ended with exit code {over.exit_code}{reason}"
-        if over.message:
-            said += f": {_line(over.message)}"
+    end = container if container.state == "terminated" else container.last
+    text = f"{kind} {container.name}"
+    if end is not None:
+        reason = f" ({end.reason})" if end.reason not in ("", "Error") else ""
+        text += f" ended with exit code {end.exit_code}{reason}"
+        if end.message:
+            text += f": {_line(end.message)}"
     if container.restarts:
-        said += f", {container.restarts} restart{'' if container.restarts == 1 else 's'}"
+        text += f", {container.restarts} restart{'' if container.restarts == 1 else 's'}"
     if container.state == "waiting":
         message = f" ({_line(container.message)})" if container.message else ""
-        said += (
+        text += (
             f"; waits: {container.reason}{message}"
-            if over is not None
+            if end is not None
             else f" waits: {container.reason}{message}"
         )
-    elif container.state == "running" and over is not None:
-        said += "; started again" + ("" if container.is_ready else ", not ready")
-    return said
+    elif container.state == "running" and end is not None:
+        text += "; started again" + ("" if container.is_ready else ", not ready")
+    return text
 
 
 def _line(text: str) -> str:
-    """The last line of a termination message, which says most, in bounded length."""
+    """Return the last line of a termination message, which says most, in bounded length."""
     return " ".join(text.strip().splitlines()[-1:])[-300:].rstrip(".")
 
 
 class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
-    """The kubelet reports devices of the pod as unhealthy. ``stopped`` is a container that does not run."""
+    """The kubelet reports devices of the pod as unhealthy."""
 
     page = ReasonPage(
         "device-unhealthy",
         "a device of the pod is unhealthy",
-        "The driver tells the kubelet about the health of its devices, and says of one that the pod has that it is "
-        "unhealthy. The container keeps running until somebody ends it.",
-        "kubectl get pod -n NS NAME -o jsonpath='{.status.containerStatuses[*].allocatedResourcesStatus}'",
-        "Drain the device: delete the pod, keep others away with a DeviceTaintRule, and reset or replace the device.",
+        "The driver tells the kubelet about the health of its devices, and says of one that the pod"
+        " has that it is unhealthy. The container keeps running until somebody ends it.",
+        "kubectl get pod -n NS NAME -o"
+        " jsonpath='{.status.containerStatuses[*].allocatedResourcesStatus}'",
+        "Drain the device: delete the pod, keep others away with a DeviceTaintRule, and reset or"
+        " replace the device.",
         Progress.STOPPED,
     )
     steps_beside_fixes = True
@@ -508,24 +584,28 @@ class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
     health: tuple[DeviceHealth, ...]
     devices: tuple[str, ...] = ()
     stopped: ContainerStatus | None = None
+    """A container that does not run."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "devices": self.devices}
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        one = self.health[0]
-        name = f"device {self.devices[0]}" if self.devices else f"device {one.device}"
+        first = self.health[0]
+        name = f"device {self.devices[0]}" if self.devices else f"device {first.device}"
         more = f" and {len(self.health) - 1} more" if len(self.health) > 1 else ""
         verb = "are" if more else "is"
-        why = f": {one.message}" if one.message else ""
-        state = f"; {ended(self.stopped)}" if self.stopped is not None else ""
-        return f"on {self.nodes[0]}, where {name} of claim {one.claim}{more} {verb} unhealthy{why}{state}"
+        why = f": {first.message}" if first.message else ""
+        state = f"; {describe_end(self.stopped)}" if self.stopped is not None else ""
+        return (
+            f"on {self.nodes[0]}, where {name} of claim {first.claim}{more} {verb}"
+            f" unhealthy{why}{state}"
+        )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         device = self.devices[0] if self.devices else self.health[0].device
         yield NextStep(
-            f"keep other pods away from device {device} with a taint (DeviceTaintRule, NoSchedule), then delete the "
-            "pod: a new one gets another device",
+            f"keep other pods away from device {device} with a taint (DeviceTaintRule, NoSchedule),"
+            " then delete the pod: a new one gets another device",
             quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
         )
         yield NextStep(
@@ -535,12 +615,13 @@ class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
 
 
 class DeviceNotReady(Cause, frozen=True, kw_only=True):
-    """The driver has written to the claim's status that a device is not ready; ``why`` are its words."""
+    """The driver has written to the claim's status that a device is not ready."""
 
     page = ReasonPage(
         "device-not-ready",
         "a driver says that a device of the pod is not ready",
-        "Drivers write conditions of allocated devices to the claim's status.devices. One of them says Ready: False.",
+        "Drivers write conditions of allocated devices to the claim's status.devices. One of them"
+        " says Ready: False.",
         "kubectl get resourceclaim -n NS NAME -o jsonpath='{.status.devices}'",
         "Its message is the driver's: mend what it names; the driver's log on the node says more.",
         Progress.STOPPED,
@@ -550,12 +631,16 @@ class DeviceNotReady(Cause, frozen=True, kw_only=True):
     device: str
     driver: str
     why: str
+    """The driver's words."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "claim": self.claim, "driver": self.driver}
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        return f"on {self.nodes[0]}, where driver {self.driver} says that device {self.device} is not ready: {self.why}"
+        return (
+            f"on {self.nodes[0]}, where driver {self.driver} says that device {self.device} is not"
+            f" ready: {self.why}"
+        )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
@@ -564,12 +649,13 @@ class DeviceNotReady(Cause, frozen=True, kw_only=True):
 
 
 class ProbeFails(Cause, frozen=True, kw_only=True):
-    """A container runs and fails its probe; ``why`` are the kubelet's words."""
+    """A container runs and fails its probe."""
 
     page = ContainerFailed.page
 
     container: str
     why: str
+    """The kubelet's words."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return (
@@ -581,20 +667,24 @@ class ProbeFails(Cause, frozen=True, kw_only=True):
             "kubectl logs {} -n {} -c {}", asked.name, asked.namespace, self.container
         )
         yield NextStep(
-            f"read the log of container {self.container}, and see whether its probe asks the right thing",
+            f"read the log of container {self.container}, and see whether its probe asks the right"
+            " thing",
             read,
         )
 
 
 class Evicted(Cause, frozen=True, kw_only=True):
-    """The pod was ended by others: the kubelet for lack of a resource, or a controller for a taint."""
+    """The pod was ended by others: the kubelet for lack of a resource, or a controller for a
+    taint.
+    """
 
     page = ReasonPage(
         "pod-evicted",
         "the pod was evicted",
-        "The kubelet ended the pod because its node ran out of disk, memory or process numbers, or a controller ended "
-        "it for a taint of its node or device.",
-        "kubectl describe pod -n NS NAME (Evicted, condition DisruptionTarget); kubectl describe node NODE",
+        "The kubelet ended the pod because its node ran out of disk, memory or process numbers, or"
+        " a controller ended it for a taint of its node or device.",
+        "kubectl describe pod -n NS NAME (Evicted, condition DisruptionTarget); kubectl describe"
+        " node NODE",
         "Free what the node ran out of, or tolerate or remove the taint; then recreate the pod.",
         Progress.STOPPED,
     )
@@ -618,8 +708,8 @@ class Evicted(Cause, frozen=True, kw_only=True):
             )
         elif "taint" in why:
             yield NextStep(
-                "remove the taint when the device or the node is in order again, or tolerate it (effect NoExecute), "
-                "and recreate the pod",
+                "remove the taint when the device or the node is in order again, or tolerate it"
+                " (effect NoExecute), and recreate the pod",
                 "kubectl get devicetaintrules",
             )
         else:
@@ -627,15 +717,15 @@ class Evicted(Cause, frozen=True, kw_only=True):
 
 
 class Failed(Cause, frozen=True, kw_only=True):
-    """The pod has failed, and no container of it tells why: the kubelet did not admit it, or ended it."""
+    """The pod has failed, and no container says why: the kubelet did not admit it, or ended it."""
 
     page = NotStarted.page
 
     why: str
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        where = f"failed on {self.nodes[0]}" if self.nodes else "failed"
-        return f"{where}: {self.why}" if self.why else where
+        lead = f"failed on {self.nodes[0]}" if self.nodes else "failed"
+        return f"{lead}: {self.why}" if self.why else lead
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield _describe(asked)
@@ -647,33 +737,38 @@ def _finalizers_clause(finalizers: tuple[str, ...]) -> str:
 
 
 def _finalizer_steps(finalizers: tuple[str, ...], asked: AskedObject) -> Iterator[NextStep]:
-    """Who has to take a finalizer away: no deletion ends the pod before that, not even by force."""
+    """Yield the step for the owner of a finalizer: no deletion ends the pod before, not even by
+    force.
+    """
     for finalizer in finalizers[:1]:
         yield NextStep(
-            f"have the controller of finalizer {finalizer} take it away: until then no deletion ends "
-            "the pod, not even by force",
+            f"have the controller of finalizer {finalizer} take it away: until then no deletion"
+            " ends the pod, not even by force",
             quote_command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
         )
 
 
 class NodeSilent(Cause, frozen=True, kw_only=True):
-    """Nobody answers on the pod's node. ``why`` is what its Ready condition says, ``since`` when it changed (RFC 3339).
-    ``lead`` is how the sentence begins."""
+    """The pod's node does not answer."""
 
     page = ReasonPage(
         "node-not-ready",
         "the node of the pod does not answer",
-        "The kubelet of the node has stopped reporting, so nobody knows whether the pod still runs, and nobody starts "
-        "or ends it.",
+        "The kubelet of the node has stopped reporting, so nobody knows whether the pod still runs,"
+        " and nobody starts or ends it.",
         "kubectl describe node NODE (condition Ready)",
-        "Start the kubelet or the node. Only where the node is gone for good, delete the pod by force.",
+        "Start the kubelet or the node. Only where the node is gone for good, delete the pod by"
+        " force.",
         Progress.STOPPED,
     )
     is_root_cause = True
 
     why: str
+    """The message of its condition Ready."""
     since: str = ""
+    """When the condition changed (RFC 3339)."""
     leaving: str = ""
+    """The time by which a pod that is being deleted was to be gone; "" for any other."""
     finalizers: tuple[str, ...] = ()
     """Finalizers of other controllers, which keep a pod that is being deleted as well."""
 
@@ -708,11 +803,12 @@ class NodeUnready(Cause, frozen=True, kw_only=True):
 
 
 class KubeletSilent(Cause, frozen=True, kw_only=True):
-    """The node counts as ready, and its kubelet has said nothing of the pod for ``seconds``."""
+    """The node counts as ready, and its kubelet has reported nothing about the pod."""
 
     page = NodeSilent.page
 
     seconds: int
+    """The seconds for which it has been silent."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         node = self.nodes[0]
@@ -724,30 +820,37 @@ class KubeletSilent(Cause, frozen=True, kw_only=True):
 
 
 class Stuck(Cause, frozen=True, kw_only=True):
-    """The pod is Terminating on its node. ``until`` is when its containers had to be gone (RFC 3339), ``late``: that
-    has passed. ``running`` are containers that have not ended; ``known``: its kubelet has told of containers.
-    ``drivers`` are those that must unprepare its claims, ``lost`` those of them that publish nothing on the node;
-    ``finalizers`` and ``reported`` tell what else keeps it."""
+    """The pod is Terminating on its node."""
 
     page = ReasonPage(
         "pod-terminating",
         "the pod is being deleted and is not gone",
-        "A pod keeps its devices until the kubelet has ended its containers and the driver has unprepared its claims.",
-        "kubectl get pod -n NS NAME -o yaml (metadata.deletionTimestamp, finalizers, status.containerStatuses); the "
-        "log of the kubelet on the node (NodeUnprepareResources failed for ResourceClaim)",
-        "Start the driver of the claims; if it refuses, its words stand in the kubelet's log. Deleting by force gives "
-        "the devices to the next pod while they may be in use.",
+        "A pod keeps its devices until the kubelet has ended its containers and the driver has"
+        " unprepared its claims.",
+        "kubectl get pod -n NS NAME -o yaml (metadata.deletionTimestamp, finalizers,"
+        " status.containerStatuses); the log of the kubelet on the node (NodeUnprepareResources"
+        " failed for ResourceClaim)",
+        "Start the driver of the claims; if it refuses, its words stand in the kubelet's log."
+        " Deleting by force gives the devices to the next pod while they may be in use.",
         Progress.STOPPED,
     )
 
     until: str
+    """When its containers had to be gone (RFC 3339)."""
     late: bool = False
+    """True if that has passed."""
     running: tuple[str, ...] = ()
+    """The containers that have not ended."""
     known: bool = True
+    """True if the kubelet has reported the containers."""
     drivers: tuple[str, ...] = ()
+    """The drivers that must unprepare its claims."""
     lost: tuple[str, ...] = ()
+    """Those that publish nothing on the node."""
     finalizers: tuple[str, ...] = ()
+    """The finalizers that keep it."""
     reported: str = ""
+    """The kubelet's words about it."""
     plugins: tuple[PluginState, ...] = ()
     """The states of the drivers' plug-ins on the node, as far as the input shows them."""
     os_image: str = ""
@@ -761,13 +864,13 @@ class Stuck(Cause, frozen=True, kw_only=True):
         node = self.nodes[0]
         lead = f"is Terminating on {node}, "
         lead += f"was to be gone by {self.until}" if self.late else f"to be gone by {self.until}"
-        said = f" ({self.reported})" if self.reported else ""
+        report = f" ({self.reported})" if self.reported else ""
         kept = _finalizers_clause(self.finalizers)
-        return f"{lead}: {self._waits_for}{said}{kept}; until it is gone it keeps its devices"
+        return f"{lead}: {self._waits_for}{report}{kept}; until it is gone it keeps its devices"
 
     @property
     def _waits_for(self) -> str:
-        """What has to happen before the pod is gone, apart from its finalizers."""
+        """The clause about what has to happen before the pod is gone, apart from its finalizers."""
         node = self.nodes[0]
         if not self.known:
             return "its kubelet has not said that it has stopped"
@@ -776,7 +879,10 @@ class Stuck(Cause, frozen=True, kw_only=True):
         ended = "its containers have ended"
         drivers = ", ".join(self.lost or self.drivers)
         if self.lost:
-            must = f"{ended}; driver {drivers}, which must unprepare its claim, publishes nothing on {node}"
+            must = (
+                f"{ended}; driver {drivers}, which must unprepare its claim, publishes nothing on"
+                f" {node}"
+            )
             return "; ".join((must, *(plugin.clause() for plugin in self._faulty)))
         if self.drivers and self._faulty:
             must = f"{ended}; driver {drivers} has to unprepare its claim"
@@ -805,7 +911,7 @@ class Stuck(Cause, frozen=True, kw_only=True):
         yield delete_by_force(f"{asked.namespace}/{asked.name}")
 
     def _driver_steps(self, node: str) -> Iterator[NextStep]:
-        """What to do about the drivers that have to unprepare the pod's claims."""
+        """Yield the steps for the drivers that have to unprepare the pod's claims."""
         for plugin in self._faulty:
             yield from plugin.steps()
         if self._faulty:
@@ -816,13 +922,11 @@ class Stuck(Cause, frozen=True, kw_only=True):
                 pods_on(node),
             )
         else:
-            running = next((one for one in self.plugins), None)
-            step = next(running.steps(), None) if running is not None else None
+            steps = (step for plugin in self.plugins[:1] for step in plugin.steps())
+            log = f"read the log of driver {abbreviate(self.drivers)} on {node}"
+            step = next(steps, NextStep(log, pods_on(node)))
             why = "it has to unprepare the claim, and its slice says that it runs"
-            yield NextStep(
-                f"{step.text if step else f'read the log of driver {abbreviate(self.drivers)} on {node}'}: {why}",
-                step.command if step else pods_on(node),
-            )
+            yield NextStep(f"{step.text}: {why}", step.command)
         yield read_kubelet_log(
             node, "NodeUnprepareResources failed for ResourceClaim", self.os_image
         )
