@@ -274,14 +274,16 @@ def surrounded(
         needed = _Needed(parts)
         needed.belonging(files)
         together = frozenset(needed.files)
-        needed.named(name for reading in readings(own, Kustomizations()) for name in _used(reading))
+        used = [name for reading in readings(own, Kustomizations()) for name in _used(reading)]
+        needed.named(used)
         wanted = [path for path in parts if path in needed.files and path not in files]
         nearest = sort_by_distance(wanted, files)
         nearest.sort(key=lambda path: path not in together)
         budget = Budget()
         near = {path for path in nearest if budget.parse(parts[path].state[0])}
         around += [path for path in wanted if path in near]
-        unread = [*index.unread, *(path for path in wanted if path not in near)]
+        skipped = [*index.unread, *(path for path in wanted if path not in near)]
+        unread = _naming(skipped, used, parts)
         undecided = [path for path, part in parts.items() if part.undecided and path not in files]
         found = replace(
             found,
@@ -308,6 +310,27 @@ def surrounded(
         documents=tuple(documents),
         around=frozenset({*more.digests, *values} - {*inputs.digests}),
     )
+
+
+def _naming(paths: Sequence[str], used: Iterable[Name], parts: Mapping[str, Part]) -> list[str]:
+    """The files among those that were not read that may define a name which nothing that was read defines: it stands in
+    their bytes, or they are too large even to search."""
+    defined = {name for part in parts.values() for name in part.defines} if paths else ()
+    names = [text.encode() for kind, text in used if text and (kind, text) not in defined]
+    budget = Budget()
+    found: list[str] = []
+    for path in paths if names else ():
+        try:
+            if not budget.scan(os.path.getsize(path)):
+                found.append(path)
+                continue
+            with open(path, "rb") as file:
+                data = file.read()
+        except OSError:
+            continue
+        if any(name in data for name in names):
+            found.append(path)
+    return found
 
 
 def _chart(path: str) -> str | None:

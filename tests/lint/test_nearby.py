@@ -62,6 +62,8 @@ def report(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 def test_large_files_beside_a_named_one_are_not_parsed_and_the_report_names_them(
     tree: Path, parsed: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (tree / "far" / "away" / "class.yaml").write_text(CLASS.replace("gpu.", "nic."))
+    (tree / "other.yaml").write_text(CLASS.replace("gpu.", "a.") + "#" * nearby.MAX_PARSED_BYTES)
     (tree / "dump.yaml").write_text(CLASS + "#" * nearby.MAX_PARSED_BYTES)
     first = report(capsys, "apps/a/claim.yaml", "--no-cache")
     assert "dump.yaml" not in parsed
@@ -82,11 +84,11 @@ def test_the_nearest_files_are_parsed_first(
     monkeypatch.setattr(nearby, "MAX_PARSED_BYTES", 2 * len(CLASS) + 10)
     for name in ("a/near.yaml", "z/other/far.yaml", "apps/b/beside.yaml", "apps/a/same.yaml"):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
-        Path(name).write_text(CLASS)
+        Path(name).write_text(CLASS.replace("gpu.", "gpu." if "/near" in name else "nic."))
     note = report(capsys, "apps/a/claim.yaml", "--no-cache")["notes"][0]
     assert {"apps/a/same.yaml", "apps/b/beside.yaml"} <= set(parsed)
     assert not {"a/near.yaml", "z/other/far.yaml", "far/away/class.yaml"} & set(parsed)
-    assert "3 files with DRA objects, " in note
+    assert "2 files with DRA objects, a/near.yaml, far/away/class.yaml;" in note
 
 
 def test_files_without_dra_cost_nothing_but_a_search(
