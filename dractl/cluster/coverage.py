@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dractl.cluster.shell import quote_command
 from dractl.objects import Raw
-from dractl.views import Claim, Event, Key, Pod, View
+from dractl.views import Claim, Event, Key, Pod
 
 Extent = Literal["whole", "part", "unseen"]
 Why = Literal["forbidden", "not-in-input", "not-rendered"]
@@ -171,8 +171,10 @@ def _cover_without_nodes(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
 
 def is_stored(value: Raw) -> bool:
     """Return True if an API server has stored an object."""
-    view = View(value)
-    return bool(view.uid or view.metadata.get("resourceVersion"))
+    metadata = value.get("metadata")  # of every object of a dump: a view would cost more
+    return isinstance(metadata, dict) and bool(
+        metadata.get("uid") or metadata.get("resourceVersion")
+    )
 
 
 def _has_no_nodes(events: Iterable[Raw], pods: Iterable[Raw]) -> bool:
