@@ -736,12 +736,29 @@ def make_notes(placed: PlacedPod, cause: Cause | None) -> Iterator[str]:
                 f"driver {driver} publishes nothing on {pod.node_name} now: what runs goes on, but"
                 " nothing new is prepared and nothing unprepared until it does"
             )
+    yield from _note_history(placed, cause)
     creating = any(container.reason == "ContainerCreating" for container in pod.container_statuses)
     if cause is None and creating and placed.drivers:
         yield (
             f"the kubelet may be waiting for driver {' or '.join(placed.drivers)} to prepare the"
             " devices: it says nothing for 45 s"
         )
+
+
+def _note_history(placed: PlacedPod, cause: Cause | None) -> Iterator[str]:
+    """Yield how often the kubelet has repeated what is the cause, and what happened before it."""
+    step = _newest_start_event(placed.events)
+    if step is None or not isinstance(cause, running.NotPrepared | running.NotStarted):
+        return
+    if step.count > 1 and step.first_seen and step.last_seen:
+        yield (
+            f"event {step.reason}: {step.count} times since {step.first_seen}, last at"
+            f" {step.last_seen}"
+        )
+    if isinstance(cause, running.NotPrepared) and cause.has_begun:
+        for container in placed.pod.container_statuses:
+            if container.state == "terminated" and container.finished_at:
+                yield f"before that, {running.ended(container)} at {container.finished_at}"
 
 
 def note_overlooked_taints(

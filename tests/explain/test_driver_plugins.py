@@ -320,6 +320,20 @@ def test_a_refusal_after_a_reboot_is_newer_than_the_end_of_the_container() -> No
     assert answer.next[0].text.startswith("recreate the pod")
 
 
+def test_what_the_kubelet_repeats_is_counted_and_what_was_before_is_told() -> None:
+    words = "NodePrepareResources failed for ResourceClaim c: claim is prepared already"
+    objects = pod_on_node(UNKNOWN, words)
+    ended = {"exitCode": 255, "reason": "Unknown", "finishedAt": "2026-09-20T09:28:00Z"}
+    objects[2]["status"] = {
+        "phase": "Running",
+        "containerStatuses": [{"name": "main", "state": {"terminated": ended}}],
+    }
+    objects[3].update({"count": 12, "firstTimestamp": "2026-09-20T09:29:00Z"})
+    notes = explain(*objects, node("node-1")).notes
+    assert any("12 times since 2026-09-20T09:29:00Z, last at" in note for note in notes)
+    assert any("ended with exit code 255 (Unknown) at 2026-09-20T09:28" in note for note in notes)
+
+
 def test_a_container_that_runs_since_the_refusal_has_the_last_word() -> None:
     words = "NodePrepareResources failed for ResourceClaim c: claim is prepared already"
     objects = pod_on_node(UNKNOWN, words)

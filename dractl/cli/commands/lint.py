@@ -21,7 +21,7 @@ from dractl.cli.fixing import EditOutcome
 from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT, TOOLS, OptionGroup
 from dractl.cli.options import driver_options
 from dractl.cli.options.printing import Printing
-from dractl.cli.options.release import ReleaseOptions, choose_target
+from dractl.cli.options.release import ReleaseOptions, choose_target, find_known_release
 from dractl.cli.options.values import ValuesOptions
 from dractl.cli.rendering import Rendering
 from dractl.cli.terminal import notice
@@ -389,7 +389,8 @@ def command(
         _refuse_watch(inputs, edits, outputs, printing)
     driver_choice = devices.parse_drivers()
     release, gates = against.release_and_gates(settings, environment)
-    releases = _split_values([release]) if release else [None]
+    seen_release = None if release else find_known_release(inputs.all_paths)
+    releases = _split_values([release]) if release else [seen_release]
     targets = [choose_target(name, gates) for name in releases]
     _refuse_releases(targets, run, edits)
     is_uncached = against.isolated or run.no_cache or environment.get("NO_CACHE")
@@ -416,7 +417,7 @@ def command(
         outcome = _apply_edits(job, edits)
     else:
         outcome = EditOutcome(job.lint_releases(targets), [], [])
-    origin = against.release_from(settings, environment)
+    origin = "from kubelets" if seen_release else against.release_from(settings, environment)
     outcome = replace(outcome, report=replace(outcome.report, release_from=origin))
     _finish(job, outcome, edits, run, outputs, threshold, printing.output_file)
 

@@ -1,6 +1,6 @@
 """The options of the Kubernetes release whose rules apply."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -11,6 +11,7 @@ from dractl.cli.common import environment, error_origin, load_configuration, ori
 from dractl.cli.headings import AGAINST, TOOLS, OptionGroup
 from dractl.errors import UsageError
 from dractl.lint.config import Config as Configuration
+from dractl.manifests.kubelets import find_kubelet_release
 from dractl.model import Target
 from dractl.model.releases import (
     NEWEST,
@@ -135,6 +136,18 @@ def choose_target(release: str | None, gates: dict[str, bool]) -> Target:
     chosen = Target.of(release or NEWEST, gates)
     warn_about_gates(chosen.release, gates)
     return chosen
+
+
+def find_known_release(paths: Iterable[str]) -> str | None:
+    """Return the release of the cluster that a dump among the paths is of; None if there is none.
+
+    One that is newer than dractl knows counts as the newest, and a notice says so.
+    """
+    seen = find_kubelet_release(paths)
+    if seen is None or (seen not in RELEASES and not is_newer(seen)):
+        return None
+    notify_if_newer(seen)
+    return RELEASES[-1] if is_newer(seen) else seen
 
 
 def warn_about_gates(release: str, gates: Mapping[str, bool]) -> None:

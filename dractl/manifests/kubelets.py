@@ -1,0 +1,27 @@
+"""The release of the cluster that a dump is of, as its nodes' kubelets have it."""
+
+import os
+import re
+from collections.abc import Iterable
+
+_KUBELET_VERSION = re.compile(rb'"?kubeletVersion"?\s*:\s*["\']?v?([0-9]{1,3})\.([0-9]{1,3})\.')
+MAX_DUMP_BYTES = 256 * 1024 * 1024
+
+
+def find_kubelet_release(paths: Iterable[str]) -> str | None:
+    """Return the highest release of the kubelets that the named files show, such as ``1.36``.
+
+    Only files are looked at that are named themselves: a dump is one, and a folder of manifests is
+    not of one cluster. None if no file has a node that a kubelet has filled in.
+    """
+    versions: set[tuple[int, int]] = set()
+    for path in paths:
+        if not os.path.isfile(path) or os.path.getsize(path) > MAX_DUMP_BYTES:
+            continue
+        try:
+            with open(path, "rb") as file:
+                numbers = _KUBELET_VERSION.findall(file.read())
+        except OSError:
+            continue  # reading it will report the reason
+        versions.update((int(major), int(minor)) for major, minor in numbers)
+    return "{}.{}".format(*max(versions)) if versions else None
