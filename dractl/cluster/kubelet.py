@@ -69,6 +69,11 @@ class PrepareFailure(Struct, frozen=True):
         return (match["gate"] or match["other"]) if match is not None else None
 
     @property
+    def reports_damage(self) -> bool:
+        """True if the words themselves say that the hardware is ill."""
+        return _DAMAGE.search(self.words) is not None
+
+    @property
     def mentioned_names(self) -> frozenset[str]:
         """The single words of the message, among which names of devices may be."""
         return frozenset(re.findall(r"[\w.-]*\w", self.words))
@@ -79,6 +84,12 @@ _FAILED_CLAIM = re.compile(r"failed for (?:ResourceClaim|claim) (?P<claim>[^\s:]
 # kubernetes-sigs/dra-driver-nvidia-gpu api/nvidia.com/resource/v1beta1/validate.go
 _GATE = re.compile(
     r"the \"?(?P<gate>\w+)\"? feature gate is not enabled|feature gate \"?(?P<other>\w+)\"?",
+    re.IGNORECASE,
+)
+
+# What drivers and their vendors' libraries say of a device that has to be reset or replaced.
+_DAMAGE = re.compile(
+    r"\bXid\b|\bis lost\b|fallen off the bus|uncorrectable|\bECC error|hardware (?:error|failure)",
     re.IGNORECASE,
 )
 

@@ -49,6 +49,7 @@ from dractl.explain.scheduler_words import apply_scheduler_words, read_scheduler
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import Attempt
+from dractl.scheduler.words import SchedulerWords
 from dractl.views import Pod
 
 MAX_DEVICE_PLUGIN_NOTES = 4
@@ -180,7 +181,8 @@ class Explainer:
 
     def _conclude_waiting(self, result: InquiryResult) -> tuple[Conclusion, Parts]:
         diagnosis = self._diagnose(result)
-        conclusion, words = conclude(diagnosis), None
+        conclusion = conclude(diagnosis)
+        words: SchedulerWords | None = None
         oracle, obstacles = Oracle(diagnosis.case.scheduler), Obstacles()
         described = Description()
         if result.compares and not conclusion.fits and not self.options.depth:

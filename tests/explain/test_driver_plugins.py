@@ -611,3 +611,13 @@ def test_extended_resources_are_evicted_from_1_38_on(release: str, evicted: bool
     notes = " ".join(Explainer(state, Features.for_release(release)).explain(question).notes)
     assert ("the pod is not evicted" in notes) is not evicted
     assert ("for which pods are evicted" in notes) is evicted
+
+
+@pytest.mark.parametrize(
+    ("words", "ill"),
+    [("GPU is lost (Xid 79)", True), ("the lease is taken by another claim", False)],
+)
+def test_a_device_is_only_replaced_where_the_words_call_it_ill(words: str, ill: bool) -> None:
+    message = f"NodePrepareResources failed for ResourceClaim c: {words}"
+    answer = explain(*pod_on_node(UNKNOWN, message), node("node-1"))
+    assert any("reset or replace" in step.text for step in answer.next) is ill

@@ -196,6 +196,12 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
             yield from self.refusal.steps
         elif self.prepare.gate is not None:
             yield self._switch_on(self.prepare.gate, "the kubelet then tries again")
+        elif self.prepare.reports_damage:
+            device = f"device {abbreviate(self.devices)}" if self.devices else "the device"
+            yield NextStep(
+                f"reset or replace {device}, which the driver's words call ill: drain {node} for it",
+                see_node(node).command,
+            )
         yield self._read_log(node, "it tells more than the event")
 
     def _switch_on(self, gate: str, why: str) -> NextStep:
