@@ -758,7 +758,7 @@ def _note_history(placed: PlacedPod, cause: Cause | None) -> Iterator[str]:
     if isinstance(cause, running.NotPrepared) and cause.has_begun:
         for container in placed.pod.container_statuses:
             if container.state == "terminated" and container.finished_at:
-                yield f"before that, {running.ended(container)} at {container.finished_at}"
+                yield f"before that, {running.describe_end(container)} at {container.finished_at}"
 
 
 def note_overlooked_taints(
