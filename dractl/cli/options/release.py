@@ -10,8 +10,8 @@ from dractl.cli import completing, terminal
 from dractl.cli.common import environment, error_origin, load_configuration, origin
 from dractl.cli.headings import AGAINST, TOOLS, OptionGroup
 from dractl.errors import UsageError
+from dractl.inputs.kubelets import find_kubelet_release
 from dractl.lint.config import Config as Configuration
-from dractl.manifests.kubelets import find_kubelet_release
 from dractl.model import Target
 from dractl.model.releases import (
     NEWEST,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dractl.manifests.kubelets import find_kubelet_release
+from dractl.inputs.kubelets import find_kubelet_release
 
 
 @pytest.mark.parametrize(
