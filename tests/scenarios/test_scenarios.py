@@ -82,6 +82,9 @@ def check_answer(answer: dict[str, Any], expected: dict[str, Any]) -> None:
     if "fix" in expected:
         tried = [fix.get("tried", fix["changes"]) for fix in answer["fixes"]]
         assert any(fits(expected["fix"], changes) for changes in tried), tried
+    if "next" in expected:
+        steps = [step["text"] for step in answer["next"]]
+        assert any(expected["next"] in step for step in steps), steps
 
 
 def test_there_are_scenarios() -> None:

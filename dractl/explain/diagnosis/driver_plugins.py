@@ -100,12 +100,13 @@ def _state_of_pod(
     waiting = next((one for one in containers if one.is_init and not _is_done(one)), None) or next(
         (one for one in serving if not one.is_init and not one.is_ready), None
     )
-    if waiting is not None or not containers:
+    readiness = pod.condition("Ready").status
+    if waiting is not None or (not containers and readiness != "True"):
         return PluginStarts(
             driver=driver,
             node=node.key[1],
             pod=name,
-            waits_for=_describe_wait(waiting),
+            waits_for=_describe_wait(waiting, readiness),
             node_age=young_age(state, node),
         )
     container = next((one for one in serving if not one.is_init), None)
@@ -138,7 +139,9 @@ def _is_done(container: ContainerStatus) -> bool:
     return container.state == "terminated" and not container.has_failed
 
 
-def _describe_wait(container: ContainerStatus | None) -> str:
+def _describe_wait(container: ContainerStatus | None, readiness: str) -> str:
+    if container is None and readiness:
+        return "and it is not ready"
     if container is None:
         return "and its kubelet has said nothing of it"
     kind = "init container" if container.is_init else "container"
