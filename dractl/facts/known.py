@@ -83,7 +83,9 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 def _number(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(".")) if text else ()
+    """Return a version as numbers; 1.34 is 1.34.0."""
+    numbers = [int(part) for part in text.split(".")] if text else []
+    return tuple(numbers + [0] * (3 - len(numbers)) if numbers else ())
 
 
 @cache

@@ -15,7 +15,7 @@ NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NEVER_PREEMPTS = "not eligible due to preemptionPolicy=Never."
 
-_CHECKED_SENTENCES = re.compile(
+_CHECKED_SENTENCES = (
     r"Insufficient |Too many pods|cannot allocate all claims|invalid resource pools were"
     r"|timed out trying to allocate"
     r"|node\(s\) (?:were unschedulable|had untolerated taint|didn't match the requested node name"
@@ -29,9 +29,9 @@ _CHECKED_SENTENCES = re.compile(
 """Sentences of the plugins that are modelled here: the node filters and DRA, for all nodes or one.
 
 Anything else in a condition comes from a plugin that needs other objects: volumes, extenders,
-custom plugins.
+custom plugins. The pattern is compiled with the first condition: few answers need it.
 """
-_VOLUME_SENTENCES = re.compile(
+_VOLUME_SENTENCES = (
     r"node\(s\) (?:didn't match PersistentVolume's node affinity"
     r"|didn't find available persistent volumes to bind"
     r"|unavailable due to one or more pvc|unavailable due to PersistentVolumeClaim"
@@ -122,7 +122,7 @@ def _parse_part(text: str) -> ConditionPart:
 
 
 def _is_checked(text: str, *, volumes: bool, amounts: bool) -> bool:
-    if volumes and _VOLUME_SENTENCES.match(text):
+    if volumes and re.match(_VOLUME_SENTENCES, text):
         return True
     is_amount = text.startswith("Insufficient ")
-    return _CHECKED_SENTENCES.match(text) is not None and (amounts or not is_amount)
+    return re.match(_CHECKED_SENTENCES, text) is not None and (amounts or not is_amount)

@@ -70,11 +70,15 @@ def of_drivers(state: ClusterState, upgraded: Container[str]) -> Iterator[Findin
             yield _finding(row, f"{row.name} {present.get(row.name, '')}".strip(), "changes")
 
 
-def of_driver(name: str, version: str) -> Iterator[Finding]:
-    """What is broken in the version that a driver is upgraded to."""
+def of_driver(name: str, present: Collection[str], version: str) -> Iterator[Finding]:
+    """Yield what is broken in the version that a driver is upgraded to.
+
+    A fault that each of the ``present`` versions has, too, breaks nothing.
+    """
     for row in breakages():
         if row.of == "driver" and row.name == name and row.concerns(version):
-            yield _finding(row, f"{name} {version}", "breaks")
+            is_old = bool(present) and all(map(row.concerns, present))
+            yield _finding(row, f"{name} {version}", "info" if is_old else "breaks")
 
 
 def _finding(row: Breakage, what: str, level: Level, *objects: str) -> Finding:

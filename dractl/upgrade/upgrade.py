@@ -125,7 +125,7 @@ def plan(inputs: Compared, start: str, to: str) -> Plan:
             later = placing.outcomes(state, features[-1])
             found += placing.differences(outcomes, later)
             outcomes = later
-        found += known.of_driver(name, text.rpartition("..")[2])
+        found += known.of_driver(name, change.start, text.rpartition("..")[2])
         steps.append(Step(f"{name} {change.to}", tuple(before_driver(name, found)), grouped(found)))
     endings = grouped(server.endings(inputs.manifests, target.release))
     steps += [Step("Manifests", (), endings)] if endings and len(targets) > 1 else []

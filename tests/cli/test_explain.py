@@ -458,7 +458,7 @@ def test_html_escapes_what_the_cluster_says(
         (["--patch", "99"], 2, "--patch 99: there are", ""),
         (["--patch", "-o", "json"], 2, "--patch prints a shell script", "-o json has the changes"),
         (["-o", "xml"], 2, "--output: unknown value 'xml'", "text, name, json, yaml, html"),
-        (["--kubernetes-version", "1.33"], 3, "1.33", "1.34"),
+        (["--kubernetes-version", "1.30"], 2, "1.30", "1.31"),
         (["--kubernetes-version", "1.2"], 2, "1.2", ""),
         (["--feature-gates", "DRANothing=true"], 2, "DRANothing", ""),
     ],

@@ -229,12 +229,18 @@ def test_a_scheduler_is_absent_where_all_pods_are_shown(scheduler: Installed) ->
     assert set(changed_paths(answer)) <= {"/spec/schedulerName"}
 
 
-def test_a_pod_of_no_queue_may_leave_a_scheduler_that_is_not_seen() -> None:
-    answer = explain(*CLUSTER, waiting("kai-scheduler"))
+def test_a_pod_keeps_a_scheduler_that_may_run() -> None:
+    """The input does not show whether it does."""
+    (fix,) = explain(*CLUSTER, waiting("kai-scheduler")).fixes
+    assert (fix.title, fix.changes) == ("start KAI Scheduler, unless it runs", ())
+
+
+def test_a_pod_of_no_queue_may_leave_a_scheduler_that_does_not_run() -> None:
+    answer = explain(*CLUSTER, COREDNS, waiting("kai-scheduler"))
     leave, start = answer.fixes
     assert leave.title.startswith("remove schedulerName from the pod")
     assert leave.effect.startswith("if it need not be KAI Scheduler")
-    assert (start.title, start.changes) == ("start KAI Scheduler, unless it runs", ())
+    assert (start.title, start.changes) == ("start KAI Scheduler", ())
 
 
 def test_a_pod_of_a_queue_keeps_its_scheduler() -> None:

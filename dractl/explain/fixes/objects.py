@@ -423,14 +423,14 @@ def _gate_owner(problem: FixProblem, gates: tuple[str, ...]) -> str:
 def fix_scheduler_name(problem: FixProblem, cause: UnseenScheduler) -> Iterator[Candidate]:
     """Start a known scheduler, correct a misspelt name, or use the default scheduler.
 
-    The default scheduler replaces only one that is unknown and does not run. A pod of a scheduler
-    that is known, or may run, is not moved: that would take it out of its gang and its queue.
+    The default scheduler replaces only one that does not run. A pod that names a group or a queue,
+    or whose scheduler may run, is not moved: that would take it out of its gang and its queue.
     """
     slot = FixSlot(Topic.SCHEDULER)
     is_named = problem.pod is not None and "schedulerName" in map_at(problem.pod, "spec")
     removal = problem.patch(remove("spec", "schedulerName"))
     if cause.title:
-        if is_named and cause.takes_claims and not _is_grouped(problem):
+        if is_named and cause.absent and cause.takes_claims and not _is_grouped(problem):
             yield Candidate(
                 "remove schedulerName from the pod, so that the default scheduler schedules it",
                 (removal,),

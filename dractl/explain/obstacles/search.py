@@ -233,7 +233,7 @@ class _Search:
         demands: list[Demand] = []
         if trial.question.kind in ("ResourceClaim", "ResourceClaimTemplate"):
             return ()
-        if trial is self.trial and all(node.rejection is None for node in self.attempt.nodes):
+        if trial is self.trial and not self._rejects_nodes:
             return ()
         for _ in range(MAX_FILTER_ROUNDS):
             missed = [
@@ -257,6 +257,11 @@ class _Search:
             return self.scheduler.find_rejections(self._subject, node)
         scheduler = self.scheduler.with_state(trial.state)
         return scheduler.find_rejections(scheduler.snapshot.pod(trial.question.value), node)
+
+    @cached_property
+    def _rejects_nodes(self) -> bool:
+        """True if a filter rejects a node for the subject as it is."""
+        return any(node.rejection is not None for node in self.attempt.nodes)
 
     @cached_property
     def _subject(self) -> Pod:

@@ -20,7 +20,7 @@ _OPEN = 2
 
 def render(plan: Plan, canvas: Canvas, *, every: bool = False) -> str:
     """The plan; ``every``: all findings and objects."""
-    lines = [headline(plan), ""]
+    lines = [*_wrapped(headline(plan), canvas, ""), ""]
     for step in plan.steps:
         lines += _step(step, canvas, describe_unchanged(plan), every=every)
     if plan.not_compared:
