@@ -199,7 +199,7 @@ class SchedulingCycle:
 
     def _conclude(self, nodes: tuple[NodeVerdict, ...]) -> Attempt:
         for node in nodes:
-            if node.passes_filters and is_fatal(self.features, node.allocator_verdict):
+            if node.rejection is None and is_fatal(self.features, node.allocator_verdict):
                 message = condition.filter_error(_fatal_text(node))
                 return Attempt(self.claims, nodes=nodes, fatal_node=node, message=message)
         if any(node.fits for node in nodes):
