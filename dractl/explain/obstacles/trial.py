@@ -53,8 +53,7 @@ class Trial(Struct, frozen=True):
 
     def edit_all(self, kind: str, edit: Callable[[Raw], Raw]) -> "Trial":
         """Return the trial with other objects of a kind; those that stay the same are shared."""
-        objects = {key: edit(value) for key, value in self.state.objects(kind).items()}
-        return Trial(self.state.with_kinds({kind: objects}), self.question)
+        return Trial(self.state.edit_all(kind, edit), self.question)
 
 
 def recreate_subject(state: ClusterState, before: ClusterState, question: Question) -> Trial:
