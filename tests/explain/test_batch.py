@@ -238,7 +238,8 @@ def test_a_claim_that_was_made_for_a_pod_is_no_subject_without_it() -> None:
         {"kind": "Pod", "name": "a", "controller": True, "uid": "u"}
     ]
     assert [answer.subject.name for answer in asked(pod_a, claim_a)] == ["a"]
-    assert asked(claim_a) == []
+    runs = pod("other", status={"phase": "Running"}, spec={"nodeName": "a"})  # pods are shown
+    assert asked(claim_a, runs) == []
 
 
 def test_claims_that_nobody_waits_for_come_after_the_pods_that_wait() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from typer import Option
@@ -56,7 +56,7 @@ class ValuesOptions(OptionGroup, frozen=True):
         from dractl.inputs.charts import ChartValues, ValueChoice
 
         for file in files:
-            if not Path(file).is_file():
+            if not os.path.isfile(file):
                 raise InputError("no such file", place=file, hint="--values names a local file")
         return ValueChoice(
             ChartValues(files, tuple(self.set_ or ())),
