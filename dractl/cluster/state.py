@@ -252,18 +252,17 @@ class ClusterState:
         """Return the state in which these kinds have exactly these objects; other kinds stay."""
         return self._copy_with({**self._kinds, **kinds})
 
-    def edit_all(self, kind: str, edit: Callable[[Raw], Raw]) -> ClusterState:
-        """Return the state with other objects of a kind, which keep the names of their files."""
+    def with_edited(self, kind: str, edited: Mapping[Key, Raw]) -> ClusterState:
+        """Return the state with other contents of objects, which keep the names of their files."""
         before = self.objects(kind)
-        after = {key: edit(value) for key, value in before.items()}
-        edited = self.with_kinds({kind: after})
+        state = self.with_objects({kind: edited})
         names = {
             id(value): self.files[id(before[key])]
-            for key, value in after.items()
+            for key, value in edited.items()
             if value is not before[key] and id(before[key]) in self.files
         }
-        edited.files = {**self.files, **names}
-        return edited
+        state.files = {**self.files, **names}
+        return state
 
     def _copy_with(
         self, kinds: Mapping[str, Mapping[Key, Raw]], machines: Machines | None = None
