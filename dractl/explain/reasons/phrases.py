@@ -52,7 +52,9 @@ class Names(Struct, frozen=True, eq=False):
         return f"{claim}/{ref}" if claim is not None else str(ref)
 
     def join(self, refs: Sequence[RequestRef]) -> str:
-        """Return ``a, b`` or ``main/a, aux/b``."""
+        """Return ``a, b`` or ``main/a, aux/b``; "its requests" where all have alternatives."""
+        if not refs:
+            return "its requests"
         several = len({ref.claim for ref in refs}) > 1 or refs[0].claim.endswith(_SPECIAL_CLAIM)
         return ", ".join(self.short_name(ref) if several else str(ref) for ref in refs)
 
