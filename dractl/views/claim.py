@@ -116,7 +116,7 @@ class Claim(View):
     @cached_property
     def allocated_devices(self) -> tuple[AllocatedDevice, ...]:
         """The devices that the claim holds."""
-        return tuple([_allocated_device(result) for result in self.results])
+        return tuple([_read_allocated_device(result) for result in self.results])
 
     @property
     def held_devices(self) -> tuple[AllocatedDevice, ...]:
@@ -206,7 +206,7 @@ class Claim(View):
 _TEXT_FIELDS = ("request", "driver", "pool", "device", "shareID")
 
 
-def _allocated_device(result: Raw) -> AllocatedDevice:
+def _read_allocated_device(result: Raw) -> AllocatedDevice:
     # One call for each of a hundred thousand results: its fields are tested here.
     texts = [value if isinstance(value := result.get(key), str) else "" for key in _TEXT_FIELDS]
     request, driver, pool, device, share = texts
