@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.cluster.state import ClusterState
+from dractl.facts.autoscalers import is_aws_type
 from dractl.facts.drivers import driver as facts_about, names
 from dractl.views import Node, Pod, Workload
 
@@ -26,6 +27,12 @@ cannot start.
 _WORD = re.compile(r"[a-z0-9]+")
 _PCI_VENDORS = {"nvidia": "10de", "amd": "1002", "intel": "8086", "huawei": "19e5"}
 """The PCI vendor ids that node-feature-discovery has in its labels (pci-10de.present)."""
+
+
+_INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+_ACCELERATOR_DRIVER = re.compile(r"(?:gpu|tpu|npu|neuron|gaudi|compute-domain)\.")
+_ACCELERATED_FAMILY = re.compile(r"(?:f|g|p|inf|trn|dl|vt)\d")
+"""The beginning of AWS's instance types with accelerators (EC2 naming conventions)."""
 
 
 class DriverWorkloads(Struct, frozen=True):
@@ -97,6 +104,19 @@ def is_equipped(node: Node, driver: str) -> bool:
         not words.isdisjoint(_WORD.findall(f"{key}={value}".lower()))
         for key, value in node.labels.items()
         if "cpu" not in key and str(value).lower() not in ("false", "0", "no", "none")
+    )
+
+
+def lacks_hardware(node: Node, driver: str) -> bool:
+    """Return True if the instance type of a node shows that it has no accelerator for a driver.
+
+    AWS names the families of instances with accelerators f, g, p, inf, trn, dl and vt.
+    """
+    instance_type = str(node.labels.get(_INSTANCE_TYPE, ""))
+    return (
+        _ACCELERATOR_DRIVER.match(driver) is not None
+        and is_aws_type(instance_type)
+        and _ACCELERATED_FAMILY.match(instance_type) is None
     )
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from dractl.allocation import PoolFault, RequestSurvey
 from dractl.cel import reading
 from dractl.cluster.changes import Create, Delete, Patch
-from dractl.cluster.driver_workloads import is_equipped
+from dractl.cluster.driver_workloads import is_equipped, lacks_hardware
 from dractl.cluster.state import list_at, text_at
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for
 from dractl.explain.fixes.edits import put, replace as replace_field
@@ -122,7 +122,9 @@ def publish_devices(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[C
     nodes = [
         verdict.name
         for verdict in problem.case.attempt.nodes
-        if verdict.passes_filters and verdict.name in cause.nodes
+        if verdict.passes_filters
+        and verdict.name in cause.nodes
+        and not lacks_hardware(problem.state.node(verdict.name), cause.driver or "")
     ]
     equipped = (
         name
