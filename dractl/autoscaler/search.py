@@ -149,17 +149,16 @@ class _Search:
 
     def _take_any_device(self, state: _State, alternative: Alternative) -> _Step:
         """Try every device for one slot of a count (dfsExactCount)."""
-        matching = {self.kind_of_device[device] for device in alternative.matching}
-        failing = {self.kind_of_device[device] for device in alternative.failing}
+        matching = frozenset(alternative.matching)
         tries, in_use = 0, list(state.used)
-        for kind in self.order:
+        for device, kind in enumerate(self.order):
             tries += 1
             if in_use[kind]:  # devices in use come first: which ones they are is all the same
                 in_use[kind] -= 1
                 continue
-            if kind in failing:
+            if device in alternative.failing:
                 tries += TRIES_OF_A_FAILURE - 1
-            following = self._add(state, alternative, kind) if kind in matching else None
+            following = self._add(state, alternative, kind) if device in matching else None
             if following is None:
                 continue
             step = self._explore(following)
