@@ -65,14 +65,11 @@ def find_expected_nodes(
     sight.
     """
     reported = tuple(_read_events(state, pod))
-    tables = device_tables().get(KARPENTER)
     pools = [NodePool(raw, key) for key, raw in state.objects("NodePool").items()]
-    if (
-        not pools
-        or not claims
-        or tables is None
-        or any(a.autoscaler == KARPENTER for a in reported)
-    ):
+    if not pools or not claims or any(a.autoscaler == KARPENTER for a in reported):
+        return reported
+    tables = device_tables().get(KARPENTER)
+    if tables is None:
         return reported
     settings = read_karpenter_settings(state.objects("Deployment").values())
     refusal = _find_refusal(settings, tables)
