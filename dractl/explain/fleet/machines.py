@@ -151,7 +151,8 @@ def compare(
         cluster = _MachineCluster(
             name, machine, machine.published.merge(clusterwide), features, options
         )
-        answers = [cluster.answer(question) for question in questions(cluster.state)]
+        subjects = questions(cluster.state)
+        answers = [cluster.answer(question) for question in subjects]
         if autoscaler is not None:
             judgements = [
                 ask_autoscaler(
@@ -160,7 +161,7 @@ def compare(
                     cluster.state.classes,
                     claims_of_question(cluster.state, question),
                 )
-                for question in questions(cluster.state)
+                for question in subjects
             ]
             answers = [
                 replace(answer, autoscaler=judgement)
