@@ -28,12 +28,24 @@ HELD = f"requested device gpu-0 is already allocated to different claim {OTHER_U
 def explain(
     words: str, *objects: dict[str, Any], driver: str = NVIDIA, kind: str = "gpu"
 ) -> Explanation:
-    about = {"kind": "Pod", "name": "p", "namespace": "ml", "uid": "p"}
     prefix = (
         ""
         if words.startswith("NodePrepare")
         else "NodePrepareResources failed for ResourceClaim c: "
     )
+    return explain_event(
+        "FailedPrepareDynamicResources",
+        f"Failed to prepare dynamic resources: prepare dynamic resources: {prefix}{words}",
+        *objects,
+        driver=driver,
+        kind=kind,
+    )
+
+
+def explain_event(
+    reason: str, words: str, *objects: dict[str, Any], driver: str, kind: str = "gpu"
+) -> Explanation:
+    about = {"kind": "Pod", "name": "p", "namespace": "ml", "uid": "p"}
     state = state_of(
         device_class("gpu", f"device.driver == '{driver}'"),
         node("node-1"),
@@ -56,10 +68,8 @@ def explain(
             "kind": "Event",
             "metadata": {"name": "e", "namespace": "ml"},
             "involvedObject": about,
-            "reason": "FailedPrepareDynamicResources",
-            "message": "Failed to prepare dynamic resources: prepare dynamic resources: "
-            + prefix
-            + words,
+            "reason": reason,
+            "message": words,
         },
         *objects,
     )
@@ -245,44 +255,12 @@ def test_a_clause_without_its_value_is_left_out() -> None:
     assert fill_text("the words are {words}", {"words": "{node}"}) == "the words are {node}"
 
 
-def start_failure(reason: str, words: str, driver: str = DRANET) -> Explanation:
-    about = {"kind": "Pod", "name": "p", "namespace": "ml", "uid": "p"}
-    state = state_of(
-        device_class("gpu", f"device.driver == '{driver}'"),
-        node("node-1"),
-        slice_of(driver, "node-1", device("gpu-0")),
-        claim(
-            "c",
-            request("r", "gpu"),
-            status=allocation("node-1", (driver, "gpu-0"), pod="p"),
-            metadata={"uid": "c"},
-        ),
-        pod(
-            "p",
-            {"name": "g", "resourceClaimName": "c"},
-            metadata={"uid": "p"},
-            spec={"nodeName": "node-1"},
-            status={"phase": "Pending"},
-        ),
-        {
-            "apiVersion": "v1",
-            "kind": "Event",
-            "metadata": {"name": "e", "namespace": "ml"},
-            "involvedObject": about,
-            "reason": reason,
-            "message": words,
-        },
-    )
-    (question,) = find_subjects(state, "pod/p", None)
-    return Explainer(state, Features.for_release("1.37")).explain(question)
-
-
 def test_a_driver_that_the_runtime_asks_through_nri_is_understood() -> None:
     words = (
         "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to run sandbox: "
         "RunPodSandbox pod ml/p using host network can not claim host devices"
     )
-    answer = start_failure("FailedCreatePodSandBox", words)
+    answer = explain_event("FailedCreatePodSandBox", words, driver=DRANET)
     assert "the pod uses the host's network" in answer.headline
     assert "leave hostNetwork out of the pod" in steps(answer)[0]
 
@@ -293,7 +271,7 @@ def test_a_hook_of_a_cdi_file_is_no_fault_of_the_image() -> None:
         "unable to start container process: error during container init: error running "
         "createContainer hook #0: fork/exec /usr/bin/nvidia-cdi-hook: no such file or directory"
     )
-    answer = start_failure("Failed", words, NVIDIA)
+    answer = explain_event("Failed", words, driver=NVIDIA)
     assert "a hook that the CDI file of the device runs on node-1 failed" in answer.headline
     assert not any("command" in text for text in steps(answer))
 
@@ -303,11 +281,11 @@ def test_two_cdi_files_with_one_device_are_both_named() -> None:
         "Error: CDI device injection failed: failed to inject devices: conflicting device "
         '"nvidia.com/gpu=0" (specs "/etc/cdi/nvidia.yaml", "/var/run/cdi/nvidia.yaml")'
     )
-    answer = start_failure("Failed", words, NVIDIA)
+    answer = explain_event("Failed", words, driver=NVIDIA)
     assert "/etc/cdi/nvidia.yaml and /var/run/cdi/nvidia.yaml" in answer.headline
 
 
 def test_words_about_an_image_are_not_the_drivers() -> None:
     words = 'Error: ErrImagePull: "registry.example/app:1": not found, does not exist'
-    answer = start_failure("FailedMount", words, "qat.intel.com")
+    answer = explain_event("FailedMount", words, driver="qat.intel.com")
     assert "qat.intel.com" not in answer.headline
