@@ -131,7 +131,7 @@ class ClusterState:
         coverage: Coverage | None = None,
         read_at: float | None = None,
         machines: Machines | None = None,
-        files: Mapping[str, str] | None = None,
+        files: Mapping[int, str] | None = None,
         cache: DerivedValues | None = None,
     ) -> None:
         self._kinds = kinds
@@ -145,8 +145,8 @@ class ClusterState:
         """The time at which a live cluster began to be read, in seconds since 1970."""
         self.machines: Machines = machines or {}
         """The hardware of nodes, where it is known, and its source: a snapshot or a description."""
-        self.files: Mapping[str, str] = files or {}
-        """The file of an object, by its kind and name: an edited object keeps it."""
+        self.files: Mapping[int, str] = files or {}
+        """The file that an object was read from, by the identity of the object."""
         self.cache = DerivedValues() if cache is None else cache
         """The values computed from objects, shared by all states that come from one."""
 
@@ -162,7 +162,7 @@ class ClusterState:
         it, the answer would be about another cluster.
         """
         kinds: dict[str, dict[Key, Raw]] = {}
-        files: dict[str, str] = {}
+        files: dict[int, str] = {}
         safe_names: set[str] = set()
         for document in documents:
             value = document.value
@@ -173,7 +173,7 @@ class ClusterState:
             if not add_object(kinds, value, namespace or DEFAULT_NAMESPACE):
                 raise no_name_error(document)
             check_document(document, safe_names)
-            files[describe(value)] = document.file
+            files[id(value)] = document.file
         return cls(kinds, release=_kubelet_release(kinds.get("Node", {}).values()), files=files)
 
     # -- objects as they were read --
@@ -251,6 +251,18 @@ class ClusterState:
     def with_kinds(self, kinds: Mapping[str, Mapping[Key, Raw]]) -> ClusterState:
         """Return the state in which these kinds have exactly these objects; other kinds stay."""
         return self._copy_with({**self._kinds, **kinds})
+
+    def with_edited(self, kind: str, edited: Mapping[Key, Raw]) -> ClusterState:
+        """Return the state with other contents of objects, which keep the names of their files."""
+        before = self.objects(kind)
+        state = self.with_objects({kind: edited})
+        names = {
+            id(value): self.files[id(before[key])]
+            for key, value in edited.items()
+            if value is not before[key] and id(before[key]) in self.files
+        }
+        state.files = {**self.files, **names}
+        return state
 
     def _copy_with(
         self, kinds: Mapping[str, Mapping[Key, Raw]], machines: Machines | None = None
@@ -347,8 +359,8 @@ class ClusterState:
         return self.cache.from_object("decode", value, lambda: self._decode(value))
 
     def _decode(self, value: Raw) -> Any:
-        name = describe(value)
-        return decode(value, ": ".join(filter(None, (self.files.get(name), name))))
+        origin = ": ".join(filter(None, (self.files.get(id(value)), describe(value))))
+        return decode(value, origin)
 
     def decode_all(self, kind: str) -> tuple[Any, ...]:
         """Return all objects of a kind as the model has them."""

@@ -45,7 +45,7 @@ class Trial(Struct, frozen=True):
         value = self.state.get(kind, key)
         if value is None:
             return self
-        state = self.state.replace(kind, key, edit(value))
+        state = self.state.with_edited(kind, {key: edit(value)})
         question = self.question
         if (question.kind, question.key) == (kind, key):
             question = replace(question, value=state.get(kind, key) or question.value)
@@ -54,7 +54,7 @@ class Trial(Struct, frozen=True):
     def edit_all(self, kind: str, edit: Callable[[Raw], Raw]) -> "Trial":
         """Return the trial with other objects of a kind; those that stay the same are shared."""
         objects = {key: edit(value) for key, value in self.state.objects(kind).items()}
-        return Trial(self.state.with_kinds({kind: objects}), self.question)
+        return Trial(self.state.with_edited(kind, objects), self.question)
 
 
 def recreate_subject(state: ClusterState, before: ClusterState, question: Question) -> Trial:
