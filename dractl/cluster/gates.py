@@ -7,7 +7,8 @@ on, or was on when the object was written. A manifest proves nothing.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct, field
@@ -187,26 +188,29 @@ def _find_fields(raw: Raw, trees: tuple[_Tree, ...]) -> list[SpecField]:
         for key in tree.path:
             part = part.get(key) if isinstance(part, dict) else None
         if isinstance(part, dict):
-            _collect(part, tree.root, rows)
+            _collect([part], tree.root, rows)
     return rows
 
 
-def _collect(value: Mapping[str, Any], branch: _Branch, rows: list[SpecField]) -> None:
-    """Add the fields below a branch that a mapping has. One call for each mapping that has some
-    below it: there are thousands of devices.
+def _collect(values: Sequence[Mapping[str, Any]], branch: _Branch, rows: list[SpecField]) -> None:
+    """Add the fields below a branch that any of the mappings has.
+
+    All mappings of one path are read at once: a slice has thousands of attributes.
     """
+    names = set[str]().union(*values)
     for name, child in branch.children.items():
-        content = value.get(name)
-        if not content:
-            continue
-        rows += child.rows
-        if not child.children:
-            continue
-        entries: Iterable[Any] = (content,)
-        if child.is_list:
-            entries = content if isinstance(content, list) else ()
-        elif child.is_map:
-            entries = content.values() if isinstance(content, dict) else ()
-        for entry in entries:
-            if isinstance(entry, dict) and not child.children.keys().isdisjoint(entry):
-                _collect(entry, child, rows)
+        contents = [value[name] for value in values if value.get(name)] if name in names else []
+        if contents:
+            rows += child.rows
+        if contents and child.children:
+            _collect(_list_mappings(contents, child), child, rows)
+
+
+def _list_mappings(contents: Iterable[Any], branch: _Branch) -> list[Mapping[str, Any]]:
+    """Return the mappings that the values of a key are, or hold."""
+    entries = contents
+    if branch.is_list:
+        entries = chain.from_iterable(each for each in contents if isinstance(each, list))
+    elif branch.is_map:
+        entries = chain.from_iterable(each.values() for each in contents if isinstance(each, dict))
+    return [entry for entry in entries if isinstance(entry, dict)]

@@ -274,7 +274,14 @@ def _strip_plain_attributes(device: Raw) -> Raw:
     attributes = device.get("attributes")
     if not isinstance(attributes, dict):
         return device
-    return {**device, "attributes": {k: v for k, v in attributes.items() if not _is_plain(v)}}
+    return {
+        **device,
+        "attributes": {  # _is_plain without its call: a large dump has a million attributes
+            name: value
+            for name, value in attributes.items()
+            if type(value) is not dict or not _PLAIN_TYPES.issuperset(value)
+        },
+    }
 
 
 def _is_plain(value: object) -> bool:
@@ -285,9 +292,9 @@ def _attribute_values(resource_slice: ResourceSlice, names: AttributeNames) -> s
     """Return the attributes of all devices that a question reads, as one text."""
     devices = [device.mapping.get("attributes") for device in resource_slice.spec.devices]
     attributes = [each for each in devices if isinstance(each, dict)]
-    read = sorted(
-        name for name in set[str]().union(*attributes) if names is None or _bare_name(name) in names
-    )
+    read = sorted(set[str]().union(*attributes))
+    if names is not None:
+        read = [name for name in read if name.rpartition("/")[2] in names]
     return repr((read, [each.get(name) for each in attributes for name in read]))
 
 
