@@ -89,16 +89,21 @@ def _find_evidence(
     evidence: dict[str, GateEvidence] = {}
     for kind in _SPECS:
         trees = _make_trees(kind, release, known)
-        for raw in state.objects(kind).values() if trees else ():
-            metadata = raw.get("metadata") or {}
-            if not (metadata.get("uid") or metadata.get("resourceVersion")):
-                continue
-            for row in _find_fields(raw, trees):
+        stored = [raw for raw in state.objects(kind).values() if _is_stored(raw)] if trees else []
+        if not _find_fields(stored, trees):  # most clusters have none: all are read at once
+            continue
+        for raw in stored:
+            for row in _find_fields([raw], trees):
                 name = row.path.rpartition(".")[2].removesuffix("[]").removesuffix("{}")
                 for gate in row.gates:
                     if gate not in known and gate not in evidence:
                         evidence[gate] = GateEvidence(gate, describe(raw), name)
     return evidence
+
+
+def _is_stored(raw: Raw) -> bool:
+    metadata = raw.get("metadata") or {}
+    return bool(metadata.get("uid") or metadata.get("resourceVersion"))
 
 
 def find_gates_in(objects: Iterable[Raw], release: str) -> frozenset[str]:
@@ -107,7 +112,7 @@ def find_gates_in(objects: Iterable[Raw], release: str) -> frozenset[str]:
     return frozenset(
         gate
         for raw in objects
-        for row in _find_fields(raw, trees.get(str(raw.get("kind")), ()))
+        for row in _find_fields([raw], trees.get(str(raw.get("kind")), ()))
         for gate in row.gates
     )
 
@@ -179,23 +184,24 @@ def _add_path(root: _Branch, row: SpecField) -> None:
     branch.rows.append(row)
 
 
-def _find_fields(raw: Raw, trees: tuple[_Tree, ...]) -> list[SpecField]:
-    """Return the fields of the trees that an object has."""
+def _find_fields(objects: Sequence[Raw], trees: tuple[_Tree, ...]) -> list[SpecField]:
+    """Return the fields of the trees that any of the objects has."""
     rows: list[SpecField] = []
-    value = to_v1(raw) if trees else raw
+    values: list[Any] = [to_v1(raw) for raw in objects] if trees else []
     for tree in trees:
-        part: Any = value
+        parts = values
         for key in tree.path:
-            part = part.get(key) if isinstance(part, dict) else None
-        if isinstance(part, dict):
-            _collect([part], tree.root, rows)
+            parts = [part.get(key) for part in parts if isinstance(part, dict)]
+        parts = [part for part in parts if isinstance(part, dict)]
+        if parts:
+            _collect(parts, tree.root, rows)
     return rows
 
 
 def _collect(values: Sequence[Mapping[str, Any]], branch: _Branch, rows: list[SpecField]) -> None:
     """Add the fields below a branch that any of the mappings has.
 
-    All mappings of one path are read at once: a slice has thousands of attributes.
+    All mappings of one path are read at once: a cluster has a million attributes.
     """
     names = set[str]().union(*values)
     for name, child in branch.children.items():

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from dractl.cluster.devices import Holder
     from dractl.cluster.schedulers import Utterance
     from dractl.cluster.shell import NextStep
-    from dractl.explain.expected_nodes import ExpectedNode
     from dractl.explain.fixes.steps import Command
     from dractl.explain.permissions import UnreadableResource
     from dractl.explain.reasons.base import Cause, Facts
@@ -188,6 +187,22 @@ When = Literal["never", "now-held", "blocked"]
 """When a subject could fit: not even with nothing held, once others let go of what they hold, or
 once it is no longer held back before the nodes.
 """
+
+
+class ExpectedNode(Struct, frozen=True):
+    """The answer for one NodePool, or what an autoscaler says itself."""
+
+    autoscaler: str
+    pool: str
+    """Its name; "" where the autoscaler names none."""
+    verdict: str
+    """``comes``, ``never`` or ``unknown``."""
+    machines: tuple[str, ...]
+    """Instance types that would serve the pod's claims."""
+    reason: str
+    """A sentence without its full stop."""
+    fix: str | None = None
+    """The smallest change of the NodePool or the pod after which a node would come."""
 
 
 class Obstacle(Struct, frozen=True):

@@ -15,6 +15,7 @@ from dractl.cluster.workloads import idle_state
 from dractl.explain.answer import (
     Conflict,
     DeviceStatus,
+    ExpectedNode,
     Explanation,
     Fix,
     FunnelStage,
@@ -29,7 +30,6 @@ from dractl.explain.diagnosis import pods, schedulers
 from dractl.explain.diagnosis.combinations import conflict_on
 from dractl.explain.diagnosis.gangs import GangDiagnosis
 from dractl.explain.diagnosis.nodes import NodeFindings
-from dractl.explain.expected_nodes import ExpectedNode
 from dractl.explain.fleet import node_report
 from dractl.explain.funnel import count_nodes, funnel, merge_surveys
 from dractl.explain.obstacles.description import Description

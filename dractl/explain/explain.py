@@ -23,7 +23,7 @@ from dractl.cluster.gates import GateEvidence
 from dractl.cluster.podgroups import GangGroup, find_pod_group, group_object
 from dractl.cluster.state import ClusterState, Key
 from dractl.explain import inquire, not_pending
-from dractl.explain.answer import FITS, Explanation
+from dractl.explain.answer import FITS, ExpectedNode, Explanation
 from dractl.explain.ask import CLAIMS, Question
 from dractl.explain.build import Parts, build, gang_next_steps, idle_workload_steps
 from dractl.explain.conclude import Conclusion, conclude, conclude_attempt, put_lasting_first
@@ -31,7 +31,7 @@ from dractl.explain.context import Case, case_of
 from dractl.explain.diagnosis.feature_gates import note_gates
 from dractl.explain.diagnosis.gangs import NO_GANG, GangDiagnosis, diagnose_gang
 from dractl.explain.diagnosis.pods import steps_for_orphaned_slices
-from dractl.explain.expected_nodes import ExpectedNode, find_expected_nodes
+from dractl.explain.expected_nodes import find_expected_nodes
 from dractl.explain.fixes import FixProblem, FixResult, corrections, find_fixes
 from dractl.explain.fixes.candidates import GangContext
 from dractl.explain.fixes.gangs import name_changed_pod

@@ -9,6 +9,9 @@ from dractl.model.paths import maps_at, text_at
 from dractl.objects import Raw
 from dractl.views.workload import Workload
 
+KARPENTER = "karpenter"
+"""The autoscaler's name in options and reports."""
+
 _IMAGE = re.compile(
     r"(?:^|/)karpenter/controller(?::v?(?P<version>\d{1,4}\.\d{1,4})[\w.-]{0,40})?(?:@|\Z)"
 )

@@ -15,7 +15,8 @@ import yaml
 
 from dractl.cli.main import main
 from dractl.cluster.state import ClusterState
-from dractl.explain.expected_nodes import ExpectedNode, find_expected_nodes
+from dractl.explain.answer import ExpectedNode
+from dractl.explain.expected_nodes import find_expected_nodes
 from dractl.model import ResourceClaim, decode
 from dractl.views import Pod
 from tests.explain.cluster import claim, device_class, node, pod, request, state_of

@@ -7,13 +7,13 @@ from dractl.explain.answer import (
     Conflict,
     ConstraintGroup,
     DeviceStatus,
+    ExpectedNode,
     Explanation,
     Fix,
     FunnelStage,
     NodeAnswer,
     Reason,
 )
-from dractl.explain.expected_nodes import ExpectedNode
 from dractl.explain.reasons.phrases import age
 from dractl.model.order import natural
 from dractl.program import program_name
