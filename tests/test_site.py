@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from dractl.cli.subcommands import SUBCOMMANDS
+from dractl.explain.reasons.registry import REASONS
 from tools import check_links, make_site
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -94,3 +96,21 @@ def test_a_page_that_installs_dractl_by_name_says_that_it_is_not_released(name: 
 def test_no_message_or_help_installs_dractl_by_name() -> None:
     sources = (ROOT / "dractl").rglob("*.py")
     assert [str(path) for path in sources if INSTALLS.search(path.read_text("utf-8"))] == []
+
+
+def test_the_pages_of_messages_name_reasons_that_exist() -> None:
+    cells = re.findall(r"^\| (`[a-z0-9-]+`(?:, `[a-z0-9-]+`)*) \|", message_page(), re.MULTILINE)
+    codes = {code for cell in cells for code in re.findall(r"`([^`]+)`", cell)}
+    assert codes
+    assert codes <= REASONS.keys()
+
+
+def message_page() -> str:
+    name = "cannot-allocate-all-claims.md"
+    return (ROOT / "docs" / "site" / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", SUBCOMMANDS)
+def test_every_command_has_a_page_with_its_help(command: str) -> None:
+    assert f"Usage: dractl {command}" in pages()[f"commands/{command}.md"]
+    assert f"(commands/{command}.md)" in pages()["commands.md"]

@@ -1,5 +1,5 @@
 """Writes the pages of the documentation site to build/site: docs/, docs/site/, and one page for
-each rule, reason and driver, made from the files that `dractl rule` reads. Then: ``mkdocs build
+each command, rule, reason and driver, made from help and the files that `dractl rule` reads. Then: ``mkdocs build
 --strict``, and ``python tools/check_links.py``.
 
 A rule's page is at ``rules/CODE/``: lint's reports link to it (``dractl/lint/registry.py``), so it
@@ -8,9 +8,11 @@ never moves.
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,7 +57,7 @@ def pages() -> dict[str, str]:
         name: move_links((ROOT / path).read_text(encoding="utf-8"), path)
         for path, name in page_names(ROOT).items()
     }
-    return {**written, **rules(), **reasons(), **drivers()}
+    return {**written, **commands(), **rules(), **reasons(), **drivers()}
 
 
 def page_names(root: Path) -> dict[str, str]:
@@ -95,6 +97,33 @@ def outside_code(text: str, change: Callable[[str], str]) -> str:
 def cell(text: object) -> str:
     """Escape a text for a cell of a table."""
     return str(text).replace("|", "\\|").replace("\n", " ")
+
+
+def commands() -> dict[str, str]:
+    """Make a page for each command from its help, and their list."""
+    from dractl.cli.subcommands import SUBCOMMANDS
+
+    index = ["# Commands", "", "| command | |", "|---|---|"]
+    made: dict[str, str] = {}
+    for name in SUBCOMMANDS:
+        text = help_of(name)
+        summary = text.split("\n\n")[1].replace("\n", " ").strip()
+        index.append(f"| [dractl {name}](commands/{name}.md) | {cell(summary)} |")
+        made[f"commands/{name}.md"] = f"# dractl {name}\n\n```text\n{text.strip()}\n```"
+    return {"commands.md": "\n".join(index), **made}
+
+
+def help_of(command: str) -> str:
+    """Return what ``dractl COMMAND --help`` prints on a terminal of 100 columns."""
+    done = subprocess.run(
+        [sys.executable, "-m", "dractl", command, "--help"],
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    return done.stdout
 
 
 def rules() -> dict[str, str]:
