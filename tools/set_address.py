@@ -1,6 +1,6 @@
 """Sets the address that dractl is published at, everywhere: ``python tools/set_address.py OWNER/NAME [--site URL]``.
 
-Until it is run, ``OWNER/dractl`` stands in its place. It becomes the repository of the README's and the site's
+Until it is run, ``OWNER/dractl`` stands in its place. It becomes the repository of the site's
 snippets, of the krew manifest, the Homebrew formula and the checks of a release; the project's URLs in pyproject.toml,
 which PyPI shows; and the site's address in mkdocs.yml and in dractl/lint/registry.py: lint's reports link to it. Run it
 again to move.
@@ -17,7 +17,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PLACEHOLDER = "OWNER/dractl"
 FILES = (
-    "README.md",
     "SECURITY.md",
     "deploy/gitlab/dractl.gitlab-ci.yml",
     "docs/releasing.md",
