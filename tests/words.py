@@ -43,7 +43,7 @@ NOUNS_AND_VERBS = frozenset(
     "bed binding bred building bring cut embed encoding exceed feed finding heading hundred indeed "
     "king left listing mapping meaning naming need opening padding ping pricing proceed put rating "
     "read reading red rendering reset ring run scheduling seed set setting sharing shed sibling "
-    "speed spelling spread spring string thing timing training unified warning wing wording".split()
+    "speed spelling spread spring string substring thing timing training unified warning wing wording".split()
 ) - {"left"}
 # Usual prefixes of Python, if something follows: from_claims, to_json, is_ready, on_error.
 PREFIXES = ("from_", "to_", "is_", "has_", "as_", "with_", "on_", "in_", "for_", "not_", "all_", "any_", "next_", "by_")  # fmt: skip
@@ -61,7 +61,7 @@ VERBS = frozenset(
     "cut deal decide decode deduplicate define delete demand derive describe detect determine "
     "diagnose disable discard discover distinguish divide draw drop emit enable encode end enter "
     "enumerate erase escape estimate evaluate examine exclude expand explain export express extend "
-    "extract fetch fill filter find finish fit flatten follow forbid format forward free gather "
+    "extract fetch fill filter find finish fit flatten fold follow forbid format forward free gather "
     "generate get give grade group grow guard guess handle hash hide highlight hold identify ignore "
     "implement import include increment index infer inherit initialize insert inspect install "
     "interpret iterate join judge keep lay leave let lift limit link list load locate look lower "

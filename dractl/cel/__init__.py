@@ -1,7 +1,7 @@
 """Device selectors in CEL: compile, check, estimate, evaluate and trace them as Kubernetes does.
 
-    environment(Target.of("1.36"), "new").compile(text)      # what kube-apiserver says about a selector
-    environment(Target.of("1.36"), "stored").compile(text)   # what kube-scheduler evaluates
+    environment(Target.of("1.36"), "new").compile(text)      # kube-apiserver's verdict
+    environment(Target.of("1.36"), "stored").compile(text)   # the selector of kube-scheduler
 
 Importing this package is cheap: the CEL library is loaded when the first expression is compiled.
 """

@@ -1,4 +1,6 @@
-"""The checked tree of an expression. Nodes are compared by identity: equal texts stand in several places."""
+"""The checked tree of an expression. Nodes are compared by identity: equal texts stand in several
+places.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +14,23 @@ DYN = "dyn"
 
 
 class Node(Struct, frozen=True, eq=False):
-    """A sub-expression. ``type`` is its static type as cel-go prints it, ``offset`` its place in code points."""
+    """A sub-expression."""
 
     id: int
     type: str
+    """The static type as cel-go prints it."""
     offset: int
+    """The place in the source, in code points."""
 
     def children(self) -> tuple[Node, ...]:
         return ()
 
 
 class Const(Node, frozen=True, eq=False):
-    """A literal; ``kind`` is the name of its type."""
+    """A literal."""
 
     kind: str
+    """The name of its type."""
     value: Any
 
 
@@ -34,21 +39,23 @@ class Ident(Node, frozen=True, eq=False):
 
 
 class Select(Node, frozen=True, eq=False):
-    """``operand.field``, or ``has(operand.field)`` if ``test``."""
+    """A selection: ``operand.field``, or ``has(operand.field)``."""
 
     operand: Node
     field: str
     test: bool
+    """True for ``has(operand.field)``."""
 
     def children(self) -> tuple[Node, ...]:
         return (self.operand,)
 
 
 class Call(Node, frozen=True, eq=False):
-    """A function, member function or operator; ``target`` is the operand before the dot."""
+    """A function, member function or operator."""
 
     function: str
     target: Node | None
+    """The operand before the dot."""
     args: tuple[Node, ...]
     overloads: tuple[str, ...]
 
@@ -57,10 +64,11 @@ class Call(Node, frozen=True, eq=False):
 
 
 class ListLiteral(Node, frozen=True, eq=False):
-    """``optional`` has the indices of the elements written ``?x``."""
+    """A list written in the source."""
 
     elements: tuple[Node, ...]
     optional: frozenset[int]
+    """The indices of the elements written ``?x``."""
 
     def children(self) -> tuple[Node, ...]:
         return self.elements
@@ -80,20 +88,22 @@ class MapLiteral(Node, frozen=True, eq=False):
 
 
 class StructLiteral(Node, frozen=True, eq=False):
-    """A message; a field is its name, its value, and whether it is written ``?field``."""
+    """A message written in the source."""
 
     name: str
     fields: tuple[tuple[str, Node, bool], ...]
+    """The fields: name, value, and whether it is written ``?field``."""
 
     def children(self) -> tuple[Node, ...]:
         return tuple(value for _, value, _ in self.fields)
 
 
 class Comprehension(Node, frozen=True, eq=False):
-    """An expanded macro. ``second`` is the second loop variable, "" if there is only one."""
+    """An expanded macro."""
 
     variable: str
     second: str
+    """The second loop variable, "" if there is only one."""
     accumulator: str
     range: Node
     init: Node
@@ -122,12 +132,12 @@ class Checked(Struct, frozen=True, eq=False):
     source: str
 
     def walk(self) -> Iterator[Node]:
-        """Every node, parents first, in the order of the source."""
+        """Yield every node, parents first, in the order of the source."""
         return walk(self.root)
 
 
 def walk(root: Node) -> Iterator[Node]:
-    """A node and all below it, parents first, in the order of the source."""
+    """Yield a node and all below it, parents first, in the order of the source."""
     stack = [root]
     while stack:
         node = stack.pop()
@@ -136,16 +146,18 @@ def walk(root: Node) -> Iterator[Node]:
 
 
 def element(kind: str) -> str:
-    """The parameter of ``list(T)`` or ``optional_type(T)``; ``dyn`` for any other type."""
+    """Return the parameter of ``list(T)`` or ``optional_type(T)``; ``dyn`` for any other type."""
     return parameters(kind)[0] if "(" in kind else DYN
 
 
 @lru_cache(1024)
 def parameters(kind: str) -> tuple[str, ...]:
-    """``map(string, list(int))`` has ``("string", "list(int)")``."""
+    """Return the parameters of a type: ``("string", "list(int)")`` for ``map(string,
+    list(int))``.
+    """
     if "(" not in kind:
         return ()
-    found: list[str] = []
+    kinds: list[str] = []
     depth = 0
     start = kind.index("(") + 1
     for i in range(start, len(kind) - 1):
@@ -155,6 +167,6 @@ def parameters(kind: str) -> tuple[str, ...]:
         elif c == ")":
             depth -= 1
         elif c == "," and depth == 0:
-            found.append(kind[start:i].strip())
+            kinds.append(kind[start:i].strip())
             start = i + 1
-    return (*found, kind[start:-1].strip())
+    return (*kinds, kind[start:-1].strip())

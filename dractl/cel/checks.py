@@ -1,8 +1,8 @@
-"""Checks that upstream does after parsing and type-checking and cel-cpp does not: cel-go's validators, and the folding
-of constants.
+"""Checks that upstream does after parsing and type-checking and cel-cpp does not: cel-go's
+validators, and the folding of constants.
 
-The validators that Kubernetes enables: apiserver/pkg/cel/environment/base.go; their code: cel-go cel/validator.go and
-ext/formatting.go. Constant folding: the planner's optimizations in cel-go
+The validators that Kubernetes enables: apiserver/pkg/cel/environment/base.go; their code: cel-go
+cel/validator.go and ext/formatting.go. Constant folding: the planner's optimizations in cel-go
 interpreter/{planner,decorators,optimizations}.go.
 """
 
@@ -15,78 +15,84 @@ from dractl.cel import values as v
 from dractl.cel.ast import Call, Const, Ident, ListLiteral, MapLiteral, Node, StructLiteral, element
 from dractl.cel.functions.dispatch import dispatcher
 from dractl.cel.functions.formatting import parse, wrong_type
-from dractl.cel.functions.regex import BadPattern, compiled
+from dractl.cel.functions.regex import BadPattern, compile_pattern
 from dractl.cel.functions.time import parse_duration, parse_timestamp
 from dractl.cel.issues import Issue
-from dractl.cel.places import expected_bool, issue_at, may_be_bool, short_type
+from dractl.cel.places import bool_mismatch, issue_at, may_be_bool, short_type
 from dractl.cel.values import CelError
 
-Found = Iterator[tuple[int, str]]
-"""Offset and message."""
+LocatedMessages = Iterator[tuple[int, str]]
+"""Offsets and messages."""
 
 
 def operand_types(nodes: Sequence[Node], source: str) -> tuple[Issue, ...]:
-    """``&&`` and ``||`` accept only bools: each operand of another type is an issue of its own."""
-    found = [
-        (argument.offset, expected_bool(argument.type))
+    """Return an issue for each operand of ``&&`` or ``||`` that is no bool."""
+    messages = [
+        (argument.offset, bool_mismatch(argument.type))
         for node in nodes
         if isinstance(node, Call) and node.function in ("_&&_", "_||_")
         for argument in node.args
         if not may_be_bool(argument.type)
     ]
-    return _sorted(found, source)
+    return _issues_in_order(messages, source)
 
 
 def literals(nodes: Sequence[Node], source: str) -> tuple[Issue, ...]:
-    """Literals that cel-go rejects: doubles out of range, the names of Kubernetes' own types, values of these
-    types."""
-    found: list[tuple[int, str]] = []
+    """Return an issue for each literal that cel-go rejects: doubles out of range, the names of
+    Kubernetes' own types, values of these types.
+    """
+    messages: list[tuple[int, str]] = []
     for node in nodes:
         if isinstance(node, Const) and node.kind == "double" and math.isinf(node.value):
-            found.append((node.offset, "invalid double literal"))
+            messages.append((node.offset, "invalid double literal"))
         if isinstance(node, Ident) and node.name == "dyn" and node.type.startswith("type"):
-            found.append((node.offset, "undeclared reference to 'dyn' (in container '')"))
+            messages.append((node.offset, "undeclared reference to 'dyn' (in container '')"))
         elif (
             isinstance(node, Ident)
             and node.name != "kubernetes.DRADevice"
             and node.name.startswith("kubernetes.")
         ):
             start = node.offset - len(node.name.rpartition(".")[0])
-            found.append((max(start, 0), "undeclared reference to 'kubernetes' (in container '')"))
+            messages.append(
+                (max(start, 0), "undeclared reference to 'kubernetes' (in container '')")
+            )
         elif isinstance(node, StructLiteral) and node.name.startswith("kubernetes."):
-            found.append((node.offset, f"undeclared reference to '{node.name}' (in container '')"))
-    return _sorted(found, source)
+            messages.append(
+                (node.offset, f"undeclared reference to '{node.name}' (in container '')")
+            )
+    return _issues_in_order(messages, source)
 
 
 def validators(nodes: Sequence[Node], source: str) -> tuple[Issue, ...]:
-    """All of cel-go's AST validators, for the nodes of a tree from its root on."""
+    """Return the issues of cel-go's AST validators for the nodes of a tree, the root first."""
     calls = [node for node in nodes if isinstance(node, Call)]
-    found: list[tuple[int, str]] = []
+    messages: list[tuple[int, str]] = []
     for call in calls:
         if (
             call.function in ("duration", "timestamp")
             and len(call.args) == 1
             and call.target is None
         ):
-            found += _time_literal(call)
+            messages += _time_literal(call)
         elif call.function == "matches" and call.args:
-            # The first argument, even if it is the string of matches(string, pattern): upstream's validator does
-            # not distinguish them.
-            found += _pattern_literal(call.args[0])
+            # The first argument, even if it is the string of matches(string, pattern): upstream's
+            # validator does not distinguish them.
+            messages += _pattern_literal(call.args[0])
         elif call.function == "format" and call.target is not None:
-            found += _format_literal(call)
+            messages += _format_literal(call)
     if any(isinstance(node, (ListLiteral, MapLiteral)) for node in nodes):
-        found += _mixed_literals(nodes[0], False)
-    return _sorted(found, source)
+        messages += _check_literal_types(nodes[0], False)
+    return _issues_in_order(messages, source)
 
 
-def _sorted(found: list[tuple[int, str]], source: str) -> tuple[Issue, ...]:
+def _issues_in_order(messages: list[tuple[int, str]], source: str) -> tuple[Issue, ...]:
     return tuple(
-        issue_at(message, offset, source) for offset, message in sorted(found, key=lambda f: f[0])
+        issue_at(message, offset, source)
+        for offset, message in sorted(messages, key=lambda f: f[0])
     )
 
 
-def _time_literal(call: Call) -> Found:
+def _time_literal(call: Call) -> LocatedMessages:
     (argument,) = call.args
     if not isinstance(argument, Const):
         return
@@ -104,12 +110,12 @@ def _time_literal(call: Call) -> Found:
         yield argument.offset, f"invalid {call.function} argument"
 
 
-def _pattern_literal(pattern: Node) -> Found:
+def _pattern_literal(pattern: Node) -> LocatedMessages:
     if not isinstance(pattern, Const):
         return
     if pattern.kind == "string":
         try:
-            compiled(pattern.value)
+            compile_pattern(pattern.value)
         except BadPattern:
             pass
         else:
@@ -117,9 +123,10 @@ def _pattern_literal(pattern: Node) -> Found:
     yield pattern.offset, "invalid matches argument"
 
 
-def _mixed_literals(node: Node, exempt: bool) -> Found:
-    """The elements of a list literal have one type; so do the keys, and the values, of a map literal. Arguments of
-    ``format`` are exempt."""
+def _check_literal_types(node: Node, exempt: bool) -> LocatedMessages:
+    """Yield the elements of a list literal that have another type than the first; so with the keys,
+    and the values, of a map literal. Arguments of ``format`` are exempt.
+    """
     exempt = exempt or (isinstance(node, Call) and node.function == "format")
     if not exempt and isinstance(node, ListLiteral):
         kinds = [
@@ -127,34 +134,34 @@ def _mixed_literals(node: Node, exempt: bool) -> Found:
         ]
         for kind, item in zip(kinds, node.elements, strict=True):
             if not _equivalent(kinds[0], kind):
-                yield item.offset, _expected(kinds[0], kind)
+                yield item.offset, _type_mismatch(kinds[0], kind)
                 break
     elif not exempt and isinstance(node, MapLiteral) and node.entries:
         values = [element(e.value.type) if e.optional else e.value.type for e in node.entries]
         first = node.entries[0].key.type
         for entry, kind in zip(node.entries, values, strict=True):
             if not _equivalent(first, entry.key.type):
-                yield entry.key.offset, _expected(first, entry.key.type)
+                yield entry.key.offset, _type_mismatch(first, entry.key.type)
             if not _equivalent(values[0], kind):
-                yield entry.value.offset, _expected(values[0], kind)
+                yield entry.value.offset, _type_mismatch(values[0], kind)
     for child in node.children():
-        yield from _mixed_literals(child, exempt)
+        yield from _check_literal_types(child, exempt)
 
 
-def _expected(wanted: str, found: str) -> str:
-    return f"expected type '{short_type(wanted)}' but found '{short_type(found)}'"
+def _type_mismatch(wanted: str, actual: str) -> str:
+    return f"expected type '{short_type(wanted)}' but found '{short_type(actual)}'"
 
 
 _FREE = re.compile(r"<[^<>]*>")
 
 
 def _equivalent(a: str, b: str) -> bool:
-    """Free type parameters equal each other."""
+    """Return True for equal types; free type parameters equal each other."""
     return a == b or _FREE.sub("<>", a) == _FREE.sub("<>", b)
 
 
 _INTEGERS = {"int", "uint", "dyn"}
-_FORMATTED = {
+_FORMATTABLE_TYPES = {
     "s": {
         *(
             "list",
@@ -181,8 +188,10 @@ _FORMATTED = {
 }
 
 
-def _format_literal(call: Call) -> Found:
-    """``"literal".format([literal])``: each clause exists and accepts the static type of its argument."""
+def _format_literal(call: Call) -> LocatedMessages:
+    """Check the clauses of ``"literal".format([literal])``: each exists and accepts the static type
+    of its argument.
+    """
     template, arguments = call.target, call.args[0]
     if not (
         isinstance(template, Const)
@@ -202,7 +211,7 @@ def _format_literal(call: Call) -> Found:
             return
         argument = arguments.elements[used]
         used += 1
-        unfit = _unfit(argument, _FORMATTED[part.letter], part.letter == "s")
+        unfit = _find_misfit(argument, _FORMATTABLE_TYPES[part.letter], part.letter == "s")
         if unfit is not None:
             yield unfit.offset, wrong_type(part.letter, unfit.type.partition("(")[0])
             return
@@ -214,16 +223,20 @@ def _format_literal(call: Call) -> Found:
         )
 
 
-def _unfit(node: Node, kinds: set[str], deep: bool) -> Node | None:
-    """Values of other types: the argument or, where ``deep``, a part of the literal that it is."""
+def _find_misfit(node: Node, kinds: set[str], deep: bool) -> Node | None:
+    """Return the value of another type: the argument or, with ``deep``, a part of the literal that
+    it is.
+    """
     if node.type.partition("(")[0] not in kinds:
         return node
     if deep and isinstance(node, (ListLiteral, MapLiteral)):
-        return next(filter(None, (_unfit(child, kinds, deep) for child in node.children())), None)
+        return next(
+            filter(None, (_find_misfit(child, kinds, deep) for child in node.children())), None
+        )
     return None
 
 
-# -- constants --------------------------------------------------------------------------------------------------------
+# -- constants -------------------------------------------------------------------------------------
 
 _CONVERSIONS = {
     "bool",
@@ -257,27 +270,31 @@ _TYPE_NAMES = {
 
 
 def fold(root: Node, release: int) -> None:
-    """Folds constants as cel-go does when it makes a program. CelError if that fails: the text after ``program
-    instantiation failed:``."""
+    """Fold constants as cel-go does when it makes a program. CelError if that fails: the text after
+    ``program instantiation failed:``.
+    """
     _fold(root, release)
 
 
 def _fold(node: Node, release: int) -> Any:
-    """The value of a constant sub-expression, else ``_VARIABLE``; visits every sub-expression."""
+    """Return the value of a constant sub-expression, else ``_VARIABLE``; visit every
+    sub-expression.
+    """
     values = [_fold(child, release) for child in node.children()]
     if isinstance(node, Const):
         return v.Uint(node.value) if node.kind == "uint" else node.value
     if isinstance(node, Ident):
         if not node.type.startswith("type"):
             return _VARIABLE
-        if (
-            node.name not in _TYPE_NAMES
-        ):  # a loop variable over types: upstream confuses its name with that of a type
+        # A loop variable over types: upstream confuses its name with that of a type
+        if node.name not in _TYPE_NAMES:
             raise CelError(f"reference to undefined type: {node.name}")
         return v.TypeValue(node.name)
     if isinstance(node, (ListLiteral, MapLiteral)):
         constant = all(value is not _VARIABLE for value in values)
-        return (values if isinstance(node, ListLiteral) else {}) if constant else _VARIABLE
+        if not constant:
+            return _VARIABLE
+        return values if isinstance(node, ListLiteral) else {}
     if isinstance(node, Call):
         if (
             node.function in _CONVERSIONS
@@ -294,7 +311,7 @@ def _fold(node: Node, release: int) -> Any:
             and isinstance(values[1], str)
         ):
             try:
-                compiled(values[1])
+                compile_pattern(values[1])
             except BadPattern as error:
                 raise CelError(str(error)) from None
     return _VARIABLE

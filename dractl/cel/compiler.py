@@ -9,17 +9,17 @@ from dractl.cel.cost import estimate
 from dractl.cel.declarations import Declarations
 from dractl.cel.decode import decode
 from dractl.cel.issues import Issue
-from dractl.cel.messages import issues_of, place, quoted_names, sort_variables
+from dractl.cel.messages import backquote_issues, issues_of, place, sort_variable_issues
 from dractl.cel.native import function_names, make
 from dractl.cel.places import render
 from dractl.cel.program import Admission, Program
-from dractl.cel.rewrite import rewritten, unnested
+from dractl.cel.rewrite import drop_double_parentheses, rewrite_for_cel_cpp
 from dractl.cel.tokens import DEEPEST, depth
 from dractl.cel.values import COST_LIMIT, MAX_LENGTH, CelError
 
 _SURROGATES = "[\ud800-\udfff]"  # Go strings cannot contain them: its JSON decoder replaces them
 
-_HOPELESS = 16 * MAX_LENGTH
+_MAX_CHECKED_LENGTH = 16 * MAX_LENGTH
 
 
 class Rejected(Exception):
@@ -33,12 +33,12 @@ class Rejected(Exception):
 
 
 def compile_program(text: str, declarations: Declarations) -> Program:
-    """The program of an expression. Never raises: errors are in the program."""
+    """Return the program of an expression. Never raises: errors are in the program."""
     if not text.isascii():
         text = re.sub(_SURROGATES, "\N{REPLACEMENT CHARACTER}", text)
     too_long = len(text.encode()) > MAX_LENGTH
     try:
-        if len(text) > _HOPELESS:
+        if len(text) > _MAX_CHECKED_LENGTH:
             message = f"not checked: {len(text)} characters, where {MAX_LENGTH} bytes are allowed"
             raise Rejected(message, (Issue(message),))
         checked = _check(text, declarations)
@@ -53,9 +53,9 @@ def compile_program(text: str, declarations: Declarations) -> Program:
             error_type="InternalError" if rejected.internal else "RuleInvalid",
         )
     max_cost = estimate(checked, declarations)
-    admission: Admission = (
-        "tooLong" if too_long else "tooComplex" if max_cost > COST_LIMIT else "ok"
-    )
+    admission: Admission = "tooComplex" if max_cost > COST_LIMIT else "ok"
+    if too_long:
+        admission = "tooLong"
     return Program(
         text,
         declarations,
@@ -67,11 +67,11 @@ def compile_program(text: str, declarations: Declarations) -> Program:
 
 
 def _check(text: str, declarations: Declarations) -> Checked:
-    source, tests = rewritten(text, declarations.shared, declarations.lists)
+    source, tests = rewrite_for_cel_cpp(text, declarations.shared, declarations.lists)
     try:
-        serialized = _compiled(source, declarations)
+        serialized = _serialize_tree(source, declarations)
     except RuntimeError as error:
-        quoted = _quoted_names(text, declarations)
+        quoted = _backquote_issues(text, declarations)
         if "Syntax error" not in str(error):
             _reject(quoted, text)
             _check_sorts(text, declarations)
@@ -79,7 +79,7 @@ def _check(text: str, declarations: Declarations) -> Checked:
         issues = issues_of(str(error), text, functions, lambda part: _root_of(part, declarations))
         issues = tuple(sorted((*issues, *quoted), key=place))
         raise Rejected(f"compilation failed: {render(issues, text)}", issues) from None
-    _reject(_quoted_names(text, declarations), text)
+    _reject(_backquote_issues(text, declarations), text)
     _check_sorts(text, declarations)
     checked = decode(serialized, text, tests)
     nodes = tuple(checked.walk())
@@ -88,15 +88,15 @@ def _check(text: str, declarations: Declarations) -> Checked:
     return checked
 
 
-def _quoted_names(text: str, declarations: Declarations) -> tuple[Issue, ...]:
+def _backquote_issues(text: str, declarations: Declarations) -> tuple[Issue, ...]:
     if declarations.release >= 37 or "`" not in text:
         return ()
-    return quoted_names(text)
+    return backquote_issues(text)
 
 
 def _check_sorts(text: str, declarations: Declarations) -> None:
     if declarations.lists and "sortBy" in text:
-        _reject(sort_variables(text), text)
+        _reject(sort_variable_issues(text), text)
 
 
 def _reject(issues: tuple[Issue, ...], text: str) -> None:
@@ -116,22 +116,24 @@ def _finish(checked: Checked, declarations: Declarations) -> None:
         raise Rejected(message, (Issue(message),), internal=True) from None
 
 
-def _compiled(source: str, declarations: Declarations) -> bytes:
-    """The serialized tree. Raises RuntimeError, the only exception of the binding, for every error."""
+def _serialize_tree(source: str, declarations: Declarations) -> bytes:
+    """Return the serialized tree. Raises RuntimeError, the only exception of the binding, for every
+    error.
+    """
     try:
         return bytes(make(declarations).compile(source).serialize())
     except RuntimeError as error:
         if "recursion limit" not in str(error) or depth(source) >= DEEPEST:
             raise
-        shallow = unnested(source)
+        shallow = drop_double_parentheses(source)
         if shallow == source:
             raise
         return bytes(make(declarations).compile(shallow).serialize())
 
 
 def _root_of(text: str, declarations: Declarations) -> Node | None:
-    """The tree of an expression compiled on its own; None if it does not compile."""
+    """Return the tree of an expression compiled on its own; None if it does not compile."""
     try:
-        return decode(_compiled(text, declarations), text).root
+        return decode(_serialize_tree(text, declarations), text).root
     except RuntimeError:
         return None

@@ -1,4 +1,4 @@
-"""Conditions of an expression: those joined by ``&&``, and comparisons of the device with literals."""
+"""Conditions of an expression: operands of ``&&``, and comparisons of the device with literals."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -32,20 +32,23 @@ class Excerpt(Part, frozen=True):
 
 
 class Literal(Part, frozen=True):
-    """A literal operand of a comparison.
-
-    ``kind``: the name of its type; ``quantity`` and ``semver`` for ``quantity("80Gi")`` and ``semver("1.2.3")``, whose
-    ``value`` is the string argument. ``text`` is the literal as written, without that call, from ``start`` to ``end``.
-    """
+    """A literal operand of a comparison, from ``start`` to ``end``."""
 
     kind: str
+    """The name of its type; ``quantity`` and ``semver`` for ``quantity("80Gi")`` and
+    ``semver("1.2.3")``.
+    """
     value: Any
+    """The value; of a quantity or version the string argument."""
     text: str
+    """The literal as written, without the call around it."""
 
     @property
     def key(self) -> tuple[str, Any]:
-        """Equal for literals that are equal in CEL: numbers of different types, equal amounts in different units,
-        versions that differ only in build metadata (semver 2.0, section 10)."""
+        """Return a key that is equal for literals that are equal in CEL: numbers of different
+        types, equal amounts in different units, versions that differ only in build metadata (semver
+        2.0, section 10).
+        """
         if self.kind == "semver":
             return self.kind, str(self.value).partition("+")[0]
         if self.kind == "quantity":
@@ -57,42 +60,49 @@ class Literal(Part, frozen=True):
 
 
 class Comparison(Part, frozen=True):
-    """``lookup OPERATOR literal``, with the lookup on the left however it is written.
-
-    ``lookup`` is None for ``device.driver``. ``operator``: ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=`` or ``in``;
-    ``compareTo``, ``isGreaterThan`` and ``isLessThan`` are read as these. ``literals``: one, or those of the list after
-    ``in``. ``default`` is the argument of ``orValue``. ``required``: the whole expression is true only if this is.
-    ``negated``: it is below a ``!``. ``operand_end`` is where the compared operand ends.
+    """A comparison ``lookup OPERATOR literal``, with the lookup on the left however
+    it is written.
     """
 
     lookup: Lookup | None
+    """The lookup; None for ``device.driver``."""
     operator: str
+    """One of ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=`` and ``in``; ``compareTo``,
+    ``isGreaterThan`` and ``isLessThan`` are read as these.
+    """
     literals: tuple[Literal, ...]
+    """The literal, or the literals of the list after ``in``."""
     operand_end: int
+    """The end of the compared operand."""
     default: Literal | None = None
+    """The argument of ``orValue``."""
     required: bool = False
+    """True if the whole expression is true only if this comparison is."""
     negated: bool = False
+    """True below a ``!``."""
 
 
 def conjuncts(root: Node, spans: Spans) -> tuple[Excerpt, ...]:
-    """The conditions that must all hold: one, unless the expression joins several by ``&&``. Several keep their
-    parentheses, a single one does not."""
-    nodes = tuple(_joined(root))
+    """Return the conditions that must all hold: one, unless the expression joins several by ``&&``.
+
+    Several keep their parentheses, a single one does not.
+    """
+    nodes = tuple(_walk_conjuncts(root))
     places = [spans.operand(node) for node in nodes] if len(nodes) > 1 else [spans.span(root)]
     return tuple(Excerpt(start, end, spans.source[start:end]) for start, end in places)
 
 
-def _joined(node: Node) -> Iterator[Node]:
+def _walk_conjuncts(node: Node) -> Iterator[Node]:
     if isinstance(node, Call) and node.function == "_&&_":
         for part in node.args:
-            yield from _joined(part)
+            yield from _walk_conjuncts(part)
     else:
         yield node
 
 
 def comparisons(root: Node, spans: Spans, lookups: Iterable[Lookup]) -> tuple[Comparison, ...]:
-    """Every comparison of a lookup, or of ``device.driver``, with literals only."""
-    reader = _Reader(spans, {found.span: found for found in lookups if not found.tested})
+    """Return every comparison of a lookup, or of ``device.driver``, with literals only."""
+    reader = _Reader(spans, {lookup.span: lookup for lookup in lookups if not lookup.tested})
     return tuple(reader.read(root, True, False))
 
 
@@ -102,9 +112,9 @@ class _Reader:
         self.lookups = lookups
 
     def read(self, node: Node, required: bool, negated: bool) -> Iterator[Comparison]:
-        found = self.comparison(node) if isinstance(node, Call) else None
-        if found is not None:
-            yield replace(found, required=required, negated=negated)
+        comparison = self.comparison(node) if isinstance(node, Call) else None
+        if comparison is not None:
+            yield replace(comparison, required=required, negated=negated)
             return
         function = node.function if isinstance(node, Call) else ""
         binds = isinstance(node, Comprehension) and node.binds
@@ -114,14 +124,14 @@ class _Reader:
 
     def comparison(self, node: Call) -> Comparison | None:
         if node.function in _METHODS and node.target is not None:
-            return self.made(node, node.target, _METHODS[node.function], node.args)
+            return self.make_comparison(node, node.target, _METHODS[node.function], node.args)
         operator = _OPERATORS.get(node.function)
         if operator is None or len(node.args) != 2:
             return None
         left, right = node.args
         if operator == "in":
             return (
-                self.made(node, left, operator, right.elements)
+                self.make_comparison(node, left, operator, right.elements)
                 if isinstance(right, ListLiteral)
                 else None
             )
@@ -129,10 +139,10 @@ class _Reader:
             left, right, operator = right, left, _FLIPPED.get(operator, operator)
         if isinstance(left, Call) and left.function == "compareTo" and left.target is not None:
             zero = isinstance(right, Const) and right.value == 0
-            return self.made(node, left.target, operator, left.args) if zero else None
-        return self.made(node, left, operator, (right,))
+            return self.make_comparison(node, left.target, operator, left.args) if zero else None
+        return self.make_comparison(node, left, operator, (right,))
 
-    def made(
+    def make_comparison(
         self, node: Call, operand: Node, operator: str, values: Sequence[Node]
     ) -> Comparison | None:
         literals = tuple(map(self.literal, values))
@@ -150,8 +160,8 @@ class _Reader:
         lookup = self.lookups.get(self.spans.span(operand))
         if lookup is None and not _is_driver(operand):
             return None
-        known = tuple(literal for literal in literals if literal is not None)
-        return Comparison(*self.spans.span(node), lookup, operator, known, end, default)
+        complete = tuple(literal for literal in literals if literal is not None)
+        return Comparison(*self.spans.span(node), lookup, operator, complete, end, default)
 
     def literal(self, node: Node) -> Literal | None:
         if isinstance(node, Const):
@@ -175,10 +185,12 @@ def _is_driver(node: Node) -> bool:
 
 
 def driver_comparisons(text: str) -> tuple[Comparison, ...]:
-    """``device.driver == "..."`` and ``device.driver in [...]`` in an expression that does not compile."""
+    """Return the comparisons ``device.driver == "..."`` and ``device.driver in [...]`` of an
+    expression that does not compile.
+    """
     tokens = tokenize(text)
     alternatives = any(token.text in ("||", "?", "!", "!=") for token in tokens)
-    found = []
+    comparisons = []
     for i in range(len(tokens) - 2):
         if [token.text for token in tokens[i : i + 3]] != ["device", ".", "driver"]:
             continue
@@ -200,17 +212,18 @@ def driver_comparisons(text: str) -> tuple[Comparison, ...]:
                 Literal(*token.span, "string", token.content, token.text) for token in names
             )
             whole = min(places), max(places)
-            found.append(
+            comparisons.append(
                 Comparison(
                     *whole, None, operator, strings, tokens[i + 2].end, required=not alternatives
                 )
             )
-    return tuple(found)
+    return tuple(comparisons)
 
 
 def first_arguments(tokens: Sequence[Token], function: str) -> Iterator[tuple[Excerpt, str]]:
-    """Each call of a global function whose first argument is a plain string: that string without its quotes, and the
-    token after it (``,`` or ``)``). The expression need not compile."""
+    """Yield each call of a global function whose first argument is a plain string: that string
+    without its quotes, and the token after it (``,`` or ``)``). The expression need not compile.
+    """
     for i, (name, opening, argument, after) in enumerate(
         zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False)
     ):

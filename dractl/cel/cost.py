@@ -1,8 +1,8 @@
 """The worst-case cost of an expression, as the API server estimates it at admission.
 
-cel-go checker/cost.go with the estimators of ext/{lists,sets,strings}.go, apiserver/pkg/cel/library/cost.go and
-dynamic-resource-allocation/cel/compile.go (sizeEstimator). Costs and sizes are ranges ``(min, max)`` that saturate at
-2^64-1.
+cel-go checker/cost.go with the estimators of ext/{lists,sets,strings}.go,
+apiserver/pkg/cel/library/cost.go and dynamic-resource-allocation/cel/compile.go (sizeEstimator).
+Costs and sizes are ranges ``(min, max)`` that saturate at 2^64-1.
 """
 
 from __future__ import annotations
@@ -37,9 +37,12 @@ _UNKNOWN: Range = (0, UNBOUNDED)
 
 
 class Path:
-    """The steps from a variable to a value: a Go slice, as in checker/cost.go. ``room`` is its capacity: appending
-    within it to one of two equal paths overwrites what was appended to the other, so that the first variable of
-    ``device.attributes["d"].all(k, v, …)`` is as large as the second."""
+    """The steps from a variable to a value: a Go slice, as in checker/cost.go.
+
+    ``room`` is its capacity: appending within it to one of two equal paths overwrites what was
+    appended to the other, so that the first variable of ``device.attributes["d"].all(k, v, …)`` is
+    as large as the second.
+    """
 
     __slots__ = ("_room", "_size", "_steps")
 
@@ -53,7 +56,7 @@ class Path:
         return self._steps[: self._size]
 
     def plus(self, step: str) -> Path:
-        """The path with one more step."""
+        """Return the path with one more step."""
         if self._size == self._room:
             return Path([*self.steps, step], max(1, 2 * self._room))
         self._steps[self._size : self._size + 1] = [step]
@@ -66,11 +69,11 @@ _NO_PATH = Path([])
 
 
 def estimate(checked: Checked, declarations: Declarations) -> int:
-    """The upper bound; 2^64-1 is unbounded."""
+    """Return the upper bound; 2^64-1 is unbounded."""
     return _Estimator(declarations).cost(checked.root)[1]
 
 
-# -- ranges -----------------------------------------------------------------------------------------------------------
+# -- ranges ----------------------------------------------------------------------------------------
 
 
 def _sum(*ranges: Range) -> Range:
@@ -85,7 +88,7 @@ def _product(a: Range, b: Range) -> Range:
     return min(UNBOUNDED, a[0] * b[0]), min(UNBOUNDED, a[1] * b[1])
 
 
-def _scaled(a: Range, factor: float) -> Range:
+def _scale(a: Range, factor: float) -> Range:
     return _ceil(a[0] * factor), _ceil(a[1] * factor)
 
 
@@ -97,11 +100,11 @@ def _union(a: Range, b: Range) -> Range:
     return min(a[0], b[0]), max(a[1], b[1])
 
 
-def _fixed(number: int) -> Range:
+def _constant(number: int) -> Range:
     return number, number
 
 
-# -- known values ------------------------------------------------------------------------------------------------
+# -- known values ----------------------------------------------------------------------------------
 
 
 class Entries(Struct, frozen=True):
@@ -119,10 +122,12 @@ class Variable(Struct, frozen=True):
 
 
 class Estimated(Struct, frozen=True):
-    """The cost of a call without its arguments' where ``whole`` is false, and the size of its result."""
+    """The estimate of a call."""
 
     cost: Range
+    """The cost, without that of the arguments."""
     size: Range | None = None
+    """The size of the result."""
 
 
 _SCALARS = {
@@ -176,25 +181,26 @@ _SIZES = {
 }
 
 
-def _declared_size(path: list[str], release: int) -> Range | None:
+def _size_limit(path: list[str], release: int) -> Range | None:
     if not path or path[0] != "device":
         return None
     place = "device"
     for step in path[1:]:
         steps = _STEPS.get(place, {})
-        # The inner map of attributes also gives its values to a selection; that of capacities does not.
-        found = steps.get(step) or (
+        # The inner map of attributes also gives its values to a selection; that of capacities does
+        # not.
+        next_place = steps.get(step) or (
             "attribute" if place == "attributes" and not step.startswith("@") else None
         )
-        if found is None:
+        if next_place is None:
             return None
-        place = found
+        place = next_place
     if place == "attribute" and release < 33:  # kubernetes/kubernetes#129523: unbounded before 1.33
         return None
     return 0, _SIZES[place]
 
 
-# -- the estimator ----------------------------------------------------------------------------------------------------
+# -- the estimator ---------------------------------------------------------------------------------
 
 _GETTERS = {
     *(
@@ -253,11 +259,11 @@ class _Estimator:
         self.sizes: dict[int, Range] = {}
         self.contents: dict[int, Entries] = {}
 
-    # -- knowledge ----------------------------------------------------------------------------------------------------
+    # -- knowledge ---------------------------------------------------------------------------------
 
     def variable(self, node: Node) -> Variable | None:
-        found = self.variables.get(node.name) if isinstance(node, Ident) else None
-        return found[-1] if found else None
+        stack = self.variables.get(node.name) if isinstance(node, Ident) else None
+        return stack[-1] if stack else None
 
     def path(self, node: Node) -> Path:
         variable = self.variable(node)
@@ -267,12 +273,12 @@ class _Estimator:
         if node.id in self.sizes:
             return self.sizes[node.id]
         if isinstance(node, Const):
-            return _fixed(len(node.value)) if node.kind in ("string", "bytes") else _ONE
+            return _constant(len(node.value)) if node.kind in ("string", "bytes") else _ONE
         if isinstance(node, ListLiteral):
-            return _fixed(len(node.elements))
+            return _constant(len(node.elements))
         if isinstance(node, MapLiteral):
-            return _fixed(len(node.entries))
-        declared = _declared_size(self.path(node).steps, self.release)
+            return _constant(len(node.entries))
+        declared = _size_limit(self.path(node).steps, self.release)
         if declared is not None:
             self.sizes[node.id] = declared
             return declared
@@ -285,8 +291,8 @@ class _Estimator:
         return self.size(node) or _UNKNOWN
 
     def item_size(self, node: Node) -> Range:
-        """The size of an element of a list that has a path."""
-        return _declared_size([*self.path(node).steps, "@items"], self.release) or _UNKNOWN
+        """Return the size of an element of a list that has a path."""
+        return _size_limit([*self.path(node).steps, "@items"], self.release) or _UNKNOWN
 
     def entries(self, node: Node) -> Entries | None:
         if node.id in self.contents:
@@ -295,14 +301,14 @@ class _Estimator:
         return variable.entries if variable else None
 
     def pass_on(self, source: Node, target: Node) -> None:
-        """Copies the known sizes of one node to another."""
+        """Copy the known sizes of one node to another."""
         size, entries = self.size(source), self.entries(source)
         if size is not None:
             self.sizes[target.id] = size
         if entries is not None:
             self.contents[target.id] = entries
 
-    # -- nodes --------------------------------------------------------------------------------------------------------
+    # -- nodes -------------------------------------------------------------------------------------
 
     def cost(self, node: Node) -> Range:
         match node:
@@ -321,12 +327,13 @@ class _Estimator:
             case Comprehension():
                 return self.comprehension(node)
             case StructLiteral():
-                return _sum(_fixed(40), *map(self.cost, node.children()))
+                return _sum(_constant(40), *map(self.cost, node.children()))
         raise TypeError(f"unknown node {node!r}")
 
-    def sized(self, node: Node) -> Range:
-        """The cost of an operand. Its size is fixed now, before a later append can overwrite the shared path
-        (:class:`Path`)."""
+    def measure(self, node: Node) -> Range:
+        """Return the cost of an operand. Its size is fixed now, before a later append can overwrite
+        the shared path (:class:`Path`).
+        """
         cost = self.cost(node)
         self.size(node)
         return cost
@@ -353,17 +360,17 @@ class _Estimator:
         )
 
     def list_literal(self, node: ListLiteral) -> Range:
-        costs = [self.sized(element) for element in node.elements]
+        costs = [self.measure(element) for element in node.elements]
         self.contents[node.id] = Entries("list", _ONE, self.widest(node.elements))
-        return _sum(_fixed(10), *costs)
+        return _sum(_constant(10), *costs)
 
     def map_literal(self, node: MapLiteral) -> Range:
-        costs = [_sum(self.cost(entry.key), self.sized(entry.value)) for entry in node.entries]
+        costs = [_sum(self.cost(entry.key), self.measure(entry.value)) for entry in node.entries]
         keys = self.widest([entry.key for entry in node.entries])
         self.contents[node.id] = Entries(
             "map", keys, self.widest([entry.value for entry in node.entries])
         )
-        return _sum(_fixed(30), *costs)
+        return _sum(_constant(30), *costs)
 
     def widest(self, nodes: Sequence[Node]) -> Range:
         if not nodes:
@@ -371,7 +378,7 @@ class _Estimator:
         sizes = [self.size_or_unknown(node) for node in nodes]
         return min(s[0] for s in sizes), max(s[1] for s in sizes)
 
-    # -- comprehensions -----------------------------------------------------------------------------------------------
+    # -- comprehensions ----------------------------------------------------------------------------
 
     def enter(self, name: str, variable: Variable) -> None:
         self.variables.setdefault(name, []).append(variable)
@@ -403,7 +410,7 @@ class _Estimator:
         return _sum(before, _product(count, each), after)
 
     def rounds(self, node: Comprehension) -> Range:
-        """The cost of one round of a loop."""
+        """Return the cost of one round of a loop."""
         entries = self.entries(node.range)
         container = entries.container if entries else node.range.type.partition("(")[0]
         keys, values = (entries.keys, entries.values) if entries else (None, None)
@@ -422,22 +429,22 @@ class _Estimator:
             self.leave(node.second)
         return each
 
-    # -- calls --------------------------------------------------------------------------------------------------------
+    # -- calls -------------------------------------------------------------------------------------
 
     def call(self, node: Call) -> Range:
         if node.function == "dyn" and node.target is None:
             cost = self.cost(node.args[0])
             self.pass_on(node.args[0], node)
             return _sum(_ONE, cost)
-        arguments = [self.sized(argument) for argument in node.args]
+        arguments = [self.measure(argument) for argument in node.args]
         if not node.overloads:
             return _NOTHING
-        target = self.sized(node.target) if node.target is not None else _NOTHING
-        own: Range = (UNBOUNDED, 0)
+        target = self.measure(node.target) if node.target is not None else _NOTHING
+        total: Range = (UNBOUNDED, 0)
         size: Range | None = None
         for overload in node.overloads:
             estimated = self.overload(node, overload, arguments)
-            own = _union(own, estimated.cost)
+            total = _union(total, estimated.cost)
             if estimated.size is not None:
                 size = estimated.size if size is None else _union(size, estimated.size)
             if overload in ("index_list", "index_map"):
@@ -449,17 +456,17 @@ class _Estimator:
                 size = self.size(node)
         if size is not None:
             self.sizes[node.id] = size
-        return _sum(target, own)
+        return _sum(target, total)
 
     def overload(self, node: Call, overload: str, arguments: list[Range]) -> Estimated:
         special = _LIBRARY.get(node.function)
-        found = special(self, node, overload) if special else None
-        if found is None:
+        estimated = special(self, node, overload) if special else None
+        if estimated is None:
             return self.standard(node, overload, arguments)
-        return Estimated(_sum(found.cost, *arguments), found.size)
+        return Estimated(_sum(estimated.cost, *arguments), estimated.size)
 
     def standard(self, node: Call, overload: str, arguments: list[Range]) -> Estimated:
-        """checker/cost.go functionCost."""
+        """Estimate a call by the rules of functionCost in checker/cost.go."""
         spent = _sum(*arguments)
         sizes = self.size_or_unknown
         operands = node.children()
@@ -471,13 +478,13 @@ class _Estimator:
                     "bytes_to_string": (low // 4, high),
                     "strings_quote": (low + 2, (high * 2 + 2) % (1 << 64)),
                 }
-                return Estimated(_sum(_scaled((low, high), 0.1), spent), made.get(overload))
+                return Estimated(_sum(_scale((low, high), 0.1), spent), made.get(overload))
             case "starts_with_string" | "ends_with_string":
-                return Estimated(_sum(_scaled(sizes(operands[1]), 0.1), spent))
+                return Estimated(_sum(_scale(sizes(operands[1]), 0.1), spent))
             case "in_list":
                 return Estimated(_sum(sizes(operands[1]), spent))
             case "contains_string":
-                parts = _scaled(sizes(operands[0]), 0.1), _scaled(sizes(operands[1]), 0.1)
+                parts = _scale(sizes(operands[0]), 0.1), _scale(sizes(operands[1]), 0.1)
                 return Estimated(_sum(_product(*parts), spent))
             case "logical_or" | "logical_and":
                 return Estimated((arguments[0][0], spent[1]))
@@ -489,13 +496,13 @@ class _Estimator:
             case "add_string" | "add_bytes" | "add_list":
                 total = _sum(sizes(operands[0]), sizes(operands[1]))
                 self.join_entries(node, operands[0], operands[1])
-                own = _ONE if overload == "add_list" else _scaled(total, 0.1)
-                return Estimated(_sum(own, spent), total)
+                concatenation = _ONE if overload == "add_list" else _scale(total, 0.1)
+                return Estimated(_sum(concatenation, spent), total)
         if overload == "matches_string" or (overload == "matches" and self.release >= 37):
             return Estimated(_sum(self.pattern_cost(operands[0], operands[1]), spent))
         if overload in _COMPARISONS:
             most = min(sizes(operands[0])[1], sizes(operands[1])[1])
-            return Estimated(_sum(_scaled((min(most, 1), most), 0.1), spent))
+            return Estimated(_sum(_scale((min(most, 1), most), 0.1), spent))
         return Estimated(_sum(_ONE, spent))
 
     def join_entries(self, node: Node, a: Node, b: Node) -> None:
@@ -506,35 +513,37 @@ class _Estimator:
             )
 
     def pattern_cost(self, text: Node, pattern: Node) -> Range:
-        scanned = _scaled(_sum(self.size_or_unknown(text), _ONE), 0.1)
-        return _product(scanned, _scaled(self.size_or_unknown(pattern), 0.25))
+        scanned = _scale(_sum(self.size_or_unknown(text), _ONE), 0.1)
+        return _product(scanned, _scale(self.size_or_unknown(pattern), 0.25))
 
-    # -- libraries: a method gives None where the standard rules hold -------------------------------------------------
+    # -- libraries: a method gives None where the standard rules hold ------------------------------
 
     def sets(self, node: Call, _: str) -> Estimated:
         pairs = _product(*map(self.size_or_unknown, node.args))
         return Estimated(
-            _sum(_scaled(pairs, 2 if node.function.endswith("equivalent") else 1), _ONE)
+            _sum(_scale(pairs, 2 if node.function.endswith("equivalent") else 1), _ONE)
         )
 
-    def allocating(self, node: Call, overload: str) -> Estimated | None:
-        """ext/lists.go; costs of its own only where the extension is in the environment."""
+    def allocate_list(self, node: Call, overload: str) -> Estimated | None:
+        """Estimate a function of ext/lists.go; it has a cost of its own only if the environment has
+        the extension.
+        """
         if not self.lists:
             return None
         operands = node.children()
         factor, size = 1.0, self.size_or_unknown(operands[0])
         match node.function:
             case "slice":
-                start, end = _literal(node.args[0], 0), _literal(node.args[1], size[1])
-                size = _fixed((end - start) % (1 << 64))
+                start, end = _literal_or(node.args[0], 0), _literal_or(node.args[1], size[1])
+                size = _constant((end - start) % (1 << 64))
             case "lists.range":
-                size = _fixed(_literal(node.args[0], UNBOUNDED))
+                size = _constant(_literal_or(node.args[0], UNBOUNDED))
             case "flatten":
-                factor = float(_literal(node.args[0], UNBOUNDED) if node.args else 1)
+                factor = float(_literal_or(node.args[0], UNBOUNDED) if node.args else 1)
             case "distinct" | "sort" | "@sortByAssociatedKeys":
                 text = node.function != "distinct" and ("string" in overload or "bytes" in overload)
                 factor, size = 2.1 if text else 2.0, _product(size, size)
-        return Estimated(_sum(_scaled(size, factor), _fixed(11)), size)
+        return Estimated(_sum(_scale(size, factor), _constant(11)), size)
 
     def scan(self, node: Call, _: str) -> Estimated:
         target = node.children()[0]
@@ -544,22 +553,22 @@ class _Estimator:
         inner = parameters(target.type)
         if inner:
             each = (
-                _sum(_ONE, _scaled(self.item_size(target), 0.1))
+                _sum(_ONE, _scale(self.item_size(target), 0.1))
                 if inner[0] in ("string", "bytes")
                 else _ONE
             )
             return Estimated(_product(size, each))
-        return Estimated(size if node.function == "includes" else _scaled(size, 0.1))
+        return Estimated(size if node.function == "includes" else _scale(size, 0.1))
 
     def transform(self, node: Call, _: str) -> Estimated:
         size = self.size_or_unknown(node.children()[0])
-        return Estimated(_scaled(size, 0.1), size)
+        return Estimated(_scale(size, 0.1), size)
 
     def parser(self, node: Call, overload: str) -> Estimated:
         if overload == "cidr_ip":
             return Estimated(_ONE)
         return Estimated(
-            _scaled(
+            _scale(
                 self.size_or_unknown(node.args[0]), 0.2 if overload == "ip_is_canonical" else 0.1
             )
         )
@@ -572,11 +581,13 @@ class _Estimator:
         most, kept_most = self.replacements(text[1], old[0], new[1])
         least, kept_least = self.replacements(text[0], old[1], new[0])
         size = _sum(_product((least, most), new), (kept_least, kept_most))
-        return Estimated(_scaled(text, 0.2), size)
+        return Estimated(_scale(text, 0.2), size)
 
     @staticmethod
     def replacements(text: int, old: int, new: int) -> tuple[int, int]:
-        """Number of possible replacements of a string of this size, and how much of the text remains."""
+        """Return the number of possible replacements of a string of this size, and how much of the
+        text remains.
+        """
         if old == 0:
             return min(UNBOUNDED, text + 1), text
         if new <= old:
@@ -589,7 +600,7 @@ class _Estimator:
         most = (
             limit.value % (1 << 64) if isinstance(limit, Const) and limit.kind == "int" else size[1]
         )
-        return Estimated(_scaled(size, 0.2), (0, most))
+        return Estimated(_scale(size, 0.2), (0, most))
 
     def join(self, node: Call, _: str) -> Estimated:
         target = node.children()[0]
@@ -598,7 +609,7 @@ class _Estimator:
         if node.args:
             gaps = max(0, count[0] - 1), max(0, count[1] - 1)
             size = _sum(size, _product(self.size_or_unknown(node.args[0]), gaps))
-        return Estimated(_scaled(size, 0.1), size)
+        return Estimated(_scale(size, 0.1), size)
 
     def find(self, node: Call, _: str) -> Estimated:
         text, pattern = node.children()[:2]
@@ -606,15 +617,15 @@ class _Estimator:
 
     def contains_address(self, node: Call, overload: str) -> Estimated:
         parsed = (
-            _scaled(self.size_or_unknown(node.args[0]), 0.1)
+            _scale(self.size_or_unknown(node.args[0]), 0.1)
             if overload.endswith("_string")
             else _NOTHING
         )
-        prefix = _sum(_scaled((4, 16), 0.1), _ONE) if node.function == "containsCIDR" else _NOTHING
-        return Estimated(_sum(_scaled((8, 32), 0.1), prefix, parsed))
+        prefix = _sum(_scale((4, 16), 0.1), _ONE) if node.function == "containsCIDR" else _NOTHING
+        return Estimated(_sum(_scale((8, 32), 0.1), prefix, parsed))
 
     def validate(self, node: Call, _: str) -> Estimated:
-        return Estimated(_scaled(_scaled(self.size_or_unknown(node.args[0]), 0.1), 128 * 0.25))
+        return Estimated(_scale(_scale(self.size_or_unknown(node.args[0]), 0.1), 128 * 0.25))
 
     def equals(self, node: Call, _: str) -> Estimated | None:
         a, b = node.args
@@ -623,13 +634,13 @@ class _Estimator:
         if a.type in _FOUR_BY_FOUR:
             return Estimated(_ONE)
         if a.type == "kubernetes.NamedFormat":
-            return Estimated(_scaled((1, 64), 0.1))
+            return Estimated(_scale((1, 64), 0.1))
         if a.type == "kubernetes.URL":
-            return Estimated(_scaled((1, (self.size(b) or _ONE)[1]), 0.1))
+            return Estimated(_scale((1, (self.size(b) or _ONE)[1]), 0.1))
         return None
 
 
-def _literal(node: Node, default: int) -> int:
+def _literal_or(node: Node, default: int) -> int:
     return max(0, node.value) if isinstance(node, Const) and node.kind == "int" else default
 
 
@@ -639,7 +650,7 @@ _LIBRARY: dict[str, _Method] = {
     **dict.fromkeys(("sets.contains", "sets.intersects", "sets.equivalent"), _Estimator.sets),
     **dict.fromkeys(
         ("slice", "lists.range", "reverse", "flatten", "distinct", "sort", "@sortByAssociatedKeys"),
-        _Estimator.allocating,
+        _Estimator.allocate_list,
     ),
     **dict.fromkeys(_SCANS, _Estimator.scan),
     **dict.fromkeys(("lowerAscii", "upperAscii", "substring", "trim", "url"), _Estimator.transform),

@@ -1,6 +1,7 @@
-"""What an environment declares, by release, mode and gates.
+"""The declarations of an environment, by release, mode and gates.
 
-Sources: k8s.io/dynamic-resource-allocation/cel/compile.go, k8s.io/apiserver/pkg/cel/environment/base.go.
+Sources: k8s.io/dynamic-resource-allocation/cel/compile.go,
+k8s.io/apiserver/pkg/cel/environment/base.go.
 """
 
 from __future__ import annotations
@@ -19,33 +20,38 @@ LISTS = "DRAListTypeAttributes"
 
 
 class Declarations(Struct, frozen=True):
-    """Declarations of one environment, in addition to the table that all share.
-
-    ``release`` is the minor version as a number (1.36 is 36); ``lists`` the extension library of that name; ``shared``
-    the field ``device.allowMultipleAllocations``; ``two_variables`` and ``formats`` the macros and functions of these
-    names; ``dynamic`` whether an attribute is ``dyn`` instead of ``any``; ``outputs`` and ``wanted`` the types that a
-    selector may have; ``list_values`` whether devices may have list attributes.
-    """
+    """Declarations of one environment, in addition to the table that all share."""
 
     release: int
+    """The minor version as a number (1.36 is 36)."""
     mode: Mode
     lists: bool
+    """True if the extension library of that name is there."""
     shared: bool
+    """True if the field ``device.allowMultipleAllocations`` is there."""
     dynamic: bool
+    """True if an attribute is ``dyn`` instead of ``any``."""
     includes: str | None
+    """The overload of ``includes``."""
     outputs: frozenset[str]
+    """The types that a selector may have."""
     wanted: str
+    """These types in the words of the message."""
     list_values: bool
+    """True if devices may have list attributes."""
     two_variables: bool
+    """True if the macros with two variables are there."""
     formats: bool
+    """True if the functions of that name are there."""
     left_out: frozenset[str]
+    """Overloads of the table that this environment does not have."""
 
     @classmethod
-    def of(cls, target: Target, mode: Mode) -> Declarations:
+    def for_target(cls, target: Target, mode: Mode) -> Declarations:
         release = int(target.release.split(".")[1])
         stored = mode == "stored"
-        # New expressions see features introduced up to the release before (DefaultCompatibilityVersion), stored ones
-        # everything.
+        # New expressions see features introduced up to the release before
+        # (DefaultCompatibilityVersion), stored ones everything.
         introduced = release if stored else release - 1
         listed = release >= 36 and target.enabled(LISTS)
         dynamic = listed or (release >= 37 and stored)
@@ -77,7 +83,7 @@ class Declarations(Struct, frozen=True):
         )
 
     def configuration(self, generic: str) -> str:
-        """The YAML of ``NewEnvConfigFromYaml``."""
+        """Return the YAML of ``NewEnvConfigFromYaml``."""
         extensions = ["{name: bindings}", "{name: optional}"]
         if self.two_variables:
             extensions.append("{name: two-var-comprehensions}")
@@ -86,19 +92,23 @@ class Declarations(Struct, frozen=True):
         attribute = "dyn" if self.dynamic else "any"
         lines = [
             "name: kubernetes",
-            # Nothing else of the built-in overloads: cel-go's are in the table. This one belongs to the extension
-            # "optional".
+            # Nothing else of the built-in overloads: cel-go's are in the table. This one belongs to
+            # the extension "optional".
             'stdlib: {include_functions: [{name: "_[_]"}]}',
             f"extensions: [{', '.join(extensions)}]",
             "variables:",
             "- {name: device, type_name: kubernetes.DRADevice}",
             "- {name: device.driver, type_name: string}",
             f"- {{name: device.attributes, type_name: map, params: [{_NESTED.format(attribute)}]}}",
-            f"- {{name: device.capacity, type_name: map, params: [{_NESTED.format('kubernetes.Quantity')}]}}",
+            (
+                "- {name: device.capacity, type_name: map, params:"
+                f" [{_NESTED.format('kubernetes.Quantity')}]}}"
+            ),
         ]
         if self.shared:
             lines.append("- {name: device.allowMultipleAllocations, type_name: bool}")
-        # Types that cel-cpp does not have as values. The first two are not types, which cel-go notices late.
+        # Types that cel-cpp does not have as values. The first two are not types, which cel-go
+        # notices late.
         lines += [
             f"- {{name: {name}, type_name: type, params: [{{type_name: {name}}}]}}"
             for name in ("duration", "timestamp", "net.IP", "net.CIDR")
@@ -111,8 +121,8 @@ class Declarations(Struct, frozen=True):
 
 _ANY = "{type_name: A, is_type_param: true}"
 _FLATTEN = (
-    f"{{id: list_flatten, target: {{type_name: list, params: [{{type_name: list, params: [{_ANY}]}}]}}, args: [], "
-    f"return: {{type_name: list, params: [{_ANY}]}}}}"
+    "{id: list_flatten, target: {type_name: list, params: [{type_name: list, params:"
+    f" [{_ANY}]}}]}}, args: [], return: {{type_name: list, params: [{_ANY}]}}}}"
 )
 _NESTED = (
     "{{type_name: string}}, {{type_name: map, params: [{{type_name: string}}, {{type_name: {}}}]}}"

@@ -1,4 +1,6 @@
-"""Decodes checked expressions, as cel-expr-python serializes them, to the nodes of :mod:`dractl.cel.ast`."""
+"""Decodes checked expressions, as cel-expr-python serializes them, to the nodes of
+:mod:`dractl.cel.ast`.
+"""
 
 from functools import lru_cache
 from typing import Any
@@ -28,9 +30,10 @@ _WELL_KNOWN = ("", "google.protobuf.Any", "google.protobuf.Timestamp", "google.p
 
 
 def decode(serialized: bytes, source: str, tests: dict[int, str] | None = None) -> Checked:
-    """Decodes the result of ``cel_expr_python.cel.Expression.serialize``.
+    """Decode the result of ``cel_expr_python.cel.Expression.serialize``.
 
-    ``tests`` says at which offsets a ``!`` stands for ``has(device.FIELD)`` (see :mod:`dractl.cel.rewrite`).
+    ``tests`` says at which offsets a ``!`` stands for ``has(device.FIELD)`` (see
+    :mod:`dractl.cel.rewrite`).
     """
     checked = CheckedExpr.FromString(any_pb2.Any.FromString(serialized).value)
     decoder = _Decoder(
@@ -44,7 +47,7 @@ def decode(serialized: bytes, source: str, tests: dict[int, str] | None = None) 
 
 @lru_cache(4096)
 def _type(data: bytes) -> str:
-    """A type as cel-go prints it."""
+    """Return a type as cel-go prints it."""
     message = Kind.FromString(data)
     match message.WhichOneof("kind"):
         case "primitive":
@@ -79,7 +82,7 @@ def _type(data: bytes) -> str:
 
 
 class _Decoder(Struct, frozen=True):
-    """What a checked expression says about its nodes, by their ids."""
+    """The tables of a checked expression about its nodes, by their ids."""
 
     types: dict[int, str]
     overloads: dict[int, tuple[str, ...]]

@@ -23,15 +23,14 @@ class DeviceLike(Protocol):
 
 
 class Field(Struct, frozen=True):
-    """A part of a device that an expression depends on.
-
-    ``kind`` is ``driver``, ``attributes``, ``capacity`` or ``allowMultipleAllocations``; ``domain`` and ``name`` say
-    which attribute or capacity, ``name`` None all of the domain.
-    """
+    """A part of a device that an expression depends on."""
 
     kind: str
+    """One of ``driver``, ``attributes``, ``capacity`` and ``allowMultipleAllocations``."""
     domain: str = ""
+    """The domain of the attribute or capacity."""
     name: str | None = None
+    """The name of the attribute or capacity; None for all of the domain."""
 
 
 _MISSING = object()
@@ -49,8 +48,9 @@ class View:
         self._capacity: Domains | None = None
 
     def fault(self, list_values: bool) -> str | None:
-        """The fault of the device itself, which makes every expression fail, even ``true``. Upstream names one of the
-        faulty attributes at random; this is the first by name."""
+        """Return the fault of the device itself, which makes every expression fail, even ``true``.
+        Upstream names one of the faulty attributes at random; this is the first by name.
+        """
         raw = self.device.mapping.get("attributes")
         if not raw:
             return None
@@ -82,7 +82,7 @@ class View:
                     return f"attribute {name}: parse semantic version: {error}"
         return None
 
-    # -- whole maps ---------------------------------------------------------------------------------------------------
+    # -- whole maps --------------------------------------------------------------------------------
 
     @property
     def whole(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class View:
     def attributes(self) -> Domains:
         if self._attributes is None:
             raw = self.device.mapping.get("attributes") or {}
-            self._attributes = self._nested(
+            self._attributes = self._group_by_domain(
                 {name: self._value(name, value) for name, value in raw.items()}
             )
         return self._attributes
@@ -110,28 +110,27 @@ class View:
     @property
     def capacity(self) -> Domains:
         if self._capacity is None:
-            self._capacity = self._nested(
+            self._capacity = self._group_by_domain(
                 {name: c.value for name, c in self.device.capacity.items()}
             )
         return self._capacity
 
-    def _nested(self, named: Mapping[str, Any]) -> Domains:
+    def _group_by_domain(self, named: Mapping[str, Any]) -> Domains:
         domains = Domains()
         for name, value in named.items():
             domain, slash, identifier = name.partition("/")
             if slash:
                 domains.setdefault(domain, {})[identifier] = value
         for name, value in named.items():
-            if (
-                "/" not in name
-            ):  # a bare name is in the driver's domain; the explicit one wins (upstream: at random)
+            # A bare name is in the driver's domain; the explicit one wins (upstream: at random)
+            if "/" not in name:
                 domains.setdefault(self.driver, {}).setdefault(name, value)
         return domains
 
-    # -- single entries, without building the maps --------------------------------------------------------------------
+    # -- single entries, without building the maps -------------------------------------------------
 
     def attribute(self, domain: str, name: str) -> Any:
-        """The value of an attribute; KeyError if it has none."""
+        """Return the value of an attribute; KeyError if it has none."""
         if self._attributes is not None:
             return self._attributes[domain][name]
         raw = self.device.mapping.get("attributes") or {}
@@ -139,7 +138,9 @@ class View:
         return self._value(key, raw[key])
 
     def _value(self, key: str, raw: Any) -> Any:
-        """An attribute as a value of CEL; only for devices without fault. Plain values need no decoding."""
+        """Return an attribute as a value of CEL; only for devices without fault. Plain values need
+        no decoding.
+        """
         if type(raw) is dict and len(raw) == 1:
             ((kind, content),) = raw.items()
             if kind in _PLAIN and type(content) is _PLAIN[kind]:
@@ -149,15 +150,15 @@ class View:
         return _value(self.device.attributes[key])
 
     def quantity(self, domain: str, name: str) -> Quantity:
-        """The value of a capacity; KeyError if it has none."""
+        """Return the value of a capacity; KeyError if it has none."""
         raw = self.device.mapping.get("capacity") or {}
         return self.device.capacity[_key(raw, self.driver, domain, name)].value
 
     def memory_key(self, fields: tuple[Field, ...]) -> tuple[Any, ...]:
-        """A key that is equal for devices with the same values of these fields."""
-        return tuple([self._memory(field) for field in fields])
+        """Return a key that is equal for devices with the same values of these fields."""
+        return tuple([self._memory_part(field) for field in fields])
 
-    def _memory(self, field: Field) -> Any:
+    def _memory_part(self, field: Field) -> Any:
         kind, domain, name = field.kind, field.domain, field.name
         if kind == "driver":
             return self.driver
@@ -178,7 +179,7 @@ class View:
 
 
 def _key(raw: Mapping[str, Any], driver: str, domain: str, name: str) -> str:
-    """The qualified name under which an entry is written; KeyError if it has none."""
+    """Return the qualified name under which an entry is written; KeyError if it has none."""
     if "/" not in domain:
         full = f"{domain}/{name}"
         if full in raw:
@@ -194,7 +195,7 @@ _VERSIONS: dict[str, Version] = {}
 
 
 def _version(text: str) -> Version:
-    """Version.parse with a cache: devices have few different versions."""
+    """Parse a version, with a cache: devices have few different versions."""
     version = _VERSIONS.get(text)
     if version is None:
         version = Version.parse(text)
@@ -204,7 +205,7 @@ def _version(text: str) -> Version:
 
 
 def _value(attribute: DeviceAttribute) -> Any:
-    """A decoded attribute as a value of CEL."""
+    """Return a decoded attribute as a value of CEL."""
     kind, value = attribute.type, attribute.value
     if kind == "version":
         return _version(value)  # type: ignore[arg-type]

@@ -1,7 +1,8 @@
 """The environments in which Kubernetes compiles device selectors, by release, mode and gates.
 
-The table of overloads is data (``environments/functions.json``, made by ``tools/make_cel_environments.py``);
-differences between environments are decided in :meth:`dractl.cel.declarations.Declarations.of`.
+The table of overloads is data (``environments/functions.json``, made by
+``tools/make_cel_environments.py``); differences between environments are decided in
+:meth:`dractl.cel.declarations.Declarations.for_target`.
 """
 
 from functools import cache
@@ -15,7 +16,9 @@ from dractl.model import Target
 
 
 class Environment:
-    """An environment that compiles the selectors of one release, for one use. Get it with :func:`environment`."""
+    """An environment that compiles the selectors of one release, for one use. Get it with
+    :func:`environment`.
+    """
 
     def __init__(self, declarations: Declarations) -> None:
         self.declarations = declarations
@@ -25,22 +28,23 @@ class Environment:
         return f"Environment(1.{self.declarations.release}, {self.declarations.mode})"
 
     def compile(self, text: str) -> Program:
-        """The program of one expression. Never raises: errors in the expression are in the program."""
+        """Return the program of one expression. Never raises: errors in the expression are in the
+        program.
+        """
         program = self._programs.get(text)
         if program is None:
-            program = self._programs[text] = self._compiled(text)
+            program = self._programs[text] = self._compile(text)
         return program
 
-    def _compiled(self, text: str) -> Program:
+    def _compile(self, text: str) -> Program:
         reason = load()
         if reason is not None:  # not the expression's fault, so it has no issues
             error = f"not checked: {reason}"
             return Program(
                 text, self.declarations, "unchecked", error=error, error_type="InternalError"
             )
-        from dractl.cel.compiler import (
-            compile_program,
-        )  # CEL's library: not everywhere installed, and 20 ms to load
+        # CEL's library: not everywhere installed, and 20 ms to load
+        from dractl.cel.compiler import compile_program
 
         return compile_program(text, self.declarations)
 
@@ -52,14 +56,16 @@ def _environment(declarations: Declarations) -> Environment:
 
 @cache
 def environment(target: Target, mode: Mode) -> Environment:
-    """The environment for expressions being created or changed (``new``: kube-apiserver), or used as stored
-    (``stored``: kube-scheduler)."""
-    return _environment(Declarations.of(target, mode))
+    """Return the environment for expressions being created or changed (``new``: kube-apiserver), or
+    used as stored (``stored``: kube-scheduler).
+    """
+    return _environment(Declarations.for_target(target, mode))
 
 
 def reading(text: str) -> Program:
-    """The program of an expression, compiled for reading only: in the stored environment of the newest release, which
-    accepts most. For verdicts use the :func:`environment` of a release."""
+    """Return the program of an expression, compiled for reading only: in the stored environment of
+    the newest release, which accepts most. For verdicts use the :func:`environment` of a release.
+    """
     return _newest().compile(text)
 
 
@@ -69,13 +75,15 @@ def _newest() -> Environment:
 
 
 def attribute_environment(target: Target, mode: Mode = "new") -> Environment:
-    """The environment for derived attributes (1.37): they are scalars or, if list attributes are on or the expression
-    is a stored one, lists of one (compile.go isAllowedDerivedAttributeType)."""
+    """Return the environment for derived attributes (1.37): they are scalars or, if list attributes
+    are on or the expression is a stored one, lists of one (compile.go
+    isAllowedDerivedAttributeType).
+    """
     outputs = {"bool", "int", "string", "google.protobuf.Any", "dyn", "kubernetes.Semver"}
     wanted = "a primitive scalar (string, integer, boolean, semver)"
     if mode == "stored" or target.enabled(LISTS):
         outputs |= {f"list({scalar})" for scalar in outputs}
         wanted += " or a list of these scalars"
     return _environment(
-        replace(Declarations.of(target, mode), outputs=frozenset(outputs), wanted=wanted)
+        replace(Declarations.for_target(target, mode), outputs=frozenset(outputs), wanted=wanted)
     )

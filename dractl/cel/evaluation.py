@@ -1,8 +1,9 @@
 """Evaluation of a checked expression as cel-go does it.
 
-:func:`build` turns the tree into nested closures, once per expression. Verdicts run them as they are. Explanations run
-closures built with an ``observer`` that sees every sub-expression's value (:mod:`dractl.cel.tracing`), and without the
-shortcuts, so that each part of the source has a closure of its own.
+:func:`build` turns the tree into nested closures, once per expression. Verdicts run them as they
+are. Explanations run closures built with an ``observer`` that sees every sub-expression's value
+(:mod:`dractl.cel.tracing`), and without the shortcuts, so that each part of the source has a
+closure of its own.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from dractl.cel import values as v
 from dractl.cel.ast import (
@@ -30,7 +33,9 @@ from dractl.model import Quantity, Version
 
 T = TypeVar("T")
 Frame = list[Any]
-"""Slot 0 is the device's View, slot 1 what the loops have cost so far, then one slot for each variable in scope."""
+"""Slot 0 is the device's View, slot 1 what the loops have cost so far, then one slot for each
+variable in scope.
+"""
 
 Run = Callable[[Frame], Any]
 Observer = Callable[[Node, Run], Run]
@@ -40,7 +45,9 @@ _FIRST_SLOT = 2
 
 
 def build(root: Node, release: int, observer: Observer | None = None) -> Run:
-    """The closure of an expression. It accepts a :func:`frame` and raises CelError or Aborted."""
+    """Return the closure of an expression. It accepts a :func:`frame` and raises CelError or
+    Aborted.
+    """
     return _Builder(release, observer).build(root)
 
 
@@ -69,6 +76,16 @@ class _Lazy:
         if self.error is not None:
             raise self.error
         return self.value
+
+
+class _LoopBody(Struct, frozen=True):
+    """The closures of a loop."""
+
+    slots: tuple[int, ...]
+    """The slots of the loop variables."""
+    condition: Run
+    step: Run
+    result: Run
 
 
 class _Builder:
@@ -109,54 +126,58 @@ class _Builder:
                 )
         raise TypeError(f"unknown node {node!r}")
 
-    # -- leaves -------------------------------------------------------------------------------------------------------
+    # -- leaves ------------------------------------------------------------------------------------
 
     def _ident(self, node: Ident) -> Run:
         name = node.name
         if name in self.scope:
             slot, kind = self.scope[name]
             if kind == "value":
-                return self._resolved(lambda f: f[slot])
+                return self._resolve_again(lambda f: f[slot])
             if kind == "lazy":
-                return self._resolved(lambda f: f[slot].get(f))
+                return self._resolve_again(lambda f: f[slot].get(f))
 
-            def accumulated(f: Frame) -> Any:
+            def read_accumulator(f: Frame) -> Any:
                 value = f[slot]
                 if type(value) is CelError:
                     raise value
                 return value
 
-            return self._resolved(accumulated)
+            return self._resolve_again(read_accumulator)
         field = _DEVICE_FIELDS.get(name)
         if field is not None:
             return field
         constant = TypeValue(name)
         return lambda _: constant
 
-    def _resolved(self, run: Run) -> Run:
-        """The value of a variable or of a branch of ``?:``: cel-go 0.26 adapts the content of an optional again."""
+    def _resolve_again(self, run: Run) -> Run:
+        """Return the value of a variable or of a branch of ``?:``: cel-go 0.26 adapts the content
+        of an optional again.
+        """
         if self.release >= 37:
             return run
 
-        def resolved(f: Frame) -> Any:
+        def resolve(f: Frame) -> Any:
             value = run(f)
             if type(value) is Optional and type(value.value) in _NATIVE:
                 try:
-                    _adapted(value.value)
+                    _adapt(value.value)
                 except CelError as error:
                     return Optional(error)
             return value
 
-        return resolved
+        return resolve
 
     def _opener(self, container: Node) -> Open:
-        """Unwraps a container that is an optional. A chain of selections is one attribute."""
+        """Return the function that unwraps a container that is an optional. A chain of selections
+        is one attribute.
+        """
         chained = isinstance(container, Select) or (
             isinstance(container, Call) and container.function in _ACCESS
         )
-        return _as_it_is if self.release >= 37 or chained else _adapted
+        return _identity if self.release >= 37 or chained else _adapt
 
-    # -- access -------------------------------------------------------------------------------------------------------
+    # -- access ------------------------------------------------------------------------------------
 
     def _select(self, node: Select) -> Run:
         name = node.field
@@ -170,11 +191,11 @@ class _Builder:
         return lambda f: _select(operand(f), name, open_)
 
     def _entry(self, operand: Node, name: str, test: bool) -> Run | None:
-        """``device.attributes["domain"].name`` read directly, without the two maps."""
-        found = _domain(operand)
-        if found is None or found[0] in self.scope:
+        """Read ``device.attributes["domain"].name`` directly, without the two maps."""
+        entry = _domain(operand)
+        if entry is None or entry[0] in self.scope:
             return None
-        variable, domain = found
+        variable, domain = entry
         read = _READERS[variable]
         if test:
 
@@ -196,7 +217,7 @@ class _Builder:
 
         return get
 
-    # -- calls --------------------------------------------------------------------------------------------------------
+    # -- calls -------------------------------------------------------------------------------------
 
     def _call(self, node: Call) -> Run:
         special = _SPECIAL.get(node.function)
@@ -209,13 +230,14 @@ class _Builder:
             unary = operators.UNARY[node.function]
             operand = self.build(operands[0])
             return lambda f: unary(operand(f))
-        # With a constant pattern, upstream calls the result of library/regex.go, whose error names nothing.
-        pattern = _without_dyn(node.args[0]) if node.function in ("find", "findAll") else None
+        # With a constant pattern, upstream calls the result of library/regex.go, whose error names
+        # nothing.
+        pattern = _strip_dyn(node.args[0]) if node.function in ("find", "findAll") else None
         optimized = isinstance(pattern, Const) and pattern.kind == "string"
         run = dispatcher("matches" if optimized else node.function, node.overloads, self.release)
         built = [self.build(operand) for operand in operands]
         if node.function in _PANICKING and len(node.overloads) == 1:
-            built = [_listed(operand) for operand in built]
+            built = [_require_list(operand) for operand in built]
             if len(built) == 2:  # upstream checks the keys first
                 elements, keys = built
                 return _strict(lambda b, a: run(a, b), keys, elements)
@@ -233,9 +255,8 @@ class _Builder:
             left_node.value if isinstance(left_node, Const) and left_node.kind == "string" else None
         )
         if binary is v.contains and self.observer is None and constant is not None:
-            shortcut = self._entry(
-                right_node, constant, True
-            )  # "name" in device.attributes["domain"]: as has()
+            # "name" in device.attributes["domain"]: as has()
+            shortcut = self._entry(right_node, constant, True)
             if shortcut is not None:
                 return shortcut
         left, right = self.build(left_node), self.build(right_node)
@@ -257,7 +278,7 @@ class _Builder:
         return _strict(binary, left, right)
 
     def _logical(self, node: Call) -> Run:
-        """``&&`` and ``||``: a deciding side hides the error of the other."""
+        """Build ``&&`` and ``||``: a deciding side hides the error of the other."""
         left, right = map(self.build, node.args)
         decisive = node.function == "_||_"
         other = not decisive
@@ -288,7 +309,7 @@ class _Builder:
         return run
 
     def _conditional(self, node: Call) -> Run:
-        return self._resolved(_either(*map(self.build, node.args)))
+        return self._resolve_again(_choose_branch(*map(self.build, node.args)))
 
     def _not_strictly_false(self, node: Call) -> Run:
         operand = self.build(node.args[0])
@@ -333,7 +354,7 @@ class _Builder:
 
         return run
 
-    def _or_value(self, node: Call) -> Run:
+    def _fallback(self, node: Call) -> Run:
         assert node.target is not None
         optional, other = self.build(node.target), self.build(node.args[0])
         whole = node.function == "or"
@@ -346,7 +367,7 @@ class _Builder:
                     return value
                 raise v.no_overload()
             if value.present:
-                return value if whole else v.opened(value)
+                return value if whole else v.content_of(value)
             return other(f)
 
         return run
@@ -355,8 +376,8 @@ class _Builder:
         built = [self.build(argument) for argument in node.args]
 
         def run(f: Frame) -> dict[Any, Any]:
-            target, *rest = [argument(f) for argument in built]
-            added = {v.encode_key(rest[0]): rest[1]} if len(rest) == 2 else rest[0]
+            target, *entry = [argument(f) for argument in built]
+            added = {v.encode_key(entry[0]): entry[1]} if len(entry) == 2 else entry[0]
             for key in added:
                 if key in target:
                     raise CelError(
@@ -366,7 +387,7 @@ class _Builder:
 
         return run
 
-    # -- literals -----------------------------------------------------------------------------------------------------
+    # -- literals ----------------------------------------------------------------------------------
 
     def _list(self, node: ListLiteral) -> Run:
         built = [self.build(element) for element in node.elements]
@@ -378,18 +399,19 @@ class _Builder:
         optional = node.optional
 
         def run(f: Frame) -> list[Any]:
-            found = []
+            elements = []
             for i, element in enumerate(built):
                 value = element(f)
                 if i not in optional:
-                    found.append(value)
+                    elements.append(value)
                 elif type(value) is not Optional:
                     raise CelError(
-                        f"cannot initialize optional list element from non-optional value {v.text_of_key(value)}"
+                        "cannot initialize optional list element from non-optional value"
+                        f" {v.text_of_key(value)}"
                     )
                 elif value.present:
-                    found.append(v.opened(value))
-            return found
+                    elements.append(v.content_of(value))
+            return elements
 
         return run
 
@@ -397,28 +419,28 @@ class _Builder:
         built = [(self.build(e.key), self.build(e.value), e.optional) for e in node.entries]
 
         def run(f: Frame) -> dict[Any, Any]:
-            found: dict[Any, Any] = {}
+            entries: dict[Any, Any] = {}
             for key_run, value_run, optional in built:
                 key, value = key_run(f), value_run(f)
                 if optional:
                     if type(value) is not Optional:
                         raise CelError(
-                            f"cannot initialize optional entry '{v.text_of_key(key)}' from non-optional value "
-                            f"{v.text_of_key(value)}"
+                            f"cannot initialize optional entry '{v.text_of_key(key)}' from"
+                            f" non-optional value {v.text_of_key(value)}"
                         )
                     if not value.present:
                         continue
-                    value = v.opened(value)
-                found[v.encode_key(key)] = value
-            return found
+                    value = v.content_of(value)
+                entries[v.encode_key(key)] = value
+            return entries
 
         return run
 
-    # -- variables ----------------------------------------------------------------------------------------------------
+    # -- variables ---------------------------------------------------------------------------------
 
     def _bind(self, node: Comprehension) -> Run:
         init = self.build(node.init)
-        (slot,), result = self._within(
+        (slot,), result = self._build_in_scope(
             ((node.accumulator, "lazy"),), lambda: self.build(node.result)
         )
 
@@ -437,13 +459,14 @@ class _Builder:
         accumulator = ((node.accumulator, "accumulator"),)
         variables = tuple((name, "value") for name in names)
 
-        def body() -> tuple[tuple[int, ...], tuple[Run, Run], Run]:
-            slots, parts = self._within(
+        def build_body() -> _LoopBody:
+            slots, (condition, step) = self._build_in_scope(
                 variables, lambda: (self.build(node.condition), self._step(node))
             )
-            return slots, parts, self.build(node.result)
+            return _LoopBody(slots, condition, step, self.build(node.result))
 
-        (total,), (slots, (condition, step), result) = self._within(accumulator, body)
+        (total,), body = self._build_in_scope(accumulator, build_body)
+        slots, condition, step, result = body.slots, body.condition, body.step, body.result
         always = isinstance(node.condition, Const) and node.condition.value is True
         two = len(slots) == 2
         slot = slots[0]
@@ -457,7 +480,7 @@ class _Builder:
             for item in items:
                 f[1] += weight
                 if f[1] > v.COST_LIMIT:
-                    raise v.too_costly()
+                    raise v.cost_exceeded()
                 if two:
                     f[slot], f[slot + 1] = item
                 else:
@@ -473,7 +496,7 @@ class _Builder:
         return run
 
     def _step(self, node: Comprehension) -> Run:
-        """The step of a loop; one that appends to the accumulator does so in place."""
+        """Return the step of a loop; an append to the accumulator is done in place."""
         step = node.step
         if not (
             isinstance(step, Call)
@@ -484,10 +507,12 @@ class _Builder:
         append = self._append(step.args[1], node.accumulator)
         if append is None:
             return self.build(step)
-        return _either(self.build(step.args[0]), append, self.build(step.args[2]))
+        return _choose_branch(self.build(step.args[0]), append, self.build(step.args[2]))
 
     def _append(self, node: Node, accumulator: str) -> Run | None:
-        """``accumulator + [element]``, which the macros map, filter and transformList expand to."""
+        """Build ``accumulator + [element]``, which the macros map, filter and transformList expand
+        to.
+        """
         if not (
             isinstance(node, Call)
             and node.function == "_+_"
@@ -506,7 +531,7 @@ class _Builder:
 
         return append
 
-    def _within(
+    def _build_in_scope(
         self, variables: tuple[tuple[str, str], ...], inside: Callable[[], T]
     ) -> tuple[tuple[int, ...], T]:
         """Build something with variables in scope; returns their slots too."""
@@ -517,11 +542,12 @@ class _Builder:
             slots.append(self.slots)
             self.slots += 1
         result = inside()
-        self.scope = outer  # slots are not used again: a lazy value may be computed in any scope below its own
+        # Slots are not used again: a lazy value may be computed in any scope below its own
+        self.scope = outer
         return tuple(slots), result
 
     def _hide(self, node: Comprehension) -> None:
-        """Marks what a macro added: nobody wrote it, so nobody observes it."""
+        """Mark the nodes that a macro added: nobody wrote them, so nobody observes them."""
         if self.observer is None:
             return
         stack = [node.init, node.condition, node.result]
@@ -552,8 +578,8 @@ _SPECIAL: dict[str, Callable[[_Builder, Call], Run]] = {
     "_[_]": _Builder._index,
     "_[?_]": _Builder._optional_access,
     "_?._": _Builder._optional_access,
-    "or": _Builder._or_value,
-    "orValue": _Builder._or_value,
+    "or": _Builder._fallback,
+    "orValue": _Builder._fallback,
     "cel.@mapInsert": _Builder._map_insert,
 }
 
@@ -579,8 +605,8 @@ _PANICKING = {"distinct", "sort", "@sortByAssociatedKeys"}
 _ADDERS = (int, float, str, bytes, v.Duration, v.Timestamp)
 
 
-def _listed(operand: Run) -> Run:
-    """A list, or upstream panics."""
+def _require_list(operand: Run) -> Run:
+    """Return a call that returns a list; upstream panics at any other value."""
 
     def call(f: Frame) -> Any:
         try:
@@ -595,14 +621,17 @@ def _listed(operand: Run) -> Run:
                 "Contains" if isinstance(value, _ADDERS) and not isinstance(value, bool) else "Add"
             )
         raise v.Halted(
-            f"internal error: interface conversion: {kind} is not traits.Lister: missing method {missing}"
+            f"internal error: interface conversion: {kind} is not traits.Lister: missing method"
+            f" {missing}"
         )
 
     return call
 
 
 def _strict(run: Callable[[Any, Any], Any], left: Run, right: Run) -> Run:
-    """A call with two operands. Both are evaluated before an error of the first counts, since the second may abort."""
+    """Return a call with two operands. Both are evaluated before an error of the first counts,
+    since the second may abort.
+    """
 
     def call(f: Frame) -> Any:
         try:
@@ -617,7 +646,7 @@ def _strict(run: Callable[[Any, Any], Any], left: Run, right: Run) -> Run:
 
 
 def _put(f: Frame, slot: int, value: Any) -> None:
-    """Sets a variable; the frame grows to fit it."""
+    """Set a variable; the frame grows to fit it."""
     while len(f) <= slot:
         f.append(None)
     f[slot] = value
@@ -628,7 +657,9 @@ def _is_variable(node: Node, name: str) -> bool:
 
 
 def _domain(node: Node) -> tuple[str, str] | None:
-    """``device.attributes["domain"]`` or ``device.capacity.domain``: the variable and the domain."""
+    """Return the variable and the domain of ``device.attributes["domain"]`` or
+    ``device.capacity.domain``.
+    """
     if isinstance(node, Select) and not node.test:
         container, domain = node.operand, node.field
     elif isinstance(node, Call) and node.function == "_[_]" and isinstance(node.args[1], Const):
@@ -645,8 +676,9 @@ def _domain(node: Node) -> tuple[str, str] | None:
 
 
 def _weight(node: Node) -> int:
-    """The approximate minimum cost of evaluating a node: its variables, selections and calls
-    (interpreter/runtimecost.go)."""
+    """Return the approximate minimum cost of evaluating a node: its variables, selections and calls
+    (interpreter/runtimecost.go).
+    """
     count = 0
     stack = [node]
     while stack:
@@ -665,12 +697,13 @@ _FREE = {"_&&_", "_||_", "_?_:_", "@not_strictly_false"}
 
 
 def _constants(node: Node) -> frozenset[Any] | None:
-    """The elements of a literal list of constants, which upstream turns into a hash set
-    (interpreter/optimizations via planner.go maybeOptimizeSetMembership)."""
+    """Return the elements of a literal list of constants, which upstream turns into a hash set
+    (interpreter/optimizations via planner.go maybeOptimizeSetMembership).
+    """
     if not isinstance(node, ListLiteral) or node.optional:
         return None
-    found = []
-    for element in map(_without_dyn, node.elements):
+    members = []
+    for element in map(_strip_dyn, node.elements):
         if not isinstance(element, Const) or element.kind not in (
             "bool",
             "int",
@@ -679,11 +712,11 @@ def _constants(node: Node) -> frozenset[Any] | None:
             "string",
         ):
             return None
-        found.append(v.encode_key(element.value))
-    return frozenset(found)
+        members.append(v.encode_key(element.value))
+    return frozenset(members)
 
 
-def _without_dyn(node: Node) -> Node:
+def _strip_dyn(node: Node) -> Node:
     while isinstance(node, Call) and node.function == "dyn":
         node = node.args[0]
     return node
@@ -693,20 +726,22 @@ def _member(value: Any, members: frozenset[Any]) -> bool:
     if type(value) in v.KEY_TYPES:
         return v.encode_key(value) in members
     if isinstance(value, v.UNHASHABLE):
-        raise v.unhashable(value)
+        raise v.hash_panic(value)
     return False
 
 
 Open = Callable[[Any], Any]
-"""What is found in an optional when something is selected from it."""
+"""A function that unwraps the content of an optional when something is selected from it."""
 
 
-def _as_it_is(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
-def _adapted(value: Any) -> Any:
-    """cel-go 0.26 converts the native value again, and does not support Kubernetes' types there."""
+def _adapt(value: Any) -> Any:
+    """Convert a native value again as cel-go 0.26 does, which does not support Kubernetes' types
+    there.
+    """
     native = _NATIVE.get(type(value))
     if native:
         raise CelError(f"unsupported conversion to ref.Val: ({native}){_text_of(value)}")
@@ -742,7 +777,7 @@ def _select(container: Any, name: str, open_: Open) -> Any:
 
 def _has(container: Any, name: str, open_: Open) -> bool:
     if type(container) is Optional:
-        return container.present and _has(open_(v.opened(container)), name, open_)
+        return container.present and _has(open_(v.content_of(container)), name, open_)
     if isinstance(container, dict):
         return v.find(container, name)[1]
     if type(container) is list:
@@ -751,22 +786,22 @@ def _has(container: Any, name: str, open_: Open) -> bool:
 
 
 def _optional_index(container: Any, key: Any, open_: Open) -> Optional:
-    """``container[?key]`` and ``container.?key``."""
+    """Evaluate ``container[?key]`` and ``container.?key``."""
     if type(container) is Optional:
         if not container.present:
             return NONE
-        container = open_(v.opened(container))
+        container = open_(v.content_of(container))
     if isinstance(container, dict):
-        value, found = v.find(container, key)
-        return Optional(value) if found else NONE
+        value, exists = v.find(container, key)
+        return Optional(value) if exists else NONE
     if type(container) is list:
         position = v.list_index(key)
         return Optional(container[position]) if 0 <= position < len(container) else NONE
     return NONE
 
 
-def _either(condition: Run, yes: Run, no: Run) -> Run:
-    """``condition ? yes : no``."""
+def _choose_branch(condition: Run, yes: Run, no: Run) -> Run:
+    """Build ``condition ? yes : no``."""
 
     def run(f: Frame) -> Any:
         value = condition(f)

@@ -5,7 +5,8 @@ import re
 from msgspec import Struct
 
 _OPERANDS = re.compile(
-    r"found no matching overload for '_(==|!=|<|<=|>|>=)_' applied to '\(([^()]+(?:\([^()]*\))?), (.+?)\)'"
+    r"found no matching overload for '_(==|!=|<|<=|>|>=)_' applied to '\(([^()]+(?:\([^()]*\))?),"
+    r" (.+?)\)'"
 )
 _UNDECLARED = re.compile(r"undeclared reference to '(\w+)'")
 _UNDEFINED = re.compile(r"undefined field '(\w+)'")
@@ -21,40 +22,42 @@ class Operands(Struct, frozen=True):
 
 
 class Issue(Struct, frozen=True):
-    """One error in an expression. ``message`` is upstream's.
-
-    ``offset`` counts code points into the expression, ``line`` and ``column`` are 1-based as upstream prints them; all
-    three are None for an issue without a place (the output type, a constant that fails).
+    """One error in an expression. Offset, line and column are None for an issue without a place
+    (the output type, a constant that fails).
     """
 
     message: str
+    """Upstream's message."""
     offset: int | None = None
+    """Code points into the expression."""
     line: int | None = None
+    """The line, 1-based as upstream prints it."""
     column: int | None = None
+    """The column, 1-based as upstream prints it."""
 
     @property
     def operands(self) -> Operands | None:
         """The operand types of a comparison without an overload for them."""
-        found = _OPERANDS.search(self.message)
-        return Operands(found[1], found[2], found[3]) if found else None
+        match = _OPERANDS.search(self.message)
+        return Operands(match[1], match[2], match[3]) if match else None
 
     @property
     def undeclared(self) -> str | None:
         """The name of a variable or function that does not exist."""
-        found = _UNDECLARED.search(self.message)
-        return found[1] if found else None
+        match = _UNDECLARED.search(self.message)
+        return match[1] if match else None
 
     @property
     def undefined(self) -> str | None:
         """The name of a field that ``device`` does not have."""
-        found = _UNDEFINED.search(self.message)
-        return found[1] if found else None
+        match = _UNDEFINED.search(self.message)
+        return match[1] if match else None
 
     @property
     def output(self) -> str | None:
         """The type of an expression that must have another type."""
-        found = _OUTPUT.search(self.message)
-        return found[1] if found else None
+        match = _OUTPUT.search(self.message)
+        return match[1] if match else None
 
     @property
     def is_assignment(self) -> bool:

@@ -17,22 +17,26 @@ _INDEXING = ("_[_]", "_[?_]", "_?._")
 
 
 class Lookup(Part, frozen=True):
-    """A lookup such as ``device.attributes["domain"].name``, and its place. All places are code points.
-
-    ``start`` and ``end`` enclose the whole lookup; ``domain_start`` and ``name_start`` are where the names themselves
-    begin, after a quote. ``name`` is None if the domain's map is used as a whole
-    (``device.attributes["domain"].size()``). ``optional``: written with ``?``, so that an absent entry is no error.
-    ``tested``: the expression only asks whether the entry exists (``"name" in device.attributes["domain"]``,
-    ``has(...)``).
+    """A lookup such as ``device.attributes["domain"].name``, from ``start`` to ``end``. All places
+    are code points.
     """
 
     kind: str
     domain: str
     name: str | None
+    """The name; None if the domain's map is used as a whole
+    (``device.attributes["domain"].size()``).
+    """
     domain_start: int
+    """The place where the domain begins, after a quote."""
     name_start: int
+    """The place where the name begins, after a quote."""
     optional: bool = False
+    """True if it is written with ``?``, so that an absent entry is no error."""
     tested: bool = False
+    """True if the expression only asks whether the entry exists (``"name" in
+    device.attributes["domain"]``, ``has(...)``).
+    """
 
     @property
     def full_name(self) -> str:
@@ -49,14 +53,17 @@ class Lookup(Part, frozen=True):
 
 
 def from_tree(root: Node, spans: Spans) -> tuple[Lookup, ...]:
-    """Every lookup whose domain is a literal, in the order of the source; through the variables of ``cel.bind`` too."""
-    found = _Finder(root, spans).found.values()
-    return tuple(sorted(found, key=lambda found: found.span))
+    """Return every lookup whose domain is a literal, in the order of the source; through the
+    variables of ``cel.bind`` too.
+    """
+    lookups = _Finder(root, spans).lookups.values()
+    return tuple(sorted(lookups, key=lambda lookup: lookup.span))
 
 
 def reads(root: Node) -> frozenset[Field] | None:
-    """The parts of a device that an expression depends on; None when it iterates over, compares or otherwise uses a
-    whole map of the device."""
+    """Return the parts of a device that an expression depends on; None if it iterates over,
+    compares or otherwise uses a whole map of the device.
+    """
     finder = _Finder(root)
     return None if finder.whole else frozenset(finder.fields)
 
@@ -74,11 +81,15 @@ _Scope = dict[str, "_Place | None"]
 
 
 class _Finder:
-    """Follows the device and its maps through an expression; ``found`` stays empty without ``spans``."""
+    """Follows the device and its maps through an expression; ``lookups`` stays empty without
+    ``spans``.
+    """
 
     def __init__(self, root: Node, spans: Spans | None = None) -> None:
         self.spans = spans
-        self.found: dict[tuple[int, int, str], Lookup] = {}  # a macro may contain its operand twice
+        self.lookups: dict[
+            tuple[int, int, str], Lookup
+        ] = {}  # a macro may contain its operand twice
         self.fields: set[Field] = set()
         self.whole = False  # a map is used as a whole
         self.visit(root, {})
@@ -87,9 +98,8 @@ class _Finder:
         place = self.place(node, scope)
         if place is None:
             return
-        self.whole = self.whole or not (
-            isinstance(node, Select) and node.test
-        )  # every device has every domain
+        # Every device has every domain
+        self.whole = self.whole or not (isinstance(node, Select) and node.test)
         if place.domain is not None:
             self.add(node, place, None, None)
 
@@ -105,7 +115,7 @@ class _Finder:
         if self.spans is not None:
             span, optional = self.spans.span(node), optional or place.optional
             start = span[1] if start is None else start
-            found = Lookup(
+            lookup = Lookup(
                 *span,
                 place.kind,
                 place.domain or "",
@@ -115,10 +125,12 @@ class _Finder:
                 optional,
                 tested,
             )
-            self.found[*span, found.full_name] = found
+            self.lookups[*span, lookup.full_name] = lookup
 
     def place(self, node: Node, scope: _Scope) -> _Place | None:
-        """The value of a node that is a map of the device; its parts have been visited then, too."""
+        """Return the value of a node that is a map of the device; its parts have been visited then,
+        too.
+        """
         match node:
             case Ident(name=name) if name in scope:
                 return scope[name]
@@ -158,16 +170,15 @@ class _Finder:
     def step(
         self, node: Node, place: _Place | None, name: str, optional: bool = False
     ) -> _Place | None:
-        """What a selection by name gives."""
+        """Return the value that a selection by name gives."""
         if place is None:
             return None
         tested = isinstance(node, Select) and node.test
         if not place.kind:
             if name in _MAPS:
                 return _Place(name)
-            self.fields |= (
-                set() if tested else {Field(name)}
-            )  # the fields of a device are always there
+            # The fields of a device are always there
+            self.fields |= set() if tested else {Field(name)}
             return None
         start = 0
         if self.spans is not None:
@@ -181,14 +192,12 @@ class _Finder:
     def entry(
         self, node: Node, place: _Place, name: str, start: int, optional: bool, tested: bool
     ) -> None:
-        self.fields |= {
-            Field(place.kind, place.domain or "", name),
-            Field("driver"),
-        }  # whose domain bare names are in
+        # Whose domain bare names are in
+        self.fields |= {Field(place.kind, place.domain or "", name), Field("driver")}
         self.add(node, place, name, start, optional, tested)
 
     def membership(self, node: Node, key: Const, place: _Place | None) -> None:
-        """``"name" in device.attributes["domain"]`` and ``"domain" in device.attributes``."""
+        """Note ``"name" in device.attributes["domain"]`` or ``"domain" in device.attributes``."""
         if place is None:
             return
         start = self.spans.content(key) if self.spans is not None else 0
@@ -201,15 +210,21 @@ class _Finder:
 
 
 def from_tokens(text: str) -> tuple[Lookup, ...]:
-    """The same for an expression that does not compile, if its lookups are written in full."""
-    return tuple(_written(tokenize(text), brackets(text))) if "device" in text else ()
+    """Return the lookups of an expression that does not compile, if they are written in full."""
+    return tuple(_lookups_in_tokens(tokenize(text), brackets(text))) if "device" in text else ()
 
 
-def _written(tokens: Sequence[Token], closing: dict[int, int]) -> Iterator[Lookup]:
+def _name_of(token: Token | None) -> str | None:
+    if token is None:
+        return None
+    return token.text if token.kind == "name" else token.content
+
+
+def _lookups_in_tokens(tokens: Sequence[Token], closing: dict[int, int]) -> Iterator[Lookup]:
     def text(i: int) -> str:
         return tokens[i].text if 0 <= i < len(tokens) else ""
 
-    def indexed(i: int) -> bool:
+    def is_indexed(i: int) -> bool:
         return text(i) in ("[", "[?") and text(i + 2) == "]" and tokens[i + 1].content is not None
 
     for i, token in enumerate(tokens):
@@ -220,14 +235,14 @@ def _written(tokens: Sequence[Token], closing: dict[int, int]) -> Iterator[Looku
             or text(i + 2) not in _MAPS
         ):
             continue
-        if not indexed(i + 3):
+        if not is_indexed(i + 3):
             continue
         domain, last, name, tested = tokens[i + 4], i + 5, None, False
         start, end, optional = token.start, tokens[last].end, text(i + 3) == "[?"
         if text(last + 1) in (".", ".?") and text(last + 3) != "(" and last + 2 < len(tokens):
             name, optional = tokens[last + 2], optional or text(last + 1) == ".?"
             end = name.end
-        elif indexed(last + 1):
+        elif is_indexed(last + 1):
             name, optional = tokens[last + 2], optional or text(last + 1) == "[?"
             end = tokens[last + 3].end
         elif text(i - 1) == "in" and i > 1 and tokens[i - 2].content is not None:
@@ -243,7 +258,7 @@ def _written(tokens: Sequence[Token], closing: dict[int, int]) -> Iterator[Looku
             end,
             text(i + 2),
             domain.content or "",
-            name.text if name and name.kind == "name" else name.content if name else None,
+            _name_of(name),
             domain.content_start,
             name.content_start if name else end,
             optional,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dractl.cel.ast import Node
 from dractl.cel.issues import Issue
-from dractl.cel.places import expected_bool, issue_at, line_starts, may_be_bool, short_type
+from dractl.cel.places import bool_mismatch, issue_at, line_starts, may_be_bool, short_type
 from dractl.cel.rewrite import FLATTEN
 from dractl.cel.tokens import DEEPEST, Token, brackets, depth, operand_start, tokenize
 
@@ -23,7 +23,10 @@ _TEXTS = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
         (
-            r"undefined field '.*' not found in struct '(kubernetes\.(?:Quantity|Semver|URL|NamedFormat))'",
+            (
+                r"undefined field '.*' not found in struct"
+                r" '(kubernetes\.(?:Quantity|Semver|URL|NamedFormat))'"
+            ),
             r"unexpected failed resolution of '\1'",
         ),
         (r"undefined field '(.*)' not found in struct '.*'", r"undefined field '\1'"),
@@ -73,10 +76,10 @@ _NO_FIELD_NAME = re.compile(
     r"Syntax error: mismatched input .* expecting \{IDENTIFIER, ESC_IDENTIFIER\}", re.DOTALL
 )
 
-_SAID_BY_CHECKER = re.compile(
+_CHECKER_MESSAGE = re.compile(
     r"undeclared|found no matching overload|undefined field|type '|expected type|unexpected failed"
 )
-_UNREAD = "Syntax error: token recognition error at: '"
+_UNREADABLE = "Syntax error: token recognition error at: '"
 
 _OPTIONAL_MACROS = ("optMap", "optFlatMap")
 
@@ -86,27 +89,30 @@ TOO_DEEP = "too deeply nested to check"
 def issues_of(
     error: str, text: str, functions: frozenset[str], root_of: Callable[[str], Node | None]
 ) -> tuple[Issue, ...]:
-    """The issues in the text of an exception of cel_expr_python.
+    """Return the issues in the text of an exception of cel_expr_python.
 
-    ``functions`` are the names that the environment declares; ``root_of`` returns the tree of a sub-expression.
+    ``functions`` are the names that the environment declares; ``root_of`` returns the tree of a
+    sub-expression.
     """
     error = error.removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
     blocks = list(_BLOCK.finditer(error))
     if not blocks or "recursion limit" in error:
         return (
-            (_too_deep(text),) if "recursion limit" in error else (Issue(error.partition("\n")[0]),)
+            (_depth_issue(text),)
+            if "recursion limit" in error
+            else (Issue(error.partition("\n")[0]),)
         )
     if not text:
-        return (Issue(_reworded(error[blocks[0].end() :].partition("\n |")[0].strip()), 0, 1, 0),)
+        return (Issue(_reword(error[blocks[0].end() :].partition("\n |")[0].strip()), 0, 1, 0),)
     reporter = _Reporter(text, functions, root_of)
     reporter.failed.update(reporter.offset(block) for block in blocks if int(block[1]) > 0)
-    found = [
+    reported = [
         reporter.issue(block, error[block.end() : following.start() if following else len(error)])
         for block, following in zip(blocks, [*blocks[1:], None], strict=True)
         if int(block[1]) > 0
     ]
-    kept = [issue for issue in found if issue and not issue.message.startswith(_CONSEQUENCES)]
-    if kept and all(map(_SAID_BY_CHECKER.match, (issue.message for issue in kept))):
+    kept = [issue for issue in reported if issue and not issue.message.startswith(_CONSEQUENCES)]
+    if kept and all(map(_CHECKER_MESSAGE.match, (issue.message for issue in kept))):
         kept += reporter.operand_types()
     kept += [
         replace(i, message="unsupported ident kind")
@@ -115,22 +121,24 @@ def issues_of(
     ]
     if not any(macro in text for macro in _OPTIONAL_MACROS):  # which have their operand twice
         kept = list(dict.fromkeys(kept))
-    return tuple(sorted(kept, key=place)) or (_too_deep(text),)
+    return tuple(sorted(kept, key=place)) or (_depth_issue(text),)
 
 
 def place(issue: Issue) -> tuple[int, int]:
-    """The sort key of issues."""
+    """Return the sort key of issues."""
     return issue.line or 0, issue.column or 0
 
 
-def _too_deep(text: str) -> Issue:
-    """cel-cpp stops at 32 levels, cel-go at 250; between them the verdict is unknown."""
+def _depth_issue(text: str) -> Issue:
+    """Return the issue of an expression that is nested too deeply: cel-cpp stops at 32 levels,
+    cel-go at 250; between them the verdict is unknown.
+    """
     return Issue(
         f"expression recursion limit exceeded: {DEEPEST}" if depth(text) >= DEEPEST else TOO_DEEP
     )
 
 
-def _reworded(message: str) -> str:
+def _reword(message: str) -> str:
     message = short_type(message)
     for written, replacement in _TEXTS:
         message = written.sub(replacement, message)
@@ -154,14 +162,14 @@ class _Reporter:
         return min(self.starts[min(line, len(self.starts)) - 1] + column - 1, len(self.text))
 
     def issue(self, block: re.Match[str], body: str) -> Issue | None:
-        """The issue, or None if upstream does not report it."""
+        """Return the issue, or None if upstream does not report it."""
         line, column = int(block[1]), int(block[2])
         offset = self.offset(block)
-        message = _reworded(body.partition("\n |")[0].rstrip("\n"))
-        if message.startswith(_UNREAD):
-            message = self.unescaped(message, offset)
+        message = _reword(body.partition("\n |")[0].rstrip("\n"))
+        if message.startswith(_UNREADABLE):
+            message = self.restore_escapes(message, offset)
         overload = _NO_OVERLOAD.fullmatch(message)
-        if overload and self.namespaced(offset) not in (None, overload[1]):
+        if overload and self.namespace_function(offset) not in (None, overload[1]):
             return None  # said of the namespace
         if overload and self.is_member_call(offset, overload[1]):
             return Issue(_member(overload), offset, line, column)
@@ -170,18 +178,22 @@ class _Reporter:
             return issue_at(f"duplicate variable name: {variable.text}", variable.start, self.text)
         undeclared = _UNDECLARED.fullmatch(message)
         if undeclared:
-            return self.undeclared(offset, undeclared[1], message)
+            return self.reference_issue(offset, undeclared[1], message)
         return Issue(message, offset, line, column)
 
-    def unescaped(self, message: str, offset: int) -> str:
-        """Characters that form no token, as in the source: cel-cpp escapes line ends and tabs."""
-        part = message[len(_UNREAD) : -1]
+    def restore_escapes(self, message: str, offset: int) -> str:
+        """Write characters that form no token as in the source: cel-cpp escapes line
+        ends and tabs.
+        """
+        part = message[len(_UNREADABLE) : -1]
         for escape, character in (("\\n", "\n"), ("\\r", "\r"), ("\\t", "\t")):
             part = part.replace(escape, character)
-        return f"{_UNREAD}{part}'" if self.text.startswith(part, offset) else message
+        return f"{_UNREADABLE}{part}'" if self.text.startswith(part, offset) else message
 
     def operand_types(self) -> Iterator[Issue]:
-        """Operands of ``&&`` and ``||`` that are not bools, which cel-cpp is not asked to check."""
+        """Yield an issue for each operand of ``&&`` and ``||`` that is no bool, which cel-cpp is
+        not asked to check.
+        """
         for i, token in enumerate(self.tokens):
             if token.kind == "operator" and token.text in ("&&", "||"):
                 for step in (-1, 1):
@@ -192,10 +204,12 @@ class _Reporter:
                     )
                     root = self.root_of(self.text[start:end]) if last != i else None
                     if root and not may_be_bool(root.type):
-                        yield issue_at(expected_bool(root.type), start + root.offset, self.text)
+                        yield issue_at(bool_mismatch(root.type), start + root.offset, self.text)
 
     def operand_end(self, operator: int, step: int) -> int:
-        """The index of the last token, in one direction, of an operand of ``&&`` or ``||``."""
+        """Return the index of the last token, in one direction, of an operand of
+        ``&&`` or ``||``.
+        """
         stops = (",", "?", ":", "||", self.tokens[operator].text)
         closing = brackets(self.text)
         i = operator + step
@@ -217,7 +231,9 @@ class _Reporter:
         return self.tokens[index] if 0 <= index < len(self.tokens) else None
 
     def is_member_call(self, offset: int, function: str) -> bool:
-        """True if the call whose ``(`` is at this offset has a target: ``target.function(``."""
+        """Return True if the call whose ``(`` is at this offset has a target:
+        ``target.function(``.
+        """
         at = self.index.get(offset)
         if at is None or at < 2 or self.tokens[at].text != "(":
             return False
@@ -226,11 +242,15 @@ class _Reporter:
         return (called == function or called in _OPTIONAL_MACROS) and self.is_member(at)
 
     def is_member(self, at: int) -> bool:
-        """True if an operand and a dot precede the name of the call whose ``(`` is token ``at``."""
+        """Return True if an operand and a dot precede the name of the call whose ``(`` is token
+        ``at``.
+        """
         return at >= 3 and self.tokens[at - 2].text == "." and _ends_operand(self.tokens[at - 3])
 
-    def namespaced(self, offset: int) -> str | None:
-        """The name of the function whose ``(`` is here, if it is one such as ``sets.contains``."""
+    def namespace_function(self, offset: int) -> str | None:
+        """Return the name of the function whose ``(`` is here, if it has a namespace, such as
+        ``sets.contains``.
+        """
         at = self.index.get(offset)
         if at is None or at < 3 or self.tokens[at].text != "(" or self.tokens[at - 2].text != ".":
             return None
@@ -239,13 +259,13 @@ class _Reporter:
         name = f"{self.tokens[at - 3].text}.{self.tokens[at - 1].text}"
         return name if name in self.functions else None
 
-    def undeclared(self, offset: int, name: str, message: str) -> Issue | None:
+    def reference_issue(self, offset: int, name: str, message: str) -> Issue | None:
         at = self.index.get(offset)
         if at is None:
             return issue_at(message, offset, self.text)
         token = self.tokens[at]
         if token.text == "(":
-            if self.namespaced(offset):
+            if self.namespace_function(offset):
                 return None  # said of the namespace
             if name != "has" and at and self.tokens[at - 1].text == "has" and self.token(at + 1):
                 root = self.tokens[at + 1]  # for has(a.b.c), cel-cpp reports a.b.c
@@ -254,7 +274,7 @@ class _Reporter:
                     root.start,
                     self.text,
                 )
-            return issue_at(self.undeclared_call(at, name) or message, offset, self.text)
+            return issue_at(self.call_mismatch(at, name) or message, offset, self.text)
         if token.text in (".", ".?"):  # a.b.c: upstream names the first
             first = at - 1
             while (
@@ -275,15 +295,21 @@ class _Reporter:
         following = self.token(last + 1)
         if following and following.text == "{":  # a message literal: its place is the brace
             return issue_at(message, following.start, self.text)
-        function = self.namespaced(following.start) if following and following.text == "(" else None
+        function = (
+            self.namespace_function(following.start)
+            if following and following.text == "("
+            else None
+        )
         if following and function:
             return issue_at(
-                self.undeclared_call(last + 1, function) or message, following.start, self.text
+                self.call_mismatch(last + 1, function) or message, following.start, self.text
             )
         return issue_at(message, offset, self.text)
 
-    def undeclared_call(self, at: int, name: str) -> str | None:
-        """A function that exists, but not in this style of call or with this many arguments."""
+    def call_mismatch(self, at: int, name: str) -> str | None:
+        """Return the message for a function that exists, but not in this style of call or with this
+        many arguments.
+        """
         name = name.removeprefix(".")
         if name not in self.functions:
             return None
@@ -313,18 +339,21 @@ class _Reporter:
         if None in kinds:
             return None
         operands = f"({', '.join(short_type(kind) for kind in kinds if kind)})"
-        return f"found no matching overload for '{name}' applied to '{f'{target}.' if target else ''}{operands}'"
+        return (
+            f"found no matching overload for '{name}' applied to"
+            f" '{f'{target}.' if target else ''}{operands}'"
+        )
 
     def target(self, dot: int) -> str | None:
-        """The type of the operand before a dot."""
+        """Return the type of the operand before a dot."""
         kind = self.type_between(operand_start(self.text, dot - 1), dot - 1)
         return None if kind is None else short_type(kind)
 
     def type_between(self, first: int, last: int) -> str | None:
-        """The type of the expression from one token to another; None if unknown."""
+        """Return the type of the expression from one token to another; None if unknown."""
         root = self.root_of(self.text[self.tokens[first].start : self.tokens[last].end])
         if root is None and first < last:
-            root = self.root_of(self.unbound(first, last))
+            root = self.root_of(self.bind_macro_variables(first, last))
         if root:
             return root.type
         if operand_start(self.text, last) != first:
@@ -336,8 +365,10 @@ class _Reporter:
             failed = brackets(self.text).get(token.start) in self.failed
         return "!error!" if failed else None
 
-    def unbound(self, first: int, last: int) -> str:
-        """The expression from one token to another with ``dyn(0)`` for the variables of the macros around it."""
+    def bind_macro_variables(self, first: int, last: int) -> str:
+        """Return the expression from one token to another with ``dyn(0)`` for the variables of the
+        macros around it.
+        """
         variables = {
             name.text
             for opening, name, comma in zip(
@@ -363,23 +394,23 @@ def _ends_operand(token: Token) -> bool:
 
 
 def _member(overload: re.Match[str]) -> str:
-    """``(string, int)`` of a member call is ``string.(int)``."""
+    """Return the message of a member call: ``(string, int)`` becomes ``string.(int)``."""
     operands = overload[2]
     depth = 0
     for i, c in enumerate(operands):
         depth += (c == "(") - (c == ")")
         if c == "," and depth == 0:
-            target, rest = operands[:i], operands[i + 1 :].lstrip()
+            target, arguments = operands[:i], operands[i + 1 :].lstrip()
             break
     else:
-        target, rest = operands, ""
-    return f"found no matching overload for '{overload[1]}' applied to '{target}.({rest})'"
+        target, arguments = operands, ""
+    return f"found no matching overload for '{overload[1]}' applied to '{target}.({arguments})'"
 
 
-def sort_variables(text: str) -> tuple[Issue, ...]:
-    """Variables of ``sortBy`` that are not names, which cel-cpp accepts."""
+def sort_variable_issues(text: str) -> tuple[Issue, ...]:
+    """Return the issues of variables of ``sortBy`` that are not names, which cel-cpp accepts."""
     tokens = tokenize(text)
-    found = []
+    issues = []
     for dot, name, opening, first, second in zip(
         tokens, tokens[1:], tokens[2:], tokens[3:], tokens[4:], strict=False
     ):
@@ -387,14 +418,16 @@ def sort_variables(text: str) -> tuple[Issue, ...]:
             if first.text == ")":
                 continue
             if first.kind != "name" or first.text in ("true", "false", "null"):
-                found.append(issue_at(_NO_IDENTIFIER, first.start, text))
+                issues.append(issue_at(_NO_IDENTIFIER, first.start, text))
             elif second.text != ",":
-                found.append(issue_at(_NO_IDENTIFIER, second.start, text))
-    return tuple(found)
+                issues.append(issue_at(_NO_IDENTIFIER, second.start, text))
+    return tuple(issues)
 
 
-def quoted_names(text: str) -> tuple[Issue, ...]:
-    """Field names in backquotes, which cel-go before 0.29 parses but rejects (Kubernetes up to 1.36)."""
+def backquote_issues(text: str) -> tuple[Issue, ...]:
+    """Return the issues of field names in backquotes, which cel-go before 0.29 parses but rejects
+    (Kubernetes up to 1.36).
+    """
     tokens = tokenize(text)
     return tuple(
         issue_at("unsupported syntax: '`'", token.start, text)

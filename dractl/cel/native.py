@@ -1,7 +1,7 @@
 """cel-expr-python set up as Kubernetes sets up cel-go.
 
-Declaring the overloads as objects takes 1 ms, the same table as YAML 14 ms: only the few generic ones, which objects
-cannot express, are YAML.
+Declaring the overloads as objects takes 1 ms, the same table as YAML 14 ms: only the few generic
+ones, which objects cannot express, are YAML.
 """
 
 import json
@@ -24,7 +24,7 @@ def _table() -> tuple[list[list[Any]], str]:
     return data["plain"], "\n".join(data["generic"])
 
 
-_OF_EXTENSIONS = frozenset(
+_EXTENSION_FUNCTIONS = frozenset(
     (
         "optional.of",
         "optional.none",
@@ -35,21 +35,25 @@ _OF_EXTENSIONS = frozenset(
         "orValue",
     )
 )
-_OF_LISTS = frozenset(("slice", "flatten", "lists.range", "distinct", "reverse", "sort"))
+_LIST_FUNCTIONS = frozenset(("slice", "flatten", "lists.range", "distinct", "reverse", "sort"))
 
 
 @cache
 def function_names(declarations: Declarations) -> frozenset[str]:
-    """Every function that the environment declares, by name."""
+    """Return every function that the environment declares, by name."""
     plain, generic = _table()
     names = {row[0] for row in plain if row[1] not in declarations.left_out}
     names.update(re.findall(r'^- name: "(.*)"$', generic, re.MULTILINE))
-    return frozenset(names) | _OF_EXTENSIONS | (_OF_LISTS if declarations.lists else frozenset())
+    return (
+        frozenset(names)
+        | _EXTENSION_FUNCTIONS
+        | (_LIST_FUNCTIONS if declarations.lists else frozenset())
+    )
 
 
 @cache
 def make(declarations: Declarations) -> Any:
-    """A ``cel_expr_python.cel.Env``."""
+    """Build a ``cel_expr_python.cel.Env``."""
     plain, generic = _table()
     kinds = {name: cel.Type(name) for name in {t for row in plain for t in (*row[3], row[4])}}
     functions: dict[str, list[Any]] = {}

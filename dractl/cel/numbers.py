@@ -6,18 +6,19 @@ import re
 _INT = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _UINT = re.compile(r"[0-9]+", re.ASCII)
 _DECIMAL = re.compile(
-    r"[+-]?(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][+-]?[0-9](?:_?[0-9])*)?",
+    r"[+-]?(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)"
+    r"(?:[eE][+-]?[0-9](?:_?[0-9])*)?",
     re.ASCII,
 )
 _HEX = re.compile(
     r"[+-]?0[xX]_?(?:[0-9a-fA-F_]+\.?[0-9a-fA-F_]*|\.[0-9a-fA-F_]+)[pP][+-]?[0-9_]+", re.ASCII
 )
 _SPECIAL = re.compile(r"[+-]?(?:inf|infinity)|nan", re.ASCII | re.IGNORECASE)
-_LONGEST = 400  # characters; a number with more digits is out of any range
+_MAX_CHARACTERS = 400  # characters; a number with more digits is out of any range
 
 
 def parse_int(text: str) -> int | None:
-    """strconv.ParseInt(text, 10, 64); None where it fails."""
+    """Parse an integer like strconv.ParseInt(text, 10, 64); None if that fails."""
     if (
         _INT.fullmatch(text)
         and len(text.lstrip("+-0")) < 20
@@ -28,7 +29,7 @@ def parse_int(text: str) -> int | None:
 
 
 def parse_uint(text: str) -> int | None:
-    """strconv.ParseUint(text, 10, 64); None where it fails."""
+    """Parse an unsigned integer like strconv.ParseUint(text, 10, 64); None if that fails."""
     if (
         _UINT.fullmatch(text)
         and len(text.lstrip("0")) < 21
@@ -44,12 +45,12 @@ def _integer(text: str) -> int:
 
 
 def parse_double(text: str) -> float | None:
-    """strconv.ParseFloat(text, 64); None where it fails."""
+    """Parse a double like strconv.ParseFloat(text, 64); None if that fails."""
     if _SPECIAL.fullmatch(text):
         return float(text)
     if _DECIMAL.fullmatch(text):
         number = float(text.replace("_", ""))
-    elif _HEX.fullmatch(text) and len(text) < _LONGEST:
+    elif _HEX.fullmatch(text) and len(text) < _MAX_CHARACTERS:
         try:
             number = float.fromhex(text.replace("_", ""))
         except (ValueError, OverflowError):
@@ -60,7 +61,7 @@ def parse_double(text: str) -> float | None:
 
 
 def format_double(number: float) -> str:
-    """``%g`` with the shortest digits that read back as the same number."""
+    """Format a number as ``%g`` with the shortest digits that read back as the same number."""
     if math.isnan(number):
         return "NaN"
     if math.isinf(number):
@@ -78,11 +79,13 @@ def format_double(number: float) -> str:
     if exponent < -4 or exponent >= 6:
         fraction = f".{digits[1:]}" if len(digits) > 1 else ""
         return f"{sign}{digits[0]}{fraction}e{exponent:+03}"
-    return sign + fixed(digits, exponent)
+    return sign + plain_decimal(digits, exponent)
 
 
-def fixed(digits: str, exponent: int) -> str:
-    """``%f`` with no more digits than needed: ``digits`` with the point after the first one moved by ``exponent``."""
+def plain_decimal(digits: str, exponent: int) -> str:
+    """Format digits as ``%f`` with no more of them than needed: the point after the first digit
+    moves by ``exponent``.
+    """
     if exponent < 0:
         return "0." + "0" * (-exponent - 1) + digits
     if len(digits) <= exponent + 1:

@@ -16,28 +16,28 @@ _TYPES = (
 _FREE_TYPE = re.compile(r"\b[A-Z]%\d+")
 
 
-_MOST = 100  # common/errors.go maxErrorsToReport
+_MAX_REPORTED_ISSUES = 100  # common/errors.go maxErrorsToReport
 
 
 def short_type(kind: str) -> str:
-    """A type as messages name it: ``duration`` instead of ``google.protobuf.Duration``."""
+    """Return a type as messages name it: ``duration`` instead of ``google.protobuf.Duration``."""
     for long, short in _TYPES:
         kind = kind.replace(long, short)
     return _FREE_TYPE.sub("dyn", kind)
 
 
 def may_be_bool(kind: str) -> bool:
-    """True if ``&&`` and ``||`` accept a type."""
+    """Return True if ``&&`` and ``||`` accept a type."""
     return kind in ("bool", "dyn", "google.protobuf.Any", "wrapper(bool)") or kind.startswith("<")
 
 
-def expected_bool(kind: str) -> str:
+def bool_mismatch(kind: str) -> str:
     return f"expected type 'bool' but found '{short_type(kind)}'"
 
 
 @lru_cache(8)
 def line_starts(text: str) -> tuple[int, ...]:
-    """The offset at which each line begins."""
+    """Return the offset at which each line begins."""
     return (0, *(m.end() for m in re.finditer("\n", text)))
 
 
@@ -48,11 +48,13 @@ def issue_at(message: str, offset: int, text: str) -> Issue:
 
 
 def render(issues: tuple[Issue, ...], text: str) -> str:
-    """The issues as cel-go prints them (common/errors.go): each with its line and a caret below the column."""
+    """Return the issues as cel-go prints them (common/errors.go): each with its line and a caret
+    below the column.
+    """
     lines = text.split("\n")
-    blocks = [_block(issue, lines) for issue in issues[:_MOST]]
-    if len(issues) > _MOST:
-        blocks.append(f"{len(issues) - _MOST} more errors were truncated")
+    blocks = [_block(issue, lines) for issue in issues[:_MAX_REPORTED_ISSUES]]
+    if len(issues) > _MAX_REPORTED_ISSUES:
+        blocks.append(f"{len(issues) - _MAX_REPORTED_ISSUES} more errors were truncated")
     return "\n".join(blocks)
 
 
@@ -70,5 +72,7 @@ def _block(issue: Issue, lines: list[str]) -> str:
 
 
 def _wide(character: str) -> bool:
-    """True for a wide character by common/errors.go: any that has more than one byte in UTF-8."""
+    """Return True for a wide character by common/errors.go: any that has more than one byte in
+    UTF-8.
+    """
     return ord(character) > 0x7F

@@ -1,4 +1,4 @@
-"""A compiled expression: its verdict at admission, its result on devices, and the parts it reads."""
+"""A compiled expression: its verdict at admission, its result on devices, the parts it reads."""
 
 from __future__ import annotations
 
@@ -26,32 +26,35 @@ Admission = Literal["ok", "invalid", "tooComplex", "tooLong", "unchecked"]
 
 
 class EvalError(Struct, frozen=True):
-    """An evaluation that failed. ``text`` is upstream's, without the names of selector and device."""
+    """An evaluation that failed."""
 
     text: str
+    """Upstream's text, without the names of selector and device."""
 
 
-_MEMORY = 65536  # results remembered for one expression
+_MAX_REMEMBERED = 65536  # results remembered for one expression
 
 
 class Program(Struct, frozen=True, eq=False, dict=True):
-    """The result of ``Environment.compile``.
-
-    ``error`` and ``error_type`` are what the API server reports (None when it compiles); ``output_type`` and
-    ``max_cost`` are None when it does not. ``admission`` is the server's answer: ``invalid``, ``tooComplex``
-    (``max_cost`` above 1,000,000), ``tooLong`` (more than 10,240 bytes), else ``ok``; or ``unchecked`` where nothing
-    can be compiled (:mod:`dractl.cel_library`). Whatever ``admission`` says, a program that is :attr:`ok` can be
-    evaluated.
+    """The result of ``Environment.compile``. A program that is :attr:`ok` can be evaluated,
+    whatever ``admission`` says.
     """
 
     text: str
     declarations: Declarations
     admission: Admission
+    """The server's answer: ``invalid``, ``tooComplex`` (``max_cost`` above 1,000,000), ``tooLong``
+    (more than 10,240 bytes), else ``ok``; or ``unchecked`` if nothing can be compiled
+    (:mod:`dractl.cel_library`).
+    """
     issues: tuple[Issue, ...] = ()
     error: str | None = None
+    """The error that the API server reports; None if it compiles."""
     error_type: Literal["RuleInvalid", "InternalError"] | None = None
     output_type: str | None = None
+    """The type of its result; None if it does not compile."""
     max_cost: int | None = None
+    """The estimated cost; None if it does not compile."""
     checked: Checked | None = None
     _memory: dict[Any, bool | EvalError] = field(default_factory=dict)
     _implications: dict[tuple[Program, ...], bool] = field(default_factory=dict)
@@ -67,14 +70,16 @@ class Program(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def reads(self) -> frozenset[Field] | None:
-        """The parts of a device that the result depends on; None when it may depend on all of them, or does not
-        compile."""
+        """The parts of a device that the result depends on; None if it may depend on all of them,
+        or does not compile.
+        """
         return None if self.checked is None else lookups.reads(self.checked.root)
 
     @cached_property
     def outcomes(self) -> frozenset[bool | None]:
-        """The results that it can have on any device, None for a failure; one that is missing never occurs. All if it
-        does not compile."""
+        """The results that it can have on any device, None for a failure; one that is missing never
+        occurs. All if it does not compile.
+        """
         return (
             frozenset((True, False, None))
             if self.checked is None
@@ -82,24 +87,29 @@ class Program(Struct, frozen=True, eq=False, dict=True):
         )
 
     def excludes(self, others: Sequence[Program]) -> bool:
-        """True if no device satisfies it and all the others. ValueError if one does not compile."""
+        """Return True if no device satisfies it and all the others. ValueError if one does not
+        compile.
+        """
         return True not in tautologies.outcomes(
             *(program._tree.root for program in (*others, self))
         )
 
     def follows_from(self, others: Sequence[Program]) -> bool:
-        """True if every device that satisfies all the others satisfies it. ValueError if one does not compile."""
+        """Return True if every device that satisfies all the others satisfies it. ValueError if one
+        does not compile.
+        """
         key = tuple(others)
         if key not in self._implications:
-            self._implications[key] = tautologies.implied(
+            self._implications[key] = tautologies.is_implied(
                 self._tree.root, *(program._tree.root for program in key)
             )
         return self._implications[key]
 
     def evaluate(self, driver: str, device: DeviceLike) -> bool | EvalError:
-        """The result that kube-scheduler gets for this device, remembered by the fields that the expression reads.
+        """Return the result that kube-scheduler gets for this device, remembered by the fields that
+        the expression reads.
 
-        ValueError when the expression does not compile (:attr:`ok`).
+        ValueError if the expression does not compile (:attr:`ok`).
         """
         view = View(driver, device)
         fault = view.fault(self.declarations.list_values)
@@ -112,35 +122,39 @@ class Program(Struct, frozen=True, eq=False, dict=True):
         result = self._memory.get(key)
         if result is None:
             result = self._verdict(view)
-            if len(self._memory) < _MEMORY:
+            if len(self._memory) < _MAX_REMEMBERED:
                 self._memory[key] = result
         return result
 
     def value(self, driver: str, device: DeviceLike) -> Any:
-        """The value of the expression, of any type (:mod:`dractl.cel.values`), or an EvalError: for derived
-        attributes."""
+        """Return the value of the expression, of any type (:mod:`dractl.cel.values`), or an
+        EvalError: for derived attributes.
+        """
         view = View(driver, device)
         fault = view.fault(self.declarations.list_values)
         return self._run(view) if fault is None else EvalError(fault)
 
     def trace(self, driver: str, device: DeviceLike) -> Trace:
-        """The evaluation, sub-expression by sub-expression. ValueError when the expression does not compile."""
+        """Return the evaluation, sub-expression by sub-expression. ValueError when the expression
+        does not compile.
+        """
         return tracing.trace(self._tree, self.declarations, driver, device)
 
     def decision(self, driver: str, device: DeviceLike) -> Decision:
-        """The part of the expression that made it true, false or an error on a device, and the values it saw.
-        ValueError if the expression does not compile."""
+        """Return the part of the expression that made it true, false or an error on a device, and
+        the values it saw. ValueError if the expression does not compile.
+        """
         view = View(driver, device)
         fields = None if view.fault(self.declarations.list_values) else self._fields
         key = None if fields is None else view.memory_key(fields)
-        found = None if key is None else self._decisions.get(key)
-        if found is None:
-            found = decisions.decision(self.trace(driver, device), self.lookups)
-            if key is not None and len(self._decisions) < _MEMORY:
-                self._decisions[key] = found
-        return found
+        decision = None if key is None else self._decisions.get(key)
+        if decision is None:
+            decision = decisions.decision(self.trace(driver, device), self.lookups)
+            if key is not None and len(self._decisions) < _MAX_REMEMBERED:
+                self._decisions[key] = decision
+        return decision
 
-    # -- contents, for people and rules; read from the tokens where it does not compile -------------------------------
+    # -- contents, for people and rules; read from the tokens where it does not compile ------------
 
     @cached_property
     def lookups(self) -> tuple[Lookup, ...]:
@@ -158,7 +172,9 @@ class Program(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Its comparisons of a lookup or the driver with literals; only those of the driver if it does not compile."""
+        """Its comparisons of a lookup or the driver with literals; only those of the driver if it
+        does not compile.
+        """
         if self.checked is None:
             return conditions.driver_comparisons(self.text)
         return conditions.comparisons(self.checked.root, self.spans, self.lookups)
@@ -184,18 +200,24 @@ class Program(Struct, frozen=True, eq=False, dict=True):
         """The drivers that it names: ``device.driver == "..."``, or ``in [...]``."""
         return frozenset(
             literal.value
-            for found in self.comparisons
-            if found.lookup is None and found.operator in ("==", "in") and not found.negated
-            for literal in found.literals
+            for comparison in self.comparisons
+            if comparison.lookup is None
+            and comparison.operator in ("==", "in")
+            and not comparison.negated
+            for literal in comparison.literals
         )
 
     @cached_property
     def driver(self) -> str | None:
         """The one driver that the expression requires of a device."""
-        for found in self.comparisons:
-            one = found.lookup is None and found.required and found.operator in ("==", "in")
-            if one and len(found.literals) == 1:
-                return str(found.literals[0].value)
+        for comparison in self.comparisons:
+            decides = (
+                comparison.lookup is None
+                and comparison.required
+                and comparison.operator in ("==", "in")
+            )
+            if decides and len(comparison.literals) == 1:
+                return str(comparison.literals[0].value)
         return None
 
     @property

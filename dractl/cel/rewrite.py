@@ -1,4 +1,5 @@
-"""Spellings that cel-go accepts and cel-cpp does not, replaced by equivalent ones of the same length.
+"""Spellings that cel-go accepts and cel-cpp does not, replaced by equivalent ones of the same
+length.
 
 Offsets do not change.
 """
@@ -12,24 +13,25 @@ FLATTEN = "FLATTEN"
 """Stands for ``flatten`` without a depth, which cel-cpp takes and gives lists of any type."""
 
 
-def rewritten(text: str, shared: bool, lists: bool) -> tuple[str, dict[int, str]]:
-    """The text for cel-cpp, and the field for each place where ``has(device.FIELD)`` was (the offset of the stand-in's
-    operator): cel-cpp confuses the test with the field itself.
+def rewrite_for_cel_cpp(text: str, shared: bool, lists: bool) -> tuple[str, dict[int, str]]:
+    """Return the text for cel-cpp, and the field for each place where ``has(device.FIELD)`` was
+    (the offset of the stand-in's operator): cel-cpp confuses the test with the field itself.
 
-    ``shared`` and ``lists`` say what the environment declares (:class:`dractl.cel.environment.Declarations`).
+    ``shared`` and ``lists`` say what the environment declares
+    (:class:`dractl.cel.environment.Declarations`).
     """
     fields: dict[int, str] = {}
     if "has" in text and "device" in text:
-        text = _tests(text, _FIELDS if shared else _FIELDS[:-1], fields)
+        text = _replace_tests(text, _FIELDS if shared else _FIELDS[:-1], fields)
     if "exists_one" in text:
-        text = _two_variables(text)
+        text = _rename_two_variable_macros(text)
     if lists and "flatten" in text:
         text = _flatten(text)
     return text, fields
 
 
-def _tests(text: str, known: tuple[str, ...], fields: dict[int, str]) -> str:
-    """``has(device.driver)`` becomes ``(!false)``, with ``!false`` in place of ``device``."""
+def _replace_tests(text: str, known: tuple[str, ...], fields: dict[int, str]) -> str:
+    """Replace ``has(device.driver)`` by ``(!false)``, with ``!false`` in place of ``device``."""
     tokens = tokenize(text)
     for i in range(len(tokens) - 5):
         has, opening, device, dot, field, closing = tokens[i : i + 6]
@@ -50,14 +52,14 @@ def _tests(text: str, known: tuple[str, ...], fields: dict[int, str]) -> str:
 
 
 def _may_precede(token: Token) -> bool:
-    """True if an operand may follow this token."""
+    """Return True if an operand may follow this token."""
     return token.text == "in" or (
         token.kind == "operator" and token.text not in (".", ".?", ")", "]", "}")
     )
 
 
-def _two_variables(text: str) -> str:
-    """``exists_one(i, x, …)`` is ``existsOne`` to cel-cpp."""
+def _rename_two_variable_macros(text: str) -> str:
+    """Replace ``exists_one(i, x, …)`` by ``existsOne``, cel-cpp's name of it."""
     tokens = tokenize(text)
     closing = brackets(text)
     for i, token in enumerate(tokens[:-1]):
@@ -90,8 +92,10 @@ def _flatten(text: str) -> str:
     return text
 
 
-def unnested(text: str) -> str:
-    """The text without parentheses directly around parentheses: cel-cpp accepts 32 levels of nesting, cel-go 250."""
+def drop_double_parentheses(text: str) -> str:
+    """Return the text without parentheses directly around parentheses: cel-cpp accepts 32 levels of
+    nesting, cel-go 250.
+    """
     tokens = tokenize(text)
     closing = brackets(text)
     ends = {token.start: i for i, token in enumerate(tokens)}

@@ -1,7 +1,7 @@
 """Start and end of each sub-expression in the source.
 
-The checked tree has one offset per node (an operator's sign, a call's parenthesis, a selection's dot); the rest is read
-from the tokens.
+The checked tree has one offset per node (an operator's sign, a call's parenthesis, a selection's
+dot); the rest is read from the tokens.
 """
 
 from dractl.cel.ast import (
@@ -32,22 +32,24 @@ class Spans:
         self.known: dict[int, Span] = {}
 
     def span(self, node: Node) -> Span:
-        """The node without parentheses around it."""
+        """Return the place of a node, without parentheses around it."""
         if id(node) not in self.known:
             self.known[id(node)] = self._span(node)
         return self.known[id(node)]
 
     def field(self, node: Node) -> int:
-        """Start of the name in ``operand.name``, ``operand.?name`` and ``has(operand.name)``."""
+        """Return the start of the name in ``operand.name``, ``operand.?name`` and
+        ``has(operand.name)``.
+        """
         if isinstance(node, Select) and node.test:
-            last = self._at(self.span(node)[1] - 1) - 1
+            last = self._index_at(self.span(node)[1] - 1) - 1
             return self.tokens[max(last, 0)].content_start
-        following = min(self._at(node.offset) + 1, len(self.tokens) - 1)
+        following = min(self._index_at(node.offset) + 1, len(self.tokens) - 1)
         return self.tokens[following].content_start
 
     def content(self, literal: Node) -> int:
-        """Start of a string literal's own characters, after its quote."""
-        return self.tokens[self._at(literal.offset)].content_start
+        """Return the start of a string literal's own characters, after its quote."""
+        return self.tokens[self._index_at(literal.offset)].content_start
 
     def _span(self, node: Node) -> Span:
         match node:
@@ -64,16 +66,16 @@ class Spans:
             case ListLiteral() | MapLiteral():
                 return node.offset, self._close(node.offset)
             case StructLiteral():
-                return self._chain_start(self._at(node.offset) - 1), self._close(node.offset)
+                return self._chain_start(self._index_at(node.offset) - 1), self._close(node.offset)
         raise TypeError(f"unknown node {node!r}")
 
-    # -- tokens -------------------------------------------------------------------------------------------------------
+    # -- tokens ------------------------------------------------------------------------------------
 
-    def _at(self, offset: int) -> int:
-        """The index of the token that begins at, or contains, an offset."""
-        found = self.index.get(offset)
-        if found is not None:
-            return found
+    def _index_at(self, offset: int) -> int:
+        """Return the index of the token that begins at, or contains, an offset."""
+        index = self.index.get(offset)
+        if index is not None:
+            return index
         return next(
             (i for i, t in enumerate(self.tokens) if t.end > offset), max(len(self.tokens) - 1, 0)
         )
@@ -81,29 +83,29 @@ class Spans:
     def _token(self, offset: int) -> Span:
         if not self.tokens:
             return 0, len(self.source)
-        i = self._at(offset)
+        i = self._index_at(offset)
         token = self.tokens[i]
         if token.text == "-" and i + 1 < len(self.tokens):  # the sign of a number
             return token.start, self.tokens[i + 1].end
         return token.span
 
     def _close(self, offset: int) -> int:
-        """The offset after the bracket that closes the one at an offset."""
+        """Return the offset after the bracket that closes the one at an offset."""
         return self.closing.get(offset, len(self.source) - 1) + 1
 
-    def _before(self, i: int) -> Token | None:
+    def _previous_token(self, i: int) -> Token | None:
         return self.tokens[i - 1] if 0 < i <= len(self.tokens) else None
 
     def _chain_start(self, i: int) -> int:
-        """The start of a dotted name whose last part is token ``i``."""
+        """Return the start of a dotted name whose last part is token ``i``."""
         while i >= 2 and self.tokens[i - 1].text == "." and self.tokens[i - 2].kind == "name":
             i -= 2
         return self.tokens[max(i, 0)].start if self.tokens else 0
 
-    # -- nodes --------------------------------------------------------------------------------------------------------
+    # -- nodes -------------------------------------------------------------------------------------
 
     def _ident(self, node: Ident) -> Span:
-        i = self._at(node.offset)
+        i = self._index_at(node.offset)
         if not self.tokens:
             return 0, len(self.source)
         token = self.tokens[i]
@@ -119,7 +121,7 @@ class Spans:
         return self._chain_start(i), self.tokens[i].end
 
     def _select(self, node: Select) -> Span:
-        i = self._at(node.offset)
+        i = self._index_at(node.offset)
         if node.test:  # has(...): placed at the parenthesis, or at the stand-in
             while i > 0 and self.tokens[i].text != "has":
                 i -= 1
@@ -131,7 +133,7 @@ class Spans:
         return start, end
 
     def _call(self, node: Call) -> Span:
-        i = self._at(node.offset)
+        i = self._index_at(node.offset)
         token = self.tokens[i] if self.tokens else None
         if token is None:
             return 0, len(self.source)
@@ -154,21 +156,21 @@ class Spans:
         return start, end
 
     def operand(self, node: Node) -> Span:
-        """A node with the parentheses around it."""
+        """Return the place of a node with the parentheses around it."""
         start, end = self.span(node)
         while True:
-            first = self._at(start)
-            before = self._before(first)
+            first = self._index_at(start)
+            before = self._previous_token(first)
             if before is None or before.text != "(" or self.closing.get(before.start) is None:
                 return start, end
-            caller = self._before(first - 1)
+            caller = self._previous_token(first - 1)
             close = self.closing[before.start]
             if (caller is not None and is_name(caller)) or self.source[end:close].strip():
                 return start, end
             start, end = before.start, close + 1
 
     def _macro(self, node: Node) -> Span:
-        """A macro is placed at the parenthesis of its call."""
+        """Return the place of a macro: the offset of its node is the parenthesis of the call."""
         i = self._call_at(node)
         if i is None:
             return self._token(node.offset)
@@ -176,21 +178,23 @@ class Spans:
         first = operand_start(self.source, name)
         return self.tokens[first].start, self._close(self.tokens[i].start)
 
-    # -- macros -------------------------------------------------------------------------------------------------------
+    # -- macros ------------------------------------------------------------------------------------
 
     def _call_at(self, node: Node) -> int | None:
-        """The index of the parenthesis where a node is placed."""
-        i = self._at(node.offset)
+        """Return the index of the parenthesis where a node is placed."""
+        i = self._index_at(node.offset)
         return i if 0 < i < len(self.tokens) and self.tokens[i].text == "(" else None
 
-    def called(self, node: Node) -> str:
-        """The name before the parenthesis where a node is placed; "" if it has none."""
+    def callee_name(self, node: Node) -> str:
+        """Return the name before the parenthesis where a node is placed; "" if it has none."""
         i = self._call_at(node)
         return self.tokens[i - 1].text if i is not None and is_name(self.tokens[i - 1]) else ""
 
     def is_generated(self, node: Node) -> bool:
-        """True if a call is part of a macro's expansion: the name at its place is another one."""
+        """Return True if a call is part of a macro's expansion: the name at its place is another
+        one.
+        """
         if not isinstance(node, Call):
             return False
-        name = self.called(node)
+        name = self.callee_name(node)
         return bool(name) and name != node.function.rpartition(".")[2]

@@ -1,8 +1,8 @@
 """The results that an expression can have on any device at all, by its logic alone.
 
-``&&``, ``||``, ``!`` and ``? :`` are evaluated as CEL does (an operand that decides absorbs the other's error) for
-every combination of what their operands can be. Equal operands are equal in each combination, and comparisons of one
-operand with different literals exclude each other.
+``&&``, ``||``, ``!`` and ``? :`` are evaluated as CEL does (an operand that decides absorbs the
+other's error) for every combination of what their operands can be. Equal operands are equal in each
+combination, and comparisons of one operand with different literals exclude each other.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ from dractl.cel.ast import Call, Const, Ident, ListLiteral, Node, Select
 Outcome = bool | None
 """None: the evaluation fails."""
 
-_MOST = 4096  # combinations
+_MAX_CASES = 4096  # combinations
 _LOGIC = ("_&&_", "_||_", "!_", "_?_:_")
 _ANY: tuple[Outcome, ...] = (True, False, None)
 _OTHER = object()
@@ -23,13 +23,13 @@ _FAILED = object()
 
 
 def outcomes(*roots: Node) -> frozenset[Outcome]:
-    """The possible results of an expression, or of several joined by ``&&``: one that is missing is certain never to
-    occur; all, where that is not known."""
+    """Return the possible results of an expression, or of several joined by ``&&``: a result that
+    is missing is certain never to occur; all, if that is not known.
+    """
     leaves = [node for root in roots for node in _atoms(root)]
-    atoms = _declared(leaves)
-    if len(leaves) == len(atoms) and all(
-        _same(node) is None for node in leaves
-    ):  # nothing ties one to another
+    atoms = _declare_atoms(leaves)
+    # Nothing ties one to another
+    if len(leaves) == len(atoms) and all(_self_comparison(node) is None for node in leaves):
         return frozenset(
             _ANY
             if any(_FAILED in values or None in values for values in atoms.values())
@@ -42,21 +42,23 @@ def outcomes(*roots: Node) -> frozenset[Outcome]:
     )
 
 
-def implied(root: Node, *by: Node) -> bool:
-    """True if an expression is true on every device on which the others are all true; false if there is none."""
-    atoms = _declared([node for one in (root, *by) for node in _atoms(one)])
+def is_implied(root: Node, *by: Node) -> bool:
+    """Return True if an expression is true on every device on which the others are all true; False
+    if there is no such device.
+    """
+    atoms = _declare_atoms([node for tree in (root, *by) for node in _atoms(tree)])
     if _are_too_many(atoms):
         return False
-    found = {
+    results = {
         _result(root, case)
         for case in _cases(atoms)
-        if _logic("_&&_", [_result(one, case) for one in by]) is True
+        if _logic("_&&_", [_result(tree, case) for tree in by]) is True
     }
-    return found == {True}
+    return results == {True}
 
 
-def _declared(leaves: Iterable[Node]) -> dict[Any, tuple[Any, ...]]:
-    """What conditions depend on, with the values that make a difference."""
+def _declare_atoms(leaves: Iterable[Node]) -> dict[Any, tuple[Any, ...]]:
+    """Return the atoms that conditions depend on, with the values that make a difference."""
     atoms: dict[Any, tuple[Any, ...]] = {}
     for node in leaves:
         _declare(node, atoms)
@@ -64,7 +66,7 @@ def _declared(leaves: Iterable[Node]) -> dict[Any, tuple[Any, ...]]:
 
 
 def _are_too_many(atoms: Mapping[Any, tuple[Any, ...]]) -> bool:
-    return prod(map(len, atoms.values())) > _MOST
+    return prod(map(len, atoms.values())) > _MAX_CASES
 
 
 def _cases(atoms: Mapping[Any, tuple[Any, ...]]) -> Iterator[dict[Any, Any]]:
@@ -81,20 +83,20 @@ def _atoms(node: Node) -> Iterator[Node]:
 
 
 def _declare(node: Node, atoms: dict[Any, tuple[Any, ...]]) -> None:
-    """Adds what a condition depends on, with the values that make a difference."""
+    """Add the atom that a condition depends on, with the values that make a difference."""
     if isinstance(node, Const):
         return
-    compared = _compared(node)
+    compared = _literal_comparison(node)
     if compared is not None:
         operand, literals = compared
-        known = atoms.get(
+        values = atoms.get(
             _value_of(operand), (_OTHER, _FAILED) if _can_fail(operand) else (_OTHER,)
         )
         atoms[_value_of(operand)] = (
-            *known,
-            *(literal for literal in literals if literal not in known),
+            *values,
+            *(literal for literal in literals if literal not in values),
         )
-    elif (same := _same(node)) is not None:
+    elif (same := _self_comparison(node)) is not None:
         atoms[_key(node)] = (same, None) if any(map(_can_fail, node.children())) else (same,)
     else:
         atoms[_key(node)] = _ANY if _can_fail(node) else (True, False)
@@ -105,10 +107,10 @@ def _result(node: Node, values: Mapping[Any, Any]) -> Outcome:
         return bool(node.value)
     if isinstance(node, Call) and node.function in _LOGIC:
         return _logic(node.function, [_result(child, values) for child in node.children()])
-    compared = _compared(node)
+    compared = _literal_comparison(node)
     if compared is None:
-        found: Outcome = values[_key(node)]
-        return found
+        outcome: Outcome = values[_key(node)]
+        return outcome
     operand, literals = compared
     value = values[_value_of(operand)]
     if value is _FAILED:
@@ -120,13 +122,19 @@ def _logic(function: str, parts: list[Outcome]) -> Outcome:
     if function == "!_":
         return None if parts[0] is None else not parts[0]
     if function == "_?_:_":
-        return None if parts[0] is None else parts[1] if parts[0] else parts[2]
+        if parts[0] is None:
+            return None
+        return parts[1] if parts[0] else parts[2]
     deciding = function == "_||_"
-    return deciding if deciding in parts else None if None in parts else not deciding
+    if deciding in parts:
+        return deciding
+    return None if None in parts else not deciding
 
 
-def _compared(node: Node) -> tuple[Node, tuple[tuple[str, Any], ...]] | None:
-    """The operand of a comparison for equality with literals of strings, integers or booleans, and these."""
+def _literal_comparison(node: Node) -> tuple[Node, tuple[tuple[str, Any], ...]] | None:
+    """Return the operand of a comparison for equality with literals of strings, integers or
+    booleans, and these.
+    """
     if (
         not isinstance(node, Call)
         or len(node.args) != 2
@@ -148,8 +156,10 @@ def _compared(node: Node) -> tuple[Node, tuple[tuple[str, Any], ...]] | None:
     )
 
 
-def _same(node: Node) -> Outcome:
-    """What a comparison of an operand with itself is where it does not fail; doubles may be NaN."""
+def _self_comparison(node: Node) -> Outcome:
+    """Return the result of a comparison of an operand with itself, if it does not fail; doubles may
+    be NaN.
+    """
     if not isinstance(node, Call) or len(node.args) != 2 or node.function not in ("_==_", "_!=_"):
         return None
     left, right = node.args
@@ -167,8 +177,9 @@ def _has_double(node: Node) -> bool:
 
 
 def _can_fail(node: Node) -> bool:
-    """False for what every device has, and for tests that cannot fail: those of an entry in a domain, which is empty
-    where a device has none."""
+    """Return False for what every device has, and for tests that cannot fail: tests of an entry in
+    a domain, which is empty if a device has none.
+    """
     if isinstance(node, Select) and node.test:
         domain = node.operand
         indexed = (
@@ -177,13 +188,15 @@ def _can_fail(node: Node) -> bool:
             and isinstance(domain.args[1], Const)
         )
         return not (
-            indexed and isinstance(domain, Call) and _is(domain.args[0], "attributes", "capacity")
+            indexed
+            and isinstance(domain, Call)
+            and _is_device_field(domain.args[0], "attributes", "capacity")
         )
-    return not _is(node, "driver")
+    return not _is_device_field(node, "driver")
 
 
-def _is(node: Node, *fields: str) -> bool:
-    """True for one of these fields of the device."""
+def _is_device_field(node: Node, *fields: str) -> bool:
+    """Return True for a selection of one of these fields of the device."""
     match node:
         case Ident(name=name):
             return name.startswith("device.") and name.removeprefix("device.") in fields
@@ -193,12 +206,16 @@ def _is(node: Node, *fields: str) -> bool:
 
 
 def _value_of(operand: Node) -> Any:
-    """What comparisons of an operand depend on; the operand as a condition has outcomes instead."""
+    """Return the atom that comparisons of an operand depend on; the operand as a condition has
+    outcomes instead.
+    """
     return "value", _key(operand)
 
 
 def _key(node: Node) -> Any:
-    """Equal for sub-expressions that are written alike; comprehensions and literals of maps are equal to themselves."""
+    """Return a key that is equal for sub-expressions that are written alike; comprehensions and
+    literals of maps are equal to themselves.
+    """
     match node:
         case Const():
             return "const", node.kind, node.value

@@ -33,9 +33,12 @@ class Part(Struct, frozen=True):
 
 
 class Token(Part, frozen=True):
-    """``kind`` is ``string``, ``name``, ``quoted`` (a field name in backquotes), ``number`` or ``operator``."""
+    """A token of the source."""
 
     kind: str
+    """One of ``string``, ``name``, ``quoted`` (a field name in backquotes), ``number`` and
+    ``operator``.
+    """
     text: str
 
     @property
@@ -47,7 +50,9 @@ class Token(Part, frozen=True):
 
     @property
     def content(self) -> str | None:
-        """The content of a string or a quoted name; None for other tokens, and for strings with escapes."""
+        """The content of a string or a quoted name; None for other tokens, and for strings with
+        escapes.
+        """
         if self.kind == "quoted":
             return self.text[1:-1]
         if self.kind != "string":
@@ -61,7 +66,7 @@ class Token(Part, frozen=True):
 
 
 def _opening(text: str) -> str:
-    """The prefix and the opening quotes of a string."""
+    """Return the prefix and the opening quotes of a string."""
     if text[0] in "\"'" and text[:3] not in ('"""', "'''"):
         return text[0]
     prefix = len(text) - len(text.lstrip("rRbB"))
@@ -71,7 +76,7 @@ def _opening(text: str) -> str:
 
 @lru_cache(64)
 def tokenize(source: str) -> tuple[Token, ...]:
-    """Every token except spaces and comments, even if the source is not an expression."""
+    """Return every token except spaces and comments, even if the source is not an expression."""
     token_at = _LEXEME.match
     tokens: list[Token] = []
     i = 0
@@ -111,7 +116,7 @@ def _string_end(source: str, i: int, opening: str) -> int:
 
 @lru_cache(64)
 def brackets(source: str) -> dict[int, int]:
-    """The offsets of matching brackets, in both directions."""
+    """Return the offsets of matching brackets, in both directions."""
     pairs: dict[int, int] = {}
     open_: list[int] = []
     for token in tokenize(source):
@@ -130,7 +135,7 @@ DEEPEST = 250
 
 
 def depth(source: str) -> int:
-    """The depth of nested brackets."""
+    """Return the depth of nested brackets."""
     level = deepest = 0
     for token in tokenize(source):
         if token.kind == "operator":
@@ -140,7 +145,9 @@ def depth(source: str) -> int:
 
 
 def operand_start(source: str, last: int) -> int:
-    """The index of the first token of the chain of selections, calls and indices that ends with token ``last``."""
+    """Return the index of the first token of the chain of selections, calls and indices that ends
+    with token ``last``.
+    """
     tokens, closing = tokenize(source), brackets(source)
     index = {token.start: i for i, token in enumerate(tokens)}
     i = last
@@ -160,5 +167,5 @@ def operand_start(source: str, last: int) -> int:
 
 
 def is_name(token: Token) -> bool:
-    """True if a parenthesis after this token begins the arguments of a call."""
+    """Return True if a parenthesis after this token begins the arguments of a call."""
     return token.kind == "name" and token.text != "in"

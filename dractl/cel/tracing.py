@@ -18,25 +18,27 @@ from dractl.cel.values import CelError, Halted
 from dractl.model import Quantity, Version
 from dractl.model.go import quoted
 
-_MOST = 2000  # sub-evaluations that one trace keeps; further rounds of a loop are dropped
+_MAX_TRACES = 2000  # sub-evaluations that one trace keeps; further rounds of a loop are dropped
 
 
 class Trace(Struct):
-    """The result of one sub-expression.
-
-    ``text`` is ``source[start:end]`` (code points). ``value`` is a value of :mod:`dractl.cel.values`, None if ``error``
-    is set. ``children`` are the parts that were evaluated, in that order, without those that ``&&`` or ``?:`` skipped;
-    the body of a loop is there once for each element that it saw. ``function`` names the operator, function or macro
-    (``_&&_``, ``startsWith``, ``exists``, ``has``); "" for literals, variables and selections.
-    """
+    """The result of one sub-expression."""
 
     text: str
+    """``source[start:end]`` (code points)."""
     start: int
     end: int
     function: str = ""
+    """The operator, function or macro (``_&&_``, ``startsWith``, ``exists``, ``has``); "" for
+    literals, variables and selections.
+    """
     value: Any = None
+    """A value of :mod:`dractl.cel.values`; None if ``error`` is set."""
     error: str | None = None
     children: list[Trace] = []
+    """The parts that were evaluated, in that order, without the parts that ``&&`` or ``?:``
+    skipped; the body of a loop once for each element that it saw.
+    """
 
     @property
     def shown(self) -> str:
@@ -45,8 +47,9 @@ class Trace(Struct):
 
 
 def trace(checked: Checked, declarations: Declarations, driver: str, device: DeviceLike) -> Trace:
-    """Evaluates once and keeps everything. The root's value is that of the whole expression, before conversion to
-    bool."""
+    """Evaluate once and keep everything. The root's value is that of the whole expression, before
+    conversion to bool.
+    """
     view = View(driver, device)
     spans = Spans(checked)
     root = Trace(checked.source, 0, len(checked.source))
@@ -60,11 +63,11 @@ def trace(checked: Checked, declarations: Declarations, driver: str, device: Dev
         text = checked.source[start:end]
         function = _function(node, spans)
 
-        def observed(f: Frame) -> Any:
+        def run_and_keep(f: Frame) -> Any:
             nonlocal kept
             kept += 1
             here = Trace(text, start, end, function)
-            if kept <= _MOST:
+            if kept <= _MAX_TRACES:
                 stack[-1].children.append(here)
             stack.append(here)
             try:
@@ -76,7 +79,7 @@ def trace(checked: Checked, declarations: Declarations, driver: str, device: Dev
                 stack.pop()
             return here.value
 
-        return observed
+        return run_and_keep
 
     fault = view.fault(declarations.list_values)
     if fault is not None:
@@ -94,27 +97,26 @@ def _function(node: Node, spans: Spans) -> str:
         return "has" if node.test else ""
     if isinstance(node, Call) and not spans.is_generated(node):
         return node.function
-    return spans.called(node) if isinstance(node, (Call, Comprehension)) else ""
+    return spans.callee_name(node) if isinstance(node, (Call, Comprehension)) else ""
 
 
 def _is_hidden(node: Node, spans: Spans) -> bool:
-    """True for nodes that a macro added."""
+    """Return True for nodes that a macro added."""
     match node:
         case Ident(name=name):
             return name.startswith("@") or name == "device"
         case Call(function=function):
-            return function != "_?_:_" and spans.is_generated(
-                node
-            )  # the root of optMap is shown, as the macro itself
+            # The root of optMap is shown, as the macro itself
+            return function != "_?_:_" and spans.is_generated(node)
         case Comprehension():
             if node.binds:
-                return spans.called(node) not in ("bind", "sortBy")
+                return spans.callee_name(node) not in ("bind", "sortBy")
             return _is_hidden(node.range, spans)
     return False
 
 
 def show(value: Any) -> str:
-    """A value as CEL writes it: ``"Hopper"``, ``[1, 2]``, ``quantity("80Gi")``."""
+    """Return a value as CEL writes it: ``"Hopper"``, ``[1, 2]``, ``quantity("80Gi")``."""
     if value is None:
         return "null"
     match value:

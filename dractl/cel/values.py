@@ -1,4 +1,5 @@
-"""CEL's values in Python, with the operations of cel-go's common/types: equality, order, arithmetic, conversion.
+"""CEL's values in Python, with the operations of cel-go's common/types: equality, order,
+arithmetic, conversion.
 
 ========================= =====================================================================
 CEL                       Python
@@ -37,13 +38,17 @@ MIN_SECONDS, MAX_SECONDS = -62135596800, 253402300799  # 0001-01-01T00:00:00Z, 9
 GIGA = 10**9
 
 LARGEST = 10_000_000
-"""Elements or characters. Upstream's limit of actual cost ends an evaluation before it holds a larger value."""
+"""Elements or characters. Upstream's limit of actual cost ends an evaluation before it holds a
+larger value.
+"""
 
 MAX_LENGTH = 10240
 """Bytes of an expression: resourceapi.CELSelectorExpressionMaxLength."""
 
 COST_LIMIT = 1_000_000
-"""resourceapi.CELSelectorExpressionMaxCost: for the estimate and for what an evaluation really costs."""
+"""resourceapi.CELSelectorExpressionMaxCost: for the estimate and for what an evaluation really
+costs.
+"""
 
 
 class CelError(Exception):
@@ -55,7 +60,7 @@ class Halted(Exception):
     ``||`` cannot absorb it."""
 
 
-def too_costly() -> Halted:
+def cost_exceeded() -> Halted:
     return Halted("operation cancelled: actual cost limit exceeded")
 
 
@@ -83,10 +88,11 @@ class Duration(Struct, frozen=True, order=True):
 
 
 class Timestamp(Struct, frozen=True):
-    """Nanoseconds since 1970-01-01T00:00:00Z. ``zone``, seconds east of UTC, shows in its text only."""
+    """A moment, in nanoseconds since 1970-01-01T00:00:00Z."""
 
     nanoseconds: int
     zone: int = 0
+    """Seconds east of UTC; they show in its text only."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Timestamp) and self.nanoseconds == other.nanoseconds
@@ -99,7 +105,9 @@ class Timestamp(Struct, frozen=True):
 
 
 class Optional(Struct, frozen=True):
-    """``optional.of(value)``; ``optional.none()`` has no value. The value may be an error: see :func:`opened`."""
+    """``optional.of(value)``; ``optional.none()`` has no value. The value may be an error: see
+    :func:`opened`.
+    """
 
     value: Any = None
     present: bool = True
@@ -108,8 +116,10 @@ class Optional(Struct, frozen=True):
 NONE = Optional(None, False)
 
 
-def opened(optional: Optional) -> Any:
-    """The content of an optional that is present; an error if upstream could not adapt it (evaluation.py)."""
+def content_of(optional: Optional) -> Any:
+    """Return the content of an optional that is present; raise its error if upstream could not
+    adapt it (evaluation.py).
+    """
     if type(optional.value) is CelError:
         raise optional.value
     return optional.value
@@ -141,22 +151,22 @@ class NamedFormat(Struct, frozen=True):
 
 
 class Sum(Quantity):
-    """The result of ``add`` and ``sub``. Upstream's is a pointer (library/quantity.go), which no ``==`` accepts on its
-    right."""
+    """The result of ``add`` and ``sub``. Upstream's is a pointer (library/quantity.go), which no
+    ``==`` accepts on its right.
+    """
 
     __slots__ = ()
 
     @classmethod
-    def of(cls, quantity: Quantity) -> Sum:
+    def from_quantity(cls, quantity: Quantity) -> Sum:
         total = cls(quantity._unscaled, quantity._exponent, quantity.format)
         total._fixed = quantity._fixed
         return total
 
 
 class Domains(dict[str, Any]):
-    """An outer map of a device: every lookup finds (an empty map for unknown domains), membership and iteration do not.
-
-    compile.go newStringInterfaceMapWithDefault.
+    """An outer map of a device: every lookup succeeds (with an empty map for unknown domains),
+    membership and iteration do not (compile.go newStringInterfaceMapWithDefault).
     """
 
     __slots__ = ()
@@ -188,11 +198,11 @@ _NAMES: dict[type, str] = {
 
 
 def type_name(value: Any) -> str:
-    """The name of the run-time type of a value."""
+    """Return the name of the run-time type of a value."""
     return _NAMES.get(type(value), "kubernetes.DRADevice")
 
 
-# -- map keys ---------------------------------------------------------------------------------------------------------
+# -- map keys --------------------------------------------------------------------------------------
 
 
 KEY_TYPES = {str, int, Uint, bool, float}
@@ -209,17 +219,18 @@ class _Key:
 
 
 def encode_key(key: Any) -> Any:
-    """A key as the dict holds it. Numbers are one key whatever their type, as in CEL; a bool is not a
-    number, as it is in Python."""
+    """Return a key as the dict holds it. Numbers are one key whatever their type, as in CEL; a bool
+    is not a number, as it is in Python.
+    """
     if type(key) in KEY_TYPES:
         return (key,) if type(key) is bool else key
     if isinstance(key, UNHASHABLE):
-        raise unhashable(key)
+        raise hash_panic(key)
     return _Key(key)
 
 
-def unhashable(value: Any) -> Halted:
-    """Upstream puts values into Go maps, which panics for slices and for structs that contain a slice or a function."""
+def hash_panic(value: Any) -> Halted:
+    """Return the panic of Go maps for slices and for structs that contain a slice or a function."""
     return Halted(f"internal error: runtime error: hash of unhashable type {go_name(value)}")
 
 
@@ -230,7 +241,7 @@ def decode_key(key: Any) -> Any:
 
 
 def keys(mapping: dict[Any, Any]) -> Iterator[Any]:
-    """The keys of a map, in a fixed order (upstream's is random)."""
+    """Return the keys of a map, in a fixed order (upstream's is random)."""
     try:
         ordered = sorted(mapping)
     except TypeError:
@@ -239,7 +250,7 @@ def keys(mapping: dict[Any, Any]) -> Iterator[Any]:
 
 
 def find(mapping: dict[Any, Any], key: Any) -> tuple[Any, bool]:
-    """The value of a key, and whether there is one."""
+    """Return the value of a key, and whether there is such a key."""
     if type(mapping) is Domains:
         return (mapping.get(key) if type(key) is str else None) or {}, True
     if type(key) in KEY_TYPES:
@@ -250,28 +261,34 @@ def find(mapping: dict[Any, Any], key: Any) -> tuple[Any, bool]:
 
 
 def has_key(mapping: dict[Any, Any], key: Any) -> bool:
-    """``key in mapping``: unlike :func:`find`, an outer map of a device does not contain an unknown domain."""
+    """Return ``key in mapping``: unlike :func:`find`, an outer map of a device does not contain an
+    unknown domain.
+    """
     return type(key) in KEY_TYPES and encode_key(key) in mapping
 
 
-# -- equality and order -----------------------------------------------------------------------------------------------
+# -- equality and order ----------------------------------------------------------------------------
 
 _NUMBERS = {int, Uint, float}
 _STRICT = (Quantity, Version, IP, CIDR, URL, NamedFormat)
 
 
 def equal(a: Any, b: Any) -> bool:
-    """``a == b``. Values of different kinds differ; but a Kubernetes type on the left only accepts its own kind."""
+    """Return ``a == b``. Values of different kinds differ; but a Kubernetes type on the left only
+    accepts its own kind.
+    """
     kind, other = type(a), type(b)
     if other is Sum and isinstance(a, _STRICT):
         raise no_overload()
     if kind is other or (kind is Sum and other is Quantity):
         if kind is list:
-            return len(a) == len(b) and all(map(_same, a, b))
+            return len(a) == len(b) and all(map(_equal_or_error, a, b))
         if kind is dict:
             return _equal_maps(a, b)
         if kind is Optional:
-            return a.present == b.present and (not a.present or _equal_inside(opened(a), opened(b)))
+            return a.present == b.present and (
+                not a.present or _equal_inside(content_of(a), content_of(b))
+            )
         return bool(a == b)
     if kind in _NUMBERS and other in _NUMBERS:
         return _compare_numbers(a, b) == 0
@@ -285,14 +302,14 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def _equal_inside(a: Any, b: Any) -> bool:
-    """Equality of the contents of two optionals: unlike ``==``, null is left to the left value."""
+    """Compare the contents of two optionals: unlike ``==``, null is left to the left value."""
     if b is None and isinstance(a, _STRICT):
         raise no_overload()
     return equal(a, b)
 
 
-def _same(a: Any, b: Any) -> bool:
-    """Equality inside lists and maps, where upstream treats an error as equality."""
+def _equal_or_error(a: Any, b: Any) -> bool:
+    """Compare inside lists and maps, where upstream treats an error as equality."""
     try:
         return equal(a, b)
     except CelError:
@@ -303,14 +320,16 @@ def _equal_maps(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
     if len(a) != len(b):
         return False
     for key, value in a.items():
-        other, found = find(b, decode_key(key))
-        if not found or not _same(value, other):
+        other, exists = find(b, decode_key(key))
+        if not exists or not _equal_or_error(value, other):
             return False
     return True
 
 
 def _compare_numbers(a: Any, b: Any) -> int | None:
-    """-1, 0, 1; None where one is NaN. An int and a double compare as doubles, as in common/types/compare.go."""
+    """Return -1, 0, 1; None where one is NaN. An int and a double compare as doubles, as in
+    common/types/compare.go.
+    """
     if type(a) is float or type(b) is float:
         if math.isnan(a) or math.isnan(b):
             return None
@@ -322,7 +341,9 @@ def _compare_numbers(a: Any, b: Any) -> int | None:
 
 
 def _as_double(number: int, other: float) -> float:
-    """The double that stands for an integer beside ``other``: a double outside the integer's range stays outside."""
+    """Return the double that stands for an integer beside ``other``: a double outside the integer's
+    range stays outside.
+    """
     low, high = (0, MAX_UINT) if type(number) is Uint else (MIN_INT, MAX_INT)
     if other < low:
         return math.inf
@@ -331,11 +352,8 @@ def _as_double(number: int, other: float) -> float:
     return float(number)
 
 
-_RECEIVERS = {
-    str,
-    Duration,
-    Timestamp,
-}  # their traits.Receiver answers for operators that they do not have
+# Their traits.Receiver answers for operators that they do not have
+_RECEIVERS = {str, Duration, Timestamp}
 _ORDERED = {bool, int, Uint, float, str, bytes, Duration, Timestamp}
 
 
@@ -343,12 +361,12 @@ _UNORDERED = "NaN values cannot be ordered"
 
 
 def is_ordered(value: Any) -> bool:
-    """traits.ComparerType."""
+    """Return True for types of traits.ComparerType."""
     return type(value) in _ORDERED
 
 
 def compare(a: Any, b: Any, operator: str) -> int:
-    """-1, 0 or 1. ``operator`` is named when the left kind has no order."""
+    """Return -1, 0 or 1. ``operator`` is named when the left kind has no order."""
     kind = type(a)
     if kind not in _ORDERED:
         raise CelError(f"{NO_OVERLOAD}: {operator}")
@@ -356,7 +374,7 @@ def compare(a: Any, b: Any, operator: str) -> int:
 
 
 def order(a: Any, b: Any) -> int:
-    """traits.Comparer.Compare."""
+    """Compare two values like traits.Comparer.Compare."""
     kind, other = type(a), type(b)
     if kind is float and math.isnan(a):
         raise CelError(_UNORDERED)
@@ -372,10 +390,10 @@ def order(a: Any, b: Any) -> int:
     raise no_overload()
 
 
-# -- arithmetic -------------------------------------------------------------------------------------------------------
+# -- arithmetic ------------------------------------------------------------------------------------
 
 
-def _checked(number: int, kind: type) -> Any:
+def _check_range(number: int, kind: type) -> Any:
     if kind is int:
         if not MIN_INT <= number <= MAX_INT:
             raise CelError("integer overflow")
@@ -392,16 +410,18 @@ def _duration(nanoseconds: int) -> Duration:
 
 
 def timestamp(nanoseconds: int, zone: int = 0) -> Timestamp:
-    """CelError outside the years 1 to 9999."""
+    """Make a timestamp; CelError outside the years 1 to 9999."""
     if not MIN_SECONDS <= nanoseconds // GIGA <= MAX_SECONDS:
         raise CelError("timestamp overflow")
     return Timestamp(nanoseconds, zone)
 
 
-def bounded(value: Any) -> Any:
-    """A string, bytes or list small enough to have been made within the cost limit."""
+def check_size(value: Any) -> Any:
+    """Return a string, bytes or list that is small enough to have been made within
+    the cost limit.
+    """
     if len(value) > LARGEST:
-        raise too_costly()
+        raise cost_exceeded()
     return value
 
 
@@ -421,29 +441,29 @@ def add(a: Any, b: Any) -> Any:
     if kind is not other or kind is Timestamp:
         raise no_overload()
     if kind is int or kind is Uint:
-        return _checked(int(a) + int(b), kind)
+        return _check_range(int(a) + int(b), kind)
     if kind is not float and len(a) + len(b) > LARGEST:
-        raise too_costly()
+        raise cost_exceeded()
     return a + b
 
 
 def subtract(a: Any, b: Any) -> Any:
     kind, other = type(a), type(b)
     if kind is Timestamp and other in (Duration, Timestamp):
-        rest = a.nanoseconds - b.nanoseconds
-        return timestamp(rest, a.zone) if other is Duration else _duration(rest)
+        difference = a.nanoseconds - b.nanoseconds
+        return timestamp(difference, a.zone) if other is Duration else _duration(difference)
     if kind not in (int, Uint, float, Duration, Timestamp):
         raise _no_operator(a, "_-_")
     if kind is not other:
         raise no_overload()
     if kind is Duration:
         return _duration(a.nanoseconds - b.nanoseconds)
-    return a - b if kind is float else _checked(int(a) - int(b), kind)
+    return a - b if kind is float else _check_range(int(a) - int(b), kind)
 
 
 def multiply(a: Any, b: Any) -> Any:
     kind = _numeric(a, b, "_*_", {int, Uint, float})
-    return a * b if kind is float else _checked(int(a) * int(b), kind)
+    return a * b if kind is float else _check_range(int(a) * int(b), kind)
 
 
 def divide(a: Any, b: Any) -> Any:
@@ -458,7 +478,7 @@ def divide(a: Any, b: Any) -> Any:
     if b == 0:
         raise CelError("division by zero")
     quotient = abs(int(a)) // abs(int(b))
-    return _checked(quotient if (a < 0) == (b < 0) else -quotient, kind)
+    return _check_range(quotient if (a < 0) == (b < 0) else -quotient, kind)
 
 
 def modulo(a: Any, b: Any) -> Any:
@@ -467,8 +487,8 @@ def modulo(a: Any, b: Any) -> Any:
         raise CelError("modulus by zero")
     if kind is int and a == MIN_INT and b == -1:
         raise CelError("integer overflow")
-    rest = abs(int(a)) % abs(int(b))
-    return _checked(-rest if a < 0 else rest, kind)
+    remainder = abs(int(a)) % abs(int(b))
+    return _check_range(-remainder if a < 0 else remainder, kind)
 
 
 def _numeric(a: Any, b: Any, operator: str, allowed: set[type]) -> type:
@@ -485,7 +505,7 @@ def negate(a: Any) -> Any:
     if kind is float:
         return -a
     if kind is int:
-        return _checked(-a, int)
+        return _check_range(-a, int)
     if kind is Duration:
         return _duration(-a.nanoseconds)
     if kind is bool:
@@ -493,11 +513,11 @@ def negate(a: Any) -> Any:
     raise _no_operator(a, "-_")
 
 
-# -- access -----------------------------------------------------------------------------------------------------------
+# -- access ----------------------------------------------------------------------------------------
 
 
 def text_of_key(key: Any) -> str:
-    """A key as Go's ``%v`` prints it."""
+    """Return a key as Go's ``%v`` prints it."""
     if type(key) is str:
         return key
     if type(key) is bool:
@@ -510,10 +530,10 @@ def text_of_key(key: Any) -> str:
 
 
 def index(container: Any, key: Any) -> Any:
-    """``container[key]``."""
+    """Return ``container[key]``."""
     if isinstance(container, dict):
-        value, found = find(container, key)
-        if found:
+        value, exists = find(container, key)
+        if exists:
             return value
         raise CelError(f"no such key: {text_of_key(key)}")
     if type(container) is list:
@@ -539,10 +559,10 @@ def list_index(key: Any) -> int:
 
 
 def select(container: Any, name: str) -> Any:
-    """``container.field``."""
+    """Return ``container.field``."""
     if isinstance(container, dict):
-        value, found = find(container, name)
-        if found:
+        value, exists = find(container, name)
+        if exists:
             return value
     elif type(container) is list:
         list_index(name)
@@ -575,12 +595,12 @@ _GO_NAMES = {
 
 
 def go_name(value: Any) -> str:
-    """The Go type of a value, which some messages name."""
+    """Return the Go type of a value, which some messages name."""
     return _GO_NAMES.get(type(value), "types.Unknown")
 
 
 def elements(container: Any) -> list[Any]:
-    """The items of a loop with one variable: the elements of a list, the keys of a map."""
+    """Return the items of a loop with one variable: the elements of a list, the keys of a map."""
     if type(container) is list:
         return container
     if isinstance(container, dict):
@@ -589,14 +609,16 @@ def elements(container: Any) -> list[Any]:
 
 
 def qualifier(key: Any) -> Any:
-    """A key or index; CelError for values of types that are none (interpreter/attributes.go NewQualifier)."""
+    """Return a key or index; CelError for values of types that are none (interpreter/attributes.go
+    NewQualifier).
+    """
     if type(key) in KEY_TYPES:
         return key
     raise CelError(f"invalid qualifier type: {go_name(key)}")
 
 
 def pairs(container: Any) -> list[tuple[Any, Any]]:
-    """The items of a loop with two variables: index and element, or key and value."""
+    """Return the items of a loop with two variables: index and element, or key and value."""
     if type(container) is list:
         return list(enumerate(container))
     if isinstance(container, dict):
@@ -605,7 +627,7 @@ def pairs(container: Any) -> list[tuple[Any, Any]]:
 
 
 def contains(element: Any, container: Any) -> bool:
-    """``element in container``."""
+    """Return ``element in container``."""
     if isinstance(container, dict):
         return has_key(container, element)
     if type(container) is list:
@@ -626,7 +648,7 @@ def size(value: Any) -> int:
 
 
 def is_zero(value: Any) -> bool:
-    """traits.Zeroer, for ``optional.ofNonZeroValue``."""
+    """Return True for zero values (traits.Zeroer), for ``optional.ofNonZeroValue``."""
     if value is None or isinstance(value, (bool, int, float, str, bytes, list, dict)):
         return not value
     if isinstance(value, (Duration, Timestamp)):
@@ -635,7 +657,7 @@ def is_zero(value: Any) -> bool:
 
 
 def to_bool(value: Any) -> bool:
-    """The result of a selector as Go's bool (ConvertToNative)."""
+    """Return the result of a selector as Go's bool (ConvertToNative)."""
     if value is True or value is False:
         return bool(value)
     name = type_name(value)
@@ -667,5 +689,6 @@ def to_bool(value: Any) -> bool:
         Optional: "optional.none() dereference",
     }
     raise CelError(
-        f"CEL result of type {name} could not be converted to bool: {reasons.get(type(inner), name)}"
+        f"CEL result of type {name} could not be converted to bool:"
+        f" {reasons.get(type(inner), name)}"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dractl.cel import environment
-from dractl.cel.trials import TriedDevice, tried
+from dractl.cel.trials import TriedDevice, try_on_devices
 from dractl.model import Device, Target
 
 
@@ -25,7 +25,7 @@ def test_true_is_before_false_before_errors_and_larger_groups_are_first() -> Non
         device("c1", model="c"),
         device("c2", model="c"),
     ]
-    found = tried(program, [*devices, device("a", model="a")])
+    found = try_on_devices(program, [*devices, device("a", model="a")])
     assert [(trial.result, [one.name for one in trial.devices]) for trial in found] == [
         (True, ["a"]),
         (False, ["c1", "c2"]),

@@ -1,1 +1,3 @@
-"""Implementations of CEL's functions: one module per library, and :mod:`.dispatch`, which selects the overload."""
+"""Implementations of CEL's functions: one module per library, and :mod:`.dispatch`, which selects
+the overload.
+"""

@@ -14,20 +14,22 @@ _TRUE = {"1", "t", "T", "TRUE", "true", "True"}
 _FALSE = {"0", "f", "F", "FALSE", "false", "False"}
 
 
-def _failed(source: str, target: str) -> CelError:
+def _conversion_error(source: str, target: str) -> CelError:
     return CelError(f"type conversion error from '{source}' to '{target}'")
 
 
-def _parsed(
-    parse: Callable[[str], Any], target: str, made: Callable[[Any], Any] | None = None
+def _parser(
+    parse: Callable[[str], Any], target: str, wrap: Callable[[Any], Any] | None = None
 ) -> Callable[[str], Any]:
-    """The conversion of a text: what ``parse`` reads, as ``made`` has it. ``target`` is upstream's name of the type."""
+    """Return the conversion of a text: the value that ``parse`` reads, wrapped by ``wrap``.
+    ``target`` is upstream's name of the type.
+    """
 
     def convert(text: str) -> Any:
-        found = parse(text)
-        if found is None:
-            raise _failed("string", target)
-        return found if made is None else made(found)
+        value = parse(text)
+        if value is None:
+            raise _conversion_error("string", target)
+        return value if wrap is None else wrap(value)
 
     return convert
 
@@ -52,7 +54,7 @@ def string_to_bool(text: str) -> bool:
         return True
     if text in _FALSE:
         return False
-    raise _failed("string", "bool")
+    raise _conversion_error("string", "bool")
 
 
 overload("string_to_bytes", str)(lambda text: text.encode("utf-8", "surrogatepass"))
@@ -60,7 +62,7 @@ overload("int64_to_double", int)(float)
 overload("uint64_to_double", Uint)(float)
 
 
-overload("string_to_double", str)(_parsed(parse_double, "double"))
+overload("string_to_double", str)(_parser(parse_double, "double"))
 
 
 @overload("double_to_int64", float)
@@ -77,7 +79,7 @@ def uint_to_int(number: Uint) -> int:
     return int(number)
 
 
-overload("string_to_int64", str)(_parsed(parse_int, "int"))
+overload("string_to_int64", str)(_parser(parse_int, "int"))
 overload("duration_to_int64", Duration)(lambda duration: duration.nanoseconds)
 overload("timestamp_to_int64", Timestamp)(lambda timestamp: timestamp.nanoseconds // v.GIGA)
 
@@ -96,7 +98,7 @@ def int_to_uint(number: int) -> Uint:
     return Uint(number)
 
 
-overload("string_to_uint64", str)(_parsed(parse_uint, "uint", Uint))
+overload("string_to_uint64", str)(_parser(parse_uint, "uint", Uint))
 
 
 bool_to_string = overload("bool_to_string", bool)(lambda value: "true" if value else "false")
@@ -117,17 +119,17 @@ duration_to_string = overload("duration_to_string", Duration)(
     lambda duration: duration_text(duration.nanoseconds)
 )
 overload("timestamp_to_string", Timestamp)(timestamp_text)
-overload("string_to_duration", str)(_parsed(parse_duration, "google.protobuf.Duration", Duration))
+overload("string_to_duration", str)(_parser(parse_duration, "google.protobuf.Duration", Duration))
 
 
 @overload("int64_to_duration", int)
 def int_to_duration(_: int) -> Duration:
-    """Declared up to 1.36, but always fails."""
-    raise _failed("int", "google.protobuf.Duration")
+    """Raise an error: the overload is declared up to 1.36, and always fails."""
+    raise _conversion_error("int", "google.protobuf.Duration")
 
 
 overload("string_to_timestamp", str)(
-    _parsed(parse_timestamp, "google.protobuf.Timestamp", lambda parsed: v.timestamp(*parsed))
+    _parser(parse_timestamp, "google.protobuf.Timestamp", lambda parsed: v.timestamp(*parsed))
 )
 overload("int64_to_timestamp", int)(lambda seconds: v.timestamp(seconds * v.GIGA))
 overload("type", object)(lambda value: TypeValue(v.type_name(value)))

@@ -1,8 +1,8 @@
 """Selects the overload of a function call.
 
 An implementation is registered under cel-go's overload id with the Python types of its operands
-(:mod:`dractl.cel.values`; ``object`` for any). The result of :func:`dispatcher` picks the first overload whose types
-fit, as cel-go does for operands whose type is only known at run time.
+(:mod:`dractl.cel.values`; ``object`` for any). The result of :func:`dispatcher` picks the first
+overload whose types fit, as cel-go does for operands whose type is only known at run time.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,9 +23,11 @@ from dractl.cel.functions.registry import OVERLOADS, ListOf
 from dractl.cel.values import NO_OVERLOAD, CelError, Domains, Duration, Sum, Timestamp, type_name
 from dractl.model import Quantity, SaturatingQuantity
 
-# Implemented by the value itself upstream (traits.Receiver, common/types/string.go): the error names no function.
+# Implemented by the value itself upstream (traits.Receiver, common/types/string.go): the error
+# names no function.
 _BARE = {"contains", "startsWith", "endsWith", "matches"}
-# Implemented once for all overloads: the error names the function, or nothing for types with a traits.Receiver.
+# Implemented once for all overloads: the error names the function, or nothing for types with a
+# traits.Receiver.
 _NAMED = {"size", "sort", "@sortByAssociatedKeys"}
 _RECEIVERS = (str, Duration, Timestamp)
 
@@ -35,23 +37,27 @@ _CHANGED: dict[str, tuple[int, Callable[..., Any]]] = {
     "string_to_url": (36, network.strict_url),
     "is_url_string": (36, network.is_strict_url),
     "list_range": (37, lists.numbers_strict),
-    "string_index_of_string_int": (37, strings.clamped(strings.index_of)),
-    "quantity_get_int": (38, kubernetes.saturating_integer),
+    "string_index_of_string_int": (37, strings.clamp(strings.index_of)),
+    "quantity_get_int": (38, kubernetes.saturate_integer),
     "quantity_is_integer": (38, lambda q: SaturatingQuantity.of(q).is_int64()),
     "quantity_get_float": (38, lambda q: SaturatingQuantity.of(q).as_approximate_float()),
-    "string_last_index_of_string_int": (37, strings.clamped(strings.last_index_of_offset)),
+    "string_last_index_of_string_int": (37, strings.clamp(strings.last_index_of_offset)),
 }
 
 
 def dispatcher(function: str, ids: Sequence[str], release: int) -> Callable[..., Any]:
-    """The implementation of a call: ``ids`` are the overloads that the checker left. Static types promise nothing: the
-    checker binds a free type parameter to the type that the first call needs."""
+    """Return the implementation of a call: ``ids`` are the overloads that the checker left. Static
+    types promise nothing: the checker binds a free type parameter to the type that the first call
+    needs.
+    """
     candidates: list[tuple[tuple[type | ListOf, ...], Callable[..., Any]]] = []
     for name in ids:
         if name in OVERLOADS:
-            found = OVERLOADS[name]
-            since, changed = _CHANGED.get(name, (release + 1, found.run))
-            candidates.append((found.operands, changed if release >= since else found.run))
+            implementation = OVERLOADS[name]
+            since, changed = _CHANGED.get(name, (release + 1, implementation.run))
+            candidates.append(
+                (implementation.operands, changed if release >= since else implementation.run)
+            )
 
     def call(*operands: Any) -> Any:
         for types, run in candidates:

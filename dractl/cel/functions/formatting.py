@@ -27,16 +27,17 @@ class FormatError(Exception):
 
 
 class Clause(Struct, frozen=True):
-    """``%.2f`` has the letter ``f`` and the precision 2. ``fault`` is set for an invalid clause; a lone ``%`` at the
-    end has no letter."""
+    """A clause: ``%.2f`` has the letter ``f`` and the precision 2."""
 
     letter: str
+    """The letter; "" for a lone ``%`` at the end."""
     precision: int | None = None
     fault: str = ""
+    """The error of an invalid clause."""
 
 
 def parse(template: str) -> list[str | Clause]:
-    """The literal parts and the clauses, up to the first faulty clause."""
+    """Return the literal parts and the clauses, up to the first faulty clause."""
     parts: list[str | Clause] = []
     i = 0
     while i < len(template):
@@ -52,7 +53,7 @@ def parse(template: str) -> list[str | Clause]:
             continue
         match = _CLAUSE.match(template, j + 1)
         assert match
-        clause = _parsed(match[1], match[2])
+        clause = _parse_clause(match[1], match[2])
         parts.append(clause)
         if clause.fault:
             break
@@ -60,14 +61,17 @@ def parse(template: str) -> list[str | Clause]:
     return parts
 
 
-def _parsed(precision: str | None, letter: str) -> Clause:
+def _parse_clause(precision: str | None, letter: str) -> Clause:
     if not letter:
         if precision is None:
             return Clause("", fault="unexpected end of string")
         return Clause(".", fault=f"{_PRECISION}: could not find end of precision specifier")
     if precision is not None and not (precision and len(precision.lstrip("0")) < 19):
         reason = "value out of range" if precision else "invalid syntax"
-        text = f'error while converting precision to integer: strconv.Atoi: parsing "{precision}": {reason}'
+        text = (
+            f'error while converting precision to integer: strconv.Atoi: parsing "{precision}":'
+            f" {reason}"
+        )
         return Clause(letter, fault=f"{_PRECISION}: {text}")
     if letter not in _LETTERS:
         byte = chr(letter.encode("utf-8", "surrogatepass")[0])
@@ -79,10 +83,12 @@ def _parsed(precision: str | None, letter: str) -> Clause:
 
 
 def wrong_type(letter: str, kind: str) -> str:
-    """The message for an argument whose type does not fit the clause."""
+    """Return the message for an argument whose type does not fit the clause."""
     kinds = {
-        "s": "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, "
-        "and timestamps",
+        "s": (
+            "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists,"
+            " types, durations, and timestamps"
+        ),
         "d": "decimal clause can only be used on integers",
         "f": "fixed-point clause can only be used on doubles",
         "e": "scientific clause can only be used on doubles",
@@ -111,7 +117,7 @@ def format_string(template: str, arguments: list[Any]) -> str:
             used += 1
     except FormatError as error:
         raise CelError(str(error)) from None
-    return str(v.bounded("".join(out)))
+    return str(v.check_size("".join(out)))
 
 
 def _clause(letter: str, precision: int | None, value: Any) -> str:
@@ -125,12 +131,11 @@ def _clause(letter: str, precision: int | None, value: Any) -> str:
             value = float(value)
         if type(value) is float:
             size = 6 if precision is None else precision
-            text = _special(value) or _localized(value, letter, size)
-            return (
-                text if letter == "f" else text.rjust(size)
-            )  # upstream writes %6e where it means %.6e
+            text = _special(value) or _localize(value, letter, size)
+            # Upstream writes %6e where it means %.6e
+            return text if letter == "f" else text.rjust(size)
     if letter == "b" and kind in (int, Uint, bool):
-        return ("1" if value else "0") if kind is bool else f"{int(value):b}"
+        return f"{int(value):b}"
     if letter in "xX" and kind in (int, Uint, str, bytes):
         if kind in (int, Uint):
             text = f"{int(value):x}"
@@ -142,10 +147,12 @@ def _clause(letter: str, precision: int | None, value: Any) -> str:
     raise FormatError(wrong_type(letter, v.type_name(value)))
 
 
-def _localized(number: float, letter: str, precision: int) -> str:
-    """golang.org/x/text/message for en_US: groups of three digits, powers of ten in full."""
+def _localize(number: float, letter: str, precision: int) -> str:
+    """Format a number as golang.org/x/text/message does for en_US: groups of three digits, powers
+    of ten in full.
+    """
     if precision > _MAX_PRECISION:
-        raise v.too_costly()
+        raise v.cost_exceeded()
     number = number or 0.0  # no sign
     if letter == "f":
         return format(number, f",.{precision}f")
@@ -180,9 +187,11 @@ def _text(value: Any) -> str:
     if value is None:
         return "null"
     if kind is list:
-        return "[" + ", ".join(map(_inside, value)) + "]"
+        return "[" + ", ".join(map(_format_nested, value)) + "]"
     if isinstance(value, dict):
-        entries = sorted((_key(key), _inside(value[v.encode_key(key)])) for key in v.keys(value))
+        entries = sorted(
+            (_key(key), _format_nested(value[v.encode_key(key)])) for key in v.keys(value)
+        )
         return "{" + ", ".join(f"{key}:{text}" for key, text in entries) + "}"
     raise FormatError(wrong_type("s", v.type_name(value)))
 
@@ -192,7 +201,7 @@ def _key(key: Any) -> str:
         raise FormatError(
             "error during formatting: no formatting function for map key of type double"
         )
-    return _inside(key)
+    return _format_nested(key)
 
 
 _WITHIN = {
@@ -212,8 +221,8 @@ _WITHIN = {
 }
 
 
-def _inside(value: Any) -> str:
-    """A value within a list or map."""
+def _format_nested(value: Any) -> str:
+    """Format a value within a list or map."""
     kind = type(value)
     if kind is str:
         return quoted(value)

@@ -1,4 +1,6 @@
-"""Quantities, semantic versions and named formats: apiserver/pkg/cel/library/{quantity,semverlib,format}.go."""
+"""Quantities, semantic versions and named formats:
+apiserver/pkg/cel/library/{quantity,semverlib,format}.go.
+"""
 
 import datetime
 import re
@@ -12,10 +14,12 @@ from dractl.model import Quantity, SaturatingQuantity, Version
 
 
 def _three_way(a: Quantity | Version, b: Quantity | Version) -> int:
-    return 0 if a == b else -1 if a < b else 1  # type: ignore[operator]
+    if a == b:
+        return 0
+    return -1 if a < b else 1  # type: ignore[operator]
 
 
-# -- quantities -------------------------------------------------------------------------------------------------------
+# -- quantities ------------------------------------------------------------------------------------
 
 
 @overload("string_to_quantity", str)
@@ -30,10 +34,13 @@ overload("is_quantity_string", str)(accepts(quantity))
 
 
 def parse_quantity(text: str) -> Quantity:
-    """resource.ParseQuantity, which accepts no space around the number (a JSON document's may have some)."""
+    """Parse a quantity like resource.ParseQuantity, which accepts no space around the number (a
+    JSON document's may have some).
+    """
     if text != text.strip():
         raise ValueError(
-            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+            "quantities must match the regular expression"
+            " '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
         )
     return Quantity.parse(text)
 
@@ -45,8 +52,8 @@ def as_integer(q: Quantity) -> int:
     return q.value()
 
 
-def saturating_integer(q: Quantity) -> int:
-    """Return the integer as 1.38 does, which takes 19 digits for one, too."""
+def saturate_integer(q: Quantity) -> int:
+    """Return the integer as 1.38 does, which takes 19 digits for an integer, too."""
     return as_integer(SaturatingQuantity.of(q))
 
 
@@ -58,7 +65,7 @@ overload("quantity_sign", Quantity)(lambda q: q.sign())
 @overload("quantity_add", Quantity, Quantity)
 def add(a: Quantity, b: Quantity) -> Sum:
     try:
-        return Sum.of(a + b)
+        return Sum.from_quantity(a + b)
     except OverflowError as error:
         raise CelError(str(error)) from None
 
@@ -68,14 +75,14 @@ overload("quantity_sub", Quantity, Quantity)(lambda a, b: add(a, -b))
 overload("quantity_sub_int", Quantity, int)(lambda a, b: add(a, -Quantity(b)))
 
 
-# -- versions ---------------------------------------------------------------------------------------------------------
+# -- versions --------------------------------------------------------------------------------------
 
 
 @overload("string_to_semver", str)
 @overload("string_bool_to_semver", str, bool)
 def semver(text: str, normalize: bool = False) -> Version:
     try:
-        return Version.parse(_normalized(text) if normalize else text)
+        return Version.parse(_normalize(text) if normalize else text)
     except ValueError as error:
         raise CelError(str(error)) from None
 
@@ -84,13 +91,15 @@ overload("is_semver_string", str)(accepts(semver))
 overload("is_semver_string_bool", str, bool)(accepts(semver))
 
 
-def _normalized(text: str) -> str:
-    """semverlib.go normalizeAndParse: no ``v``, no leading zeros, missing parts are 0."""
+def _normalize(text: str) -> str:
+    """Normalize a version as normalizeAndParse of semverlib.go does: no ``v``, no leading zeros,
+    missing parts are 0.
+    """
     parts = text.removeprefix("v").split(".", 2)
     for i, part in enumerate(parts):
         if len(part) > 1:
-            rest = part.lstrip("0")
-            parts[i] = rest if rest[:1].isascii() and rest[:1].isdigit() else "0" + rest
+            digits = part.lstrip("0")
+            parts[i] = digits if digits[:1].isascii() and digits[:1].isdigit() else "0" + digits
     if len(parts) < 3:
         if "+" in parts[-1] or "-" in parts[-1]:
             raise ValueError("short version cannot contain PreRelease/Build meta data")
@@ -104,7 +113,7 @@ overload("semver_patch", Version)(lambda version: _wrap(version.patch))
 
 
 def _wrap(number: int) -> int:
-    """A uint64 as Go converts it to int64."""
+    """Return a uint64 as Go converts it to int64."""
     return number - (1 << 64) if number >= 1 << 63 else number
 
 
@@ -114,7 +123,7 @@ for _kind, _prefix in ((Quantity, "quantity"), (Version, "semver")):
     OVERLOADS[f"{_prefix}_is_less_than"] = Overload((_kind, _kind), lambda a, b: a < b)
 
 
-# -- named formats ----------------------------------------------------------------------------------------------------
+# -- named formats ---------------------------------------------------------------------------------
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
@@ -130,38 +139,41 @@ _BASE64 = re.compile(
 )
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", re.ASCII)
 _DATE_TIME = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})",
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]+)?"
+    r"([Zz]|[+-][0-9]{2}:[0-9]{2})",
     re.ASCII,
 )
 
 _LABEL_TEXT = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must "
-    "start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for "
-    "validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must"
+    " start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for"
+    " validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 )
 _LABEL_1035_TEXT = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex "
-    "used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an"
+    " alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123',"
+    " regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
 )
 _SUBDOMAIN_TEXT = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and "
-    "must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.',"
+    " and "
+    "must start and end with an alphanumeric character (e.g. 'example.com', regex used for"
+    " validation is "
     r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 )
 _VALUE_TEXT = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and "
-    "must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', "
-    "regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.',"
+    " and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or"
+    " '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 )
 _NAME_TEXT = (
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
-    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an"
+    " alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for"
+    " validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 )
 
 
-def _too_long(text: str, limit: int) -> list[str]:
+def _length_faults(text: str, limit: int) -> list[str]:
     return (
         [f"must be no more than {limit} bytes"]
         if len(text.encode("utf-8", "replace")) > limit
@@ -169,47 +181,47 @@ def _too_long(text: str, limit: int) -> list[str]:
     )
 
 
-def _matching(
+def _pattern_check(
     pattern: re.Pattern[str], limit: int, message: str, prefix: bool = False
 ) -> Callable[[str], list[str]]:
     def check(text: str) -> list[str]:
         # apimachinery/pkg/api/validation maskTrailingDash: a prefix may end with a dash
         masked = text[:-1] + "a" if prefix and len(text) > 1 and text.endswith("-") else text
-        found = _too_long(masked, limit)
+        faults = _length_faults(masked, limit)
         if pattern is _LABEL and "." in masked and _SUBDOMAIN.fullmatch(masked):
-            return [*found, "must not contain dots"]
-        return found if pattern.fullmatch(masked) else [*found, message]
+            return [*faults, "must not contain dots"]
+        return faults if pattern.fullmatch(masked) else [*faults, message]
 
     return check
 
 
-def _qualified_name(text: str) -> list[str]:
+def _name_faults(text: str) -> list[str]:
     parts = text.split("/")
-    found: list[str] = []
+    faults: list[str] = []
     if len(parts) > 2:
-        return [
-            f"a qualified name {_NAME_TEXT} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        ]
+        shape = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return [f"a qualified name {_NAME_TEXT} {shape}"]
     if len(parts) == 2:
         if not parts[0]:
-            found.append("prefix part must be non-empty")
+            faults.append("prefix part must be non-empty")
         else:
-            found += [
-                f"prefix part {m}" for m in _matching(_SUBDOMAIN, 253, _SUBDOMAIN_TEXT)(parts[0])
+            faults += [
+                f"prefix part {m}"
+                for m in _pattern_check(_SUBDOMAIN, 253, _SUBDOMAIN_TEXT)(parts[0])
             ]
     name = parts[-1]
     if not name:
-        found.append("name part must be non-empty")
+        faults.append("name part must be non-empty")
     else:
-        found += [f"name part {m}" for m in _too_long(name, 63)]
+        faults += [f"name part {m}" for m in _length_faults(name, 63)]
     if not _NAME.fullmatch(name):
-        found.append(f"name part {_NAME_TEXT}")
-    return found
+        faults.append(f"name part {_NAME_TEXT}")
+    return faults
 
 
 def _label_value(text: str) -> list[str]:
-    found = _too_long(text, 63)
-    return found if not text or _NAME.fullmatch(text) else [*found, _VALUE_TEXT]
+    faults = _length_faults(text, 63)
+    return faults if not text or _NAME.fullmatch(text) else [*faults, _VALUE_TEXT]
 
 
 def _uri(text: str) -> list[str]:
@@ -239,30 +251,33 @@ def _is_date_time(text: str) -> bool:
     )
 
 
-def _when(valid: Callable[[str], object], message: str) -> Callable[[str], list[str]]:
+def _check_with(valid: Callable[[str], object], message: str) -> Callable[[str], list[str]]:
     return lambda text: [] if valid(text) else [message]
 
 
 _FORMATS: dict[str, tuple[str, Callable[[str], list[str]]]] = {
-    "dns1123Label": ("DNS1123Label", _matching(_LABEL, 63, _LABEL_TEXT)),
-    "dns1123Subdomain": ("DNS1123Subdomain", _matching(_SUBDOMAIN, 253, _SUBDOMAIN_TEXT)),
-    "dns1035Label": ("DNS1035Label", _matching(_LABEL_1035, 63, _LABEL_1035_TEXT)),
-    "qualifiedName": ("QualifiedName", _qualified_name),
-    "dns1123LabelPrefix": ("DNS1123LabelPrefix", _matching(_LABEL, 63, _LABEL_TEXT, prefix=True)),
+    "dns1123Label": ("DNS1123Label", _pattern_check(_LABEL, 63, _LABEL_TEXT)),
+    "dns1123Subdomain": ("DNS1123Subdomain", _pattern_check(_SUBDOMAIN, 253, _SUBDOMAIN_TEXT)),
+    "dns1035Label": ("DNS1035Label", _pattern_check(_LABEL_1035, 63, _LABEL_1035_TEXT)),
+    "qualifiedName": ("QualifiedName", _name_faults),
+    "dns1123LabelPrefix": (
+        "DNS1123LabelPrefix",
+        _pattern_check(_LABEL, 63, _LABEL_TEXT, prefix=True),
+    ),
     "dns1123SubdomainPrefix": (
         "DNS1123SubdomainPrefix",
-        _matching(_SUBDOMAIN, 253, _SUBDOMAIN_TEXT, prefix=True),
+        _pattern_check(_SUBDOMAIN, 253, _SUBDOMAIN_TEXT, prefix=True),
     ),
     "dns1035LabelPrefix": (
         "DNS1035LabelPrefix",
-        _matching(_LABEL_1035, 63, _LABEL_1035_TEXT, prefix=True),
+        _pattern_check(_LABEL_1035, 63, _LABEL_1035_TEXT, prefix=True),
     ),
     "labelValue": ("LabelValue", _label_value),
     "uri": ("URI", _uri),
-    "uuid": ("uuid", _when(_UUID.fullmatch, "does not match the UUID format")),
-    "byte": ("byte", _when(_BASE64.fullmatch, "invalid base64")),
-    "date": ("date", _when(_is_date, "invalid date")),
-    "datetime": ("datetime", _when(_is_date_time, "invalid datetime")),
+    "uuid": ("uuid", _check_with(_UUID.fullmatch, "does not match the UUID format")),
+    "byte": ("byte", _check_with(_BASE64.fullmatch, "invalid base64")),
+    "date": ("date", _check_with(_is_date, "invalid date")),
+    "datetime": ("datetime", _check_with(_is_date_time, "invalid datetime")),
 }
 _CHECKS = dict(_FORMATS.values())
 
@@ -274,8 +289,8 @@ overload("format-named", str)(
 
 @overload("format-validate", NamedFormat, str)
 def validate(form: NamedFormat, text: str) -> Optional:
-    found = _CHECKS[form.name](text)
-    return Optional(found) if found else NONE
+    faults = _CHECKS[form.name](text)
+    return Optional(faults) if faults else NONE
 
 
 for _name, (_go_name, _) in _FORMATS.items():

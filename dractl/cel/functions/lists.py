@@ -8,12 +8,12 @@ from dractl.cel import values as v
 from dractl.cel.functions.registry import OVERLOADS, ListOf, Overload, overload
 from dractl.cel.values import CelError, Duration, Timestamp, Uint
 
-_LONGEST_RANGE = 1_000_000  # ext/lists.go defaultMaxRangeSize
-_INCLUDES_LONGEST = 48  # resourceapi.ResourceSliceMaxAttributeValuesPerDevice
+_MAX_RANGE_SIZE = 1_000_000  # ext/lists.go defaultMaxRangeSize
+_MAX_INCLUDES_SIZE = 48  # resourceapi.ResourceSliceMaxAttributeValuesPerDevice
 
 
-def _is(a: Any, b: Any) -> bool:
-    """``a.Equal(b) == types.True``: an error is not equality."""
+def _is_equal(a: Any, b: Any) -> bool:
+    """Return ``a.Equal(b) == types.True``: an error is not equality."""
     try:
         return v.equal(a, b)
     except CelError:
@@ -22,13 +22,13 @@ def _is(a: Any, b: Any) -> bool:
 
 @overload("list_slice", list, int, int)
 def slice_list(elements: list[Any], start: int, end: int) -> list[Any]:
-    asked = f"cannot slice({start}, {end})"
+    call = f"cannot slice({start}, {end})"
     if start < 0 or end < 0:
-        raise CelError(f"{asked}, negative indexes not supported")
+        raise CelError(f"{call}, negative indexes not supported")
     if start > end:
-        raise CelError(f"{asked}, start index must be less than or equal to end index")
+        raise CelError(f"{call}, start index must be less than or equal to end index")
     if end > len(elements):
-        raise CelError(f"{asked}, list is length {len(elements)}")
+        raise CelError(f"{call}, list is length {len(elements)}")
     return elements[start:end]
 
 
@@ -49,16 +49,16 @@ def flatten(elements: list[Any], depth: int = 1) -> list[Any]:
 @overload("list_range", int)
 def numbers(count: int) -> list[int]:
     if count > v.LARGEST // 10:
-        raise v.too_costly()
+        raise v.cost_exceeded()
     return list(range(count))
 
 
 def numbers_strict(count: int) -> list[int]:
-    """``lists.range`` from Kubernetes 1.37 (cel-go 0.29)."""
+    """Return the numbers of ``lists.range`` from Kubernetes 1.37 (cel-go 0.29)."""
     if count < 0:
         raise CelError(f"lists.range: size must be non-negative, got {count}")
-    if count > _LONGEST_RANGE:
-        raise CelError(f"lists.range: size {count} exceeds maximum allowed ({_LONGEST_RANGE})")
+    if count > _MAX_RANGE_SIZE:
+        raise CelError(f"lists.range: size {count} exceeds maximum allowed ({_MAX_RANGE_SIZE})")
     return numbers(count)
 
 
@@ -66,7 +66,7 @@ def numbers_strict(count: int) -> list[int]:
 def distinct(elements: list[Any]) -> list[Any]:
     unique: list[Any] = []
     for element in elements:
-        if not any(_is(element, other) for other in unique):
+        if not any(_is_equal(element, other) for other in unique):
             unique.append(element)
     return unique
 
@@ -78,8 +78,8 @@ def sort(elements: list[Any], by: list[Any] | None = None) -> list[Any]:
     keys = elements if by is None else by
     if len(elements) != len(keys):
         raise CelError(
-            "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got "
-            f"{len(elements)} and {len(keys)} elements respectively"
+            "@sortByAssociatedKeys() expected a list of the same size as the associated keys list,"
+            f" but got {len(elements)} and {len(keys)} elements respectively"
         )
     if not elements:
         return elements
@@ -98,7 +98,7 @@ def sort(elements: list[Any], by: list[Any] | None = None) -> list[Any]:
 
 
 def is_sorted(elements: list[Any]) -> bool:
-    """Elements that cannot be compared count as in order."""
+    """Return True for a sorted list; elements that cannot be compared count as in order."""
     for i, element in enumerate(elements):
         if not v.is_ordered(element):
             raise v.no_overload()
@@ -123,34 +123,35 @@ def _extreme(elements: list[Any], name: str, replaced_when: int) -> Any:
 
 @overload("list_a_index_of_int", list, object)
 def index_of(elements: list[Any], wanted: Any) -> int:
-    return next((i for i, element in enumerate(elements) if _is(element, wanted)), -1)
+    return next((i for i, element in enumerate(elements) if _is_equal(element, wanted)), -1)
 
 
 @overload("list_a_last_index_of_int", list, object)
 def last_index_of(elements: list[Any], wanted: Any) -> int:
-    return next((i for i in reversed(range(len(elements))) if _is(elements[i], wanted)), -1)
+    return next((i for i in reversed(range(len(elements))) if _is_equal(elements[i], wanted)), -1)
 
 
 @overload("list_includes_dyn_dyn", object, object)
 def includes(target: Any, wanted: Any) -> bool:
     if type(target) is list:
-        return any(_is(element, wanted) for element in target)
-    return _is(target, wanted)
+        return any(_is_equal(element, wanted) for element in target)
+    return _is_equal(target, wanted)
 
 
 @overload("dra_includes_dyn_dyn", object, object)
 def includes_bounded(target: Any, wanted: Any) -> bool:
-    """``includes`` of 1.36: dynamic-resource-allocation/cel/compile.go includesFunc."""
+    """Evaluate ``includes`` of 1.36: dynamic-resource-allocation/cel/compile.go includesFunc."""
     if type(target) is list:
         for i, element in enumerate(target):
-            if i >= _INCLUDES_LONGEST:
+            if i >= _MAX_INCLUDES_SIZE:
                 raise CelError(
-                    f"'includes' function cannot be applied to lists longer than {_INCLUDES_LONGEST} values"
+                    "'includes' function cannot be applied to lists longer than"
+                    f" {_MAX_INCLUDES_SIZE} values"
                 )
-            if _is(element, wanted):
+            if _is_equal(element, wanted):
                 return True
         return False
-    return _is(target, wanted)
+    return _is_equal(target, wanted)
 
 
 @overload("list_sets_contains_list", list, list)

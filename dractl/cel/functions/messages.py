@@ -19,7 +19,7 @@ _WRAPPERS: dict[str, Any] = {
 
 
 def construct(name: str, fields: dict[str, Any]) -> Any:
-    """``google.protobuf.NAME{field: value}``."""
+    """Build the value of ``google.protobuf.NAME{field: value}``."""
     kind = name.removeprefix("google.protobuf.")
     if kind in _WRAPPERS:
         return fields.get("value", _WRAPPERS[kind])

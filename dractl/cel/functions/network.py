@@ -1,4 +1,4 @@
-"""Addresses and URLs: apiserver/pkg/cel/library/{ip,cidr,urls}.go over Go's net/netip and net/url."""
+"""Addresses and URLs: apiserver/pkg/cel/library/{ip,cidr,urls}.go over Go's netip and net/url."""
 
 import ipaddress
 import re
@@ -13,11 +13,11 @@ from dractl.model.go import quoted
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-# -- addresses --------------------------------------------------------------------------------------------------------
+# -- addresses -------------------------------------------------------------------------------------
 
 
 def _parse_address(text: str) -> Address:
-    """netip.ParseAddr; ValueError with its text."""
+    """Parse an address like netip.ParseAddr; ValueError with its text."""
     plain = text.partition("%")[0] if ":" in text.partition("%")[0] else text
     try:
         return ipaddress.ip_address(plain)
@@ -38,39 +38,44 @@ def _address_fault(text: str) -> str:
 
 
 def _ipv6_fault(text: str) -> str:
-    """The first error of netip.parseIPv6 for a string that is not an IPv6 address."""
-    rest = text.removeprefix("::")
+    """Return the first error of netip.parseIPv6 for a string that is not an IPv6 address."""
+    remaining = text.removeprefix("::")
     ellipsis = text.startswith("::")
     fields = 0
     while fields < 8:
-        digits = re.match("[0-9a-fA-F]*", rest, re.ASCII)
+        digits = re.match("[0-9a-fA-F]*", remaining, re.ASCII)
         assert digits is not None
         if digits.end() > 4:
-            return f"each group must have 4 or less digits (at {quoted(rest)})"
+            return f"each group must have 4 or less digits (at {quoted(remaining)})"
         if not digits.end():
-            return f"each colon-separated field must have at least one digit (at {quoted(rest)})"
-        after = rest[digits.end() :]
+            return (
+                f"each colon-separated field must have at least one digit (at {quoted(remaining)})"
+            )
+        after = remaining[digits.end() :]
         if after.startswith("."):
             if not ellipsis and fields != 6:
-                return f"embedded IPv4 address must replace the final 2 fields of the address (at {quoted(rest)})"
-            return _ipv4_fault(rest)
+                return (
+                    "embedded IPv4 address must replace the final 2 fields of the address (at"
+                    f" {quoted(remaining)})"
+                )
+            return _ipv4_fault(remaining)
         fields += 1
         if not after:
-            rest = ""
+            remaining = ""
             break
         if after[0] != ":":
             return f"unexpected character, want colon (at {quoted(after)})"
         if len(after) == 1:
             return f"colon must be followed by more characters (at {quoted(after)})"
-        rest = after[1:]
-        if rest[0] == ":":
+        remaining = after[1:]
+        if remaining[0] == ":":
             if ellipsis:
-                return f"multiple :: in address (at {quoted(rest)})"
-            ellipsis, rest = True, rest[1:]
-            if not rest:
+                return f"multiple :: in address (at {quoted(remaining)})"
+            ellipsis, remaining = True, remaining[1:]
+            if not remaining:
                 break
-    if rest:
-        return f"trailing garbage after address (at {quoted(rest)})"
+    if remaining:
+        return f"trailing garbage after address (at {quoted(remaining)})"
     return (
         "the :: must expand to at least one field of zeros"
         if fields == 8
@@ -110,12 +115,12 @@ def ip(text: str) -> IP:
         ) from None
     if "%" in text:
         raise CelError(f"IP address {quoted(text)} with zone value is not allowed")
-    if _mapped(address):
+    if _is_mapped(address):
         raise CelError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
     return IP(address)
 
 
-def _mapped(address: Address) -> bool:
+def _is_mapped(address: Address) -> bool:
     return getattr(address, "ipv4_mapped", None) is not None
 
 
@@ -183,9 +188,10 @@ def _parse_cidr(text: str) -> CIDR:
             raise ValueError("prefix length out of range")
     except ValueError as error:
         raise ValueError(
-            f"network address parse error during conversion from string: netip.ParsePrefix({quoted(text)}): {error}"
+            "network address parse error during conversion from string:"
+            f" netip.ParsePrefix({quoted(text)}): {error}"
         ) from None
-    if _mapped(address):
+    if _is_mapped(address):
         raise ValueError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
     return CIDR(address, int(bits))
 
@@ -197,13 +203,13 @@ overload("cidr_prefix_length", CIDR)(lambda value: value.length)
 
 
 @overload("cidr_masked", CIDR)
-def masked(value: CIDR) -> CIDR:
+def mask(value: CIDR) -> CIDR:
     spare = value.address.max_prefixlen - value.length
     return CIDR(type(value.address)(int(value.address) >> spare << spare), value.length)
 
 
-def _within(value: CIDR, address: Address, length: int) -> bool:
-    """True if the first ``length`` bits of both are equal."""
+def _share_prefix(value: CIDR, address: Address, length: int) -> bool:
+    """Return True if the first ``length`` bits of both are equal."""
     spare = address.max_prefixlen - length
     return (
         address.version == value.address.version
@@ -213,7 +219,7 @@ def _within(value: CIDR, address: Address, length: int) -> bool:
 
 @overload("cidr_contains_ip_ip", CIDR, IP)
 def contains_ip(value: CIDR, other: IP) -> bool:
-    return _within(value, other.address, value.length)
+    return _share_prefix(value, other.address, value.length)
 
 
 @overload("cidr_contains_ip_string", CIDR, str)
@@ -226,7 +232,7 @@ def contains_ip_text(value: CIDR, text: str) -> bool:
 
 @overload("cidr_contains_cidr", CIDR, CIDR)
 def contains_cidr(value: CIDR, other: CIDR) -> bool:
-    return value.length <= other.length and _within(value, other.address, value.length)
+    return value.length <= other.length and _share_prefix(value, other.address, value.length)
 
 
 overload("cidr_contains_cidr_string", CIDR, str)(
@@ -234,7 +240,7 @@ overload("cidr_contains_cidr_string", CIDR, str)(
 )
 
 
-# -- URLs -------------------------------------------------------------------------------------------------------------
+# -- URLs ------------------------------------------------------------------------------------------
 
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
 _HOST = _UNRESERVED | frozenset("!$&'()*+,;=:[]<>\"")
@@ -263,41 +269,42 @@ def _is_url(text: str, *, strict: bool) -> bool:
 
 url = overload("string_to_url", str)(partial(_url, strict=False))
 is_url = overload("is_url_string", str)(partial(_is_url, strict=False))
-# From Kubernetes 1.36 (Go 1.26: GODEBUG urlstrictcolons) a host of http has no colon but the one before the port.
+# From Kubernetes 1.36 (Go 1.26: GODEBUG urlstrictcolons) a host of http has no colon but the one
+# before the port.
 strict_url = partial(_url, strict=True)
 is_strict_url = partial(_is_url, strict=True)
 
 
 def _parse_url(text: str, *, request: bool, strict: bool) -> URL:
-    """net/url.ParseRequestURI or net/url.Parse; ValueError with its text."""
-    rest = text
+    """Parse a URL like net/url.ParseRequestURI or net/url.Parse; ValueError with its text."""
+    remaining = text
     if not request:
-        rest, sign, fragment = text.partition("#")
+        remaining, sign, fragment = text.partition("#")
         _check_escapes(fragment)
-        text = rest + sign + fragment if fragment else rest
-    if any(c < " " or c == "\x7f" for c in rest):
+        text = remaining + sign + fragment if fragment else remaining
+    if any(c < " " or c == "\x7f" for c in remaining):
         raise ValueError("net/url: invalid control character in URL")
-    if not rest and request:
+    if not remaining and request:
         raise ValueError("empty url")
-    if rest == "*":
+    if remaining == "*":
         return URL(text, "", "", "*", "")
-    scheme, rest = _split_scheme(rest)
+    scheme, remaining = _split_scheme(remaining)
     text = scheme + text[len(scheme) :]
-    rest, _, query = rest.partition("?")
+    remaining, _, query = remaining.partition("?")
     host = ""
-    if not rest.startswith("/"):
+    if not remaining.startswith("/"):
         if scheme:  # opaque, such as mailto:a@b
             return URL(text, scheme, "", "", query)
         if request:
             raise ValueError("invalid URI for request")
-        if ":" in rest.partition("/")[0]:
+        if ":" in remaining.partition("/")[0]:
             raise ValueError("first path segment in URL cannot contain colon")
-    if rest.startswith("//") and (scheme or not (request or rest.startswith("///"))):
-        authority, slash, rest = rest[2:].partition("/")
-        rest = slash + rest
+    if remaining.startswith("//") and (scheme or not (request or remaining.startswith("///"))):
+        authority, slash, remaining = remaining[2:].partition("/")
+        remaining = slash + remaining
         host = _parse_host(authority, strict and scheme in ("http", "https"))
-    _check_escapes(rest)
-    return URL(text, scheme, host, rest, query)
+    _check_escapes(remaining)
+    return URL(text, scheme, host, remaining, query)
 
 
 def _split_scheme(text: str) -> tuple[str, str]:
@@ -343,7 +350,7 @@ def _parse_host(authority: str, one_colon: bool) -> str:
 
 
 def _parse_literal_host(host: str) -> str:
-    """``[address]:port``; the address may have a zone after ``%25``."""
+    """Return the host of ``[address]:port``; the address may have a zone after ``%25``."""
     end = host.rfind("]")
     if end < 0:
         raise ValueError("missing ']' in host")
@@ -407,10 +414,10 @@ def get_escaped_path(value: URL) -> str:
 
 @overload("url_get_query", URL)
 def get_query(value: URL) -> dict[Any, Any]:
-    found: dict[Any, Any] = {}
+    values: dict[Any, Any] = {}
     for part in value.query.split("&"):
         if not part or ";" in part or _BAD_ESCAPE.search(part):
             continue
         name, _, content = part.replace("+", " ").partition("=")
-        found.setdefault(_unescape(name), []).append(_unescape(content))
-    return found
+        values.setdefault(_unescape(name), []).append(_unescape(content))
+    return values

@@ -17,7 +17,9 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def not_equal(a: Any, b: Any) -> bool:
-    """Unlike ``==``, never an error: values that cannot be compared are different."""
+    """Return True unless the values are equal; unlike ``==``, never an error: values that cannot be
+    compared are different.
+    """
     try:
         return not v.equal(a, b)
     except v.CelError:

@@ -18,7 +18,7 @@ overload("optional_none")(lambda: NONE)
 def value_of(optional: Optional) -> Any:
     if not optional.present:
         raise CelError("optional.none() dereference")
-    return v.opened(optional)
+    return v.content_of(optional)
 
 
 overload("optional_hasValue", Optional)(lambda optional: optional.present)
@@ -30,7 +30,7 @@ def unwrap(elements: list[Any]) -> list[Any]:
     for element in elements:
         if type(element) is not Optional:
             raise CelError(f"value {v.text_of_key(element)} is not optional")
-    return [v.opened(element) for element in elements if element.present]
+    return [v.content_of(element) for element in elements if element.present]
 
 
 overload("list_first", list)(lambda elements: Optional(elements[0]) if elements else NONE)

@@ -14,8 +14,8 @@ class BadPattern(Exception):
 
 
 @lru_cache(512)
-def compiled(pattern: str) -> Any:
-    """The pattern as google-re2 compiles it; BadPattern where Go does not."""
+def compile_pattern(pattern: str) -> Any:
+    """Compile a pattern with google-re2; BadPattern if Go does not compile it."""
     re2 = load_patterns()
     options = re2.Options()
     options.log_errors = False
@@ -45,11 +45,11 @@ _TEXTS = {
 
 
 def _go_text(pattern: str, error: Exception) -> str:
-    """The wording of regexp/syntax for an error of RE2."""
+    """Return the wording of regexp/syntax for an error of RE2."""
     detail = error.args[0] if error.args else ""
     text = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
-    what, _, argument = text.partition(": ")
-    code = _TEXTS.get(what, what)
+    reason, _, argument = text.partition(": ")
+    code = _TEXTS.get(reason, reason)
     if code in ("missing closing )", "unexpected )"):
         argument = pattern
     if code == "trailing backslash at end of expression":
@@ -61,20 +61,20 @@ def _go_text(pattern: str, error: Exception) -> str:
 @overload("matches_string", str, str)
 def matches(text: str, pattern: str) -> bool:
     try:
-        return compiled(pattern).search(text) is not None
+        return compile_pattern(pattern).search(text) is not None
     except BadPattern as error:
         raise CelError(str(error)) from None
 
 
 @overload("string_find_string", str, str)
 def find(text: str, pattern: str) -> str:
-    found = _search(text, pattern)
-    return str(found[0]) if found else ""
+    match = _search(text, pattern)
+    return str(match[0]) if match else ""
 
 
 def _search(text: str, pattern: str) -> Any:
     try:
-        return compiled(pattern).search(text)
+        return compile_pattern(pattern).search(text)
     except BadPattern as error:
         raise CelError(f"Illegal regex: {error}") from None
 
@@ -83,15 +83,14 @@ def _search(text: str, pattern: str) -> Any:
 @overload("string_find_all_string_int", str, str, int)
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     _search("", pattern)
-    found: list[str] = []
+    matches: list[str] = []
     previous_end = -1
-    for match in compiled(pattern).finditer(text):
-        if 0 <= limit <= len(found):
+    for match in compile_pattern(pattern).finditer(text):
+        if 0 <= limit <= len(matches):
             break
-        if (
-            match.start() == match.end() == previous_end
-        ):  # Go skips an empty match right after another match
+        # Go skips an empty match right after another match
+        if match.start() == match.end() == previous_end:
             continue
         previous_end = match.end()
-        found.append(match[0])
-    return found
+        matches.append(match[0])
+    return matches

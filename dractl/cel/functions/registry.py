@@ -11,7 +11,7 @@ Run = TypeVar("Run", bound=Callable[..., Any])
 
 
 class ListOf(Struct, frozen=True):
-    """A list whose first element has this type: how cel-go distinguishes typed lists at run time."""
+    """A list whose first element has this type: cel-go distinguishes typed lists so at run time."""
 
     element: type
 
@@ -25,7 +25,9 @@ OVERLOADS: dict[str, Overload] = {}
 
 
 def overload(name: str, *operands: type | ListOf) -> Callable[[Run], Run]:
-    """Registers an implementation under cel-go's overload id; a member's target is its first operand."""
+    """Register an implementation under cel-go's overload id; a member's target is its first
+    operand.
+    """
 
     def register(run: Run) -> Run:
         OVERLOADS[name] = Overload(operands, run)
@@ -35,7 +37,7 @@ def overload(name: str, *operands: type | ListOf) -> Callable[[Run], Run]:
 
 
 def accepts(parse: Callable[..., object]) -> Callable[..., bool]:
-    """True for operands that ``parse`` does not refuse."""
+    """Return True for operands that ``parse`` does not refuse."""
 
     def test(*operands: Any) -> bool:
         try:

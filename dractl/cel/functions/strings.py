@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dractl.cel.functions.registry import ListOf, overload
-from dractl.cel.values import LARGEST, CelError, text_of_key, too_costly
+from dractl.cel.values import LARGEST, CelError, cost_exceeded, text_of_key
 
 _GO_SPACE = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -27,7 +27,7 @@ _ESCAPES = str.maketrans(
 )
 
 
-def _out_of_range(position: int) -> CelError:
+def _range_error(position: int) -> CelError:
     return CelError(f"index out of range: {position}")
 
 
@@ -39,7 +39,7 @@ overload("ends_with_string", str, str)(lambda text, suffix: text.endswith(suffix
 @overload("string_char_at_int", str, int)
 def char_at(text: str, position: int) -> str:
     if not 0 <= position <= len(text):
-        raise _out_of_range(position)
+        raise _range_error(position)
     return text[position : position + 1]
 
 
@@ -49,7 +49,7 @@ def index_of(text: str, part: str, offset: int = 0) -> int:
     if not part:
         return offset
     if offset < 0:
-        raise _out_of_range(offset)
+        raise _range_error(offset)
     return text.find(part, offset)
 
 
@@ -61,20 +61,22 @@ def last_index_of_offset(text: str, part: str, offset: int) -> int:
     if not part:
         return offset
     if offset < 0:
-        raise _out_of_range(offset)
+        raise _range_error(offset)
     if offset >= len(text):
         return -1
     return text.rfind(part, 0, offset + len(part))
 
 
-def clamped(search: Callable[[str, str, int], int]) -> Callable[[str, str, int], int]:
-    """``indexOf`` and ``lastIndexOf`` from Kubernetes 1.37 (cel-go 0.29): nothing is found past the end."""
+def clamp(search: Callable[[str, str, int], int]) -> Callable[[str, str, int], int]:
+    """Wrap ``indexOf`` or ``lastIndexOf`` as from Kubernetes 1.37 (cel-go 0.29): no match lies past
+    the end.
+    """
 
     def find(text: str, part: str, offset: int) -> int:
         if part:
             return search(text, part, offset)
         if offset < 0:
-            raise _out_of_range(offset)
+            raise _range_error(offset)
         return min(offset, len(text))
 
     return find
@@ -89,7 +91,7 @@ overload("string_upper_ascii", str)(lambda text: text.translate(_UPPER))
 def replace(text: str, old: str, new: str, limit: int = -1) -> str:
     count = text.count(old) if limit < 0 else min(limit, text.count(old))
     if len(text) + count * len(new) > LARGEST:
-        raise too_costly()
+        raise cost_exceeded()
     return text.replace(old, new, count)
 
 
@@ -107,7 +109,7 @@ def split(text: str, separator: str, limit: int = -1) -> list[str]:
 @overload("string_substring_int", str, int)
 def substring(text: str, start: int) -> str:
     if not 0 <= start <= len(text):
-        raise _out_of_range(start)
+        raise _range_error(start)
     return text[start:]
 
 
@@ -117,7 +119,7 @@ def substring_range(text: str, start: int, end: int) -> str:
         raise CelError(f"invalid substring range. start: {start}, end: {end}")
     for position in (start, end):
         if not 0 <= position <= len(text):
-            raise _out_of_range(position)
+            raise _range_error(position)
     return text[start:end]
 
 
@@ -131,7 +133,7 @@ def join(parts: list[Any], separator: str = "") -> str:
         if type(part) is not str:
             raise CelError(f"join: invalid input: {text_of_key(part)}")
     if sum(map(len, parts)) + len(parts) * len(separator) > LARGEST:
-        raise too_costly()
+        raise cost_exceeded()
     return separator.join(parts)
 
 

@@ -23,21 +23,22 @@ _UNITS = {
 }
 _PART = re.compile(r"([0-9]*)(\.?)([0-9]*)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _RFC3339 = re.compile(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))",
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?"
+    r"(?:Z|([+-])([0-9]{2}):([0-9]{2}))",
     re.ASCII,
 )
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
 def parse_duration(text: str) -> int | None:
-    """time.ParseDuration in nanoseconds; None where it fails."""
+    """Parse a duration like time.ParseDuration, in nanoseconds; None if that fails."""
     sign = -1 if text[:1] == "-" else 1
-    rest = text[1:] if text[:1] in ("+", "-") else text
-    if rest == "0":
+    unsigned = text[1:] if text[:1] in ("+", "-") else text
+    if unsigned == "0":
         return 0
     total = i = 0
-    while i < len(rest):
-        part = _PART.match(rest, i)
+    while i < len(unsigned):
+        part = _PART.match(unsigned, i)
         if not part or not (part[1] or part[3]) or len(part[1].lstrip("0")) > 20:
             return None
         unit = _UNITS[part[4]]
@@ -53,7 +54,9 @@ def parse_duration(text: str) -> int | None:
 
 
 def _fraction(digits: str, unit: int) -> int:
-    """The decimals of a unit in nanoseconds, in float64 as time.leadingFraction and ParseDuration of Go have it."""
+    """Return the decimals of a unit in nanoseconds, in float64 as time.leadingFraction and
+    ParseDuration of Go have it.
+    """
     number, scale = 0, 1.0
     for digit in digits:
         longer = number * 10 + int(digit)
@@ -64,9 +67,9 @@ def _fraction(digits: str, unit: int) -> int:
 
 
 def duration_text(nanoseconds: int) -> str:
-    """Seconds with as many decimals as needed, and ``s``."""
-    whole, rest = divmod(abs(nanoseconds), v.GIGA)
-    seconds = whole + rest / v.GIGA  # a float64, as time.Duration.Seconds gives it
+    """Format a duration as seconds with as many decimals as needed, and ``s``."""
+    whole, fraction = divmod(abs(nanoseconds), v.GIGA)
+    seconds = whole + fraction / v.GIGA  # a float64, as time.Duration.Seconds gives it
     digits = repr(seconds)
     # The shortest text that reads back as the same number, without an exponent.
     text = (
@@ -78,7 +81,8 @@ def duration_text(nanoseconds: int) -> str:
 
 
 def parse_timestamp(text: str) -> tuple[int, int] | None:
-    """time.Parse(time.RFC3339, text): nanoseconds since the epoch and seconds east of UTC; None if it fails.
+    """Parse a timestamp like time.Parse(time.RFC3339, text): nanoseconds since the epoch and
+    seconds east of UTC; None if it fails.
 
     The year 0 is accepted.
     """
@@ -106,9 +110,9 @@ def parse_timestamp(text: str) -> tuple[int, int] | None:
 
 
 def timestamp_text(timestamp: Timestamp) -> str:
-    """time.RFC3339Nano in the timestamp's own zone."""
+    """Format a timestamp as time.RFC3339Nano in its own zone."""
     seconds, fraction = divmod(timestamp.nanoseconds, v.GIGA)
-    moment = _moment(seconds + timestamp.zone)
+    moment = _to_datetime(seconds + timestamp.zone)
     decimals = f"{fraction:09}".rstrip("0")
     zone = "Z"
     if timestamp.zone:
@@ -119,7 +123,7 @@ def timestamp_text(timestamp: Timestamp) -> str:
     )
 
 
-def _moment(seconds: int) -> datetime:
+def _to_datetime(seconds: int) -> datetime:
     try:
         return datetime(1970, 1, 1) + timedelta(seconds=seconds)
     except OverflowError:
@@ -127,13 +131,15 @@ def _moment(seconds: int) -> datetime:
 
 
 def _local(timestamp: Timestamp, zone: str) -> datetime:
-    """common/types/timestamp.go timeZone: a name of the time zone database, or an offset such as ``+02:00``."""
+    """Return a timestamp in a zone: a name of the time zone database, or an offset such as
+    ``+02:00`` (timeZone in common/types/timestamp.go).
+    """
     seconds = timestamp.nanoseconds // v.GIGA
     if ":" not in zone:
-        return _moment(seconds + _offset_of_name(zone, seconds))
+        return _to_datetime(seconds + _offset_of_name(zone, seconds))
     hours, minutes = (_atoi(part) for part in zone.split(":", 1))
     total = hours * 60 + (-minutes if zone.startswith("-") else minutes)
-    return _moment(seconds + total * 60)
+    return _to_datetime(seconds + total * 60)
 
 
 def _atoi(text: str) -> int:
@@ -149,7 +155,7 @@ def _offset_of_name(name: str, seconds: int) -> int:
     from zoneinfo import ZoneInfo
 
     try:
-        offset = _moment(seconds).replace(tzinfo=UTC).astimezone(ZoneInfo(name)).utcoffset()
+        offset = _to_datetime(seconds).replace(tzinfo=UTC).astimezone(ZoneInfo(name)).utcoffset()
     except (OSError, ValueError, KeyError, OverflowError):
         raise CelError(f"unknown time zone {name}") from None
     return int(offset.total_seconds()) if offset else 0

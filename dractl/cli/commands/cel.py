@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 from typer import Argument, Exit, Option
 
 from dractl.cel import Program, environment, require
-from dractl.cel.trials import ReleaseVerdict, TriedDevice, tried
+from dractl.cel.trials import ReleaseVerdict, TriedDevice, try_on_devices
 from dractl.cli import common, completing, terminal
 from dractl.cli.headings import AGAINST, OptionGroup
 from dractl.cli.options import driver_options
@@ -205,7 +205,7 @@ def _judge(
         program,
         stored,
         advice,
-        tried(stored, tested) if stored.ok else (),
+        try_on_devices(stored, tested) if stored.ok else (),
         asked=bool(states),
         untried=tuple(sorted(untried)),
         remarks=remarks,
