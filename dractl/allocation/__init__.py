@@ -1,4 +1,5 @@
-"""kube-scheduler's structured allocator: which devices a pod's claims get on a node, or what it says instead.
+"""kube-scheduler's structured allocator: the devices that a pod's claims get on a node, or the
+scheduler's words if they get none.
 
     features = Features.for_release("1.36", gates={"DRAConsumableCapacity": False})
     state = AllocatedState.from_claims(claims_of_the_cluster, features)

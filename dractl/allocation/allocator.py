@@ -33,21 +33,23 @@ from dractl.model import DeviceClass, Node, ResourceClaim, ResourceSlice
 DEFAULT_BUDGET = 300_000
 """Devices and requests that a search examines before it gives up; a few seconds of work."""
 
-_REMEMBERED = 10_000  # searches
+_MAX_REMEMBERED_SEARCHES = 10_000  # searches
 
 _ONE_POOL: Final[frozenset[FaultKind]] = frozenset({"pool-incomplete", "pool-invalid"})
 """Faults of one pool that mode All meets before the search (validateDeviceRequest)."""
 
-# Duration of one allocateOne call in 1.37, measured with 16 to 128 devices, which it checks one after the other.
-_SECONDS_A_STEP = 0.5e-6
-_SECONDS_A_DEVICE = 0.03e-6
+# Duration of one allocateOne call in 1.37, measured with 16 to 128 devices, which it checks one
+# after the other.
+_SECONDS_PER_STEP = 0.5e-6
+_SECONDS_PER_DEVICE = 0.03e-6
 
 
 class Allocator:
     """Computes what kube-scheduler would allocate.
 
-    ``slices`` are all ResourceSlices of the cluster, including those of other nodes; ``classes`` all DeviceClasses.
-    Answers about devices are kept for all nodes, so use one allocator for all of them.
+    ``slices`` are all ResourceSlices of the cluster, including those of other nodes; ``classes``
+    all DeviceClasses. Answers about devices are kept for all nodes, so use one allocator for all of
+    them.
     """
 
     def __init__(
@@ -59,8 +61,9 @@ class Allocator:
         features: Features,
         before: Allocator | None = None,
     ) -> None:
-        """``before``: an allocator with the same features, from which this one inherits results for selectors, devices
-        and searches."""
+        """Prepare an allocator; with ``before``, one with the same features, it inherits results
+        for selectors, devices and searches.
+        """
         self.features = features
         self.state = state or AllocatedState()
         self.classes = _by_name(classes)
@@ -86,7 +89,9 @@ class Allocator:
         classes: Iterable[DeviceClass] | Mapping[str, DeviceClass] | None = None,
         state: AllocatedState | None = None,
     ) -> Allocator:
-        """An allocator for a changed cluster that inherits results for unchanged selectors, devices and searches."""
+        """Return an allocator for a changed cluster that inherits results for unchanged selectors,
+        devices and searches.
+        """
         return Allocator(
             self.slices if slices is None else slices,
             self.classes if classes is None else classes,
@@ -98,10 +103,10 @@ class Allocator:
     def allocate(
         self, node: Node, claims: Sequence[ResourceClaim], budget: int | None = None
     ) -> Verdict:
-        """The verdict on a pod's unallocated claims, in the order of the pod, on one node.
+        """Return the verdict on a pod's unallocated claims, in the order of the pod, on one node.
 
-        ``budget`` limits the work (:data:`DEFAULT_BUDGET`); a search that exceeds it is Exhausted. UsageError for
-        mappings instead of the objects that :func:`dractl.model.decode` returns.
+        ``budget`` limits the work (:data:`DEFAULT_BUDGET`); a search that exceeds it is Exhausted.
+        UsageError for mappings instead of the objects that :func:`dractl.model.decode` returns.
         """
         _check(node, claims)
         if self.behaviour is None:
@@ -117,13 +122,17 @@ class Allocator:
         )
 
     def problem(self, node: Node, claims: Sequence[ResourceClaim]) -> Built:
-        """The input of the search for claims on a node. Raises AttemptFailed where the attempt ends before it."""
+        """Return the input of the search for claims on a node. Raises AttemptFailed if the attempt
+        ends before it.
+        """
         if self.behaviour is None or self._index is None or self._matcher is None:
             raise AttemptFailed(Fault("unsupported", self.features.unsupported_text))
         return self._builder(self._index, self._matcher, self.behaviour, node).build(claims)
 
     def survey(self, node: Node, claims: Sequence[ResourceClaim]) -> Survey:
-        """A node's devices for each request: every stage with the devices that it keeps and loses, and why."""
+        """Return a node's devices for each request: every stage with the devices that it keeps and
+        loses, and why.
+        """
         name = node.metadata.name
         if self.behaviour is None or self._index is None or self._matcher is None:
             return Survey(name, (), (), (), Fault("unsupported", self.features.unsupported_text))
@@ -141,17 +150,17 @@ class Allocator:
         return Builder(matcher, self.classes, devices)
 
     def _search(self, problem: SearchProblem, budget: int) -> Outcome:
-        """Searches once for all nodes whose devices differ only in parts that nothing reads."""
+        """Search once for all nodes whose devices differ only in parts that nothing reads."""
         key = (problem, budget)
         outcome = self._outcomes.get(key)
         if outcome is None:
-            if len(self._outcomes) >= _REMEMBERED:
+            if len(self._outcomes) >= _MAX_REMEMBERED_SEARCHES:
                 self._outcomes.clear()
             outcome = self._outcomes[key] = search(problem, budget)
         return outcome
 
     def _verdict(self, built: Built, outcome: Outcome, node: Node) -> Verdict:
-        seconds = outcome.steps * (_SECONDS_A_STEP + _SECONDS_A_DEVICE * built.problem.devices)
+        seconds = outcome.steps * (_SECONDS_PER_STEP + _SECONDS_PER_DEVICE * built.problem.devices)
         cost = Cost(outcome.work, outcome.steps, seconds)
         unordered = built.unordered
         match outcome:
@@ -175,22 +184,22 @@ class Allocator:
 def _check(node: object, claims: Iterable[object]) -> None:
     for value, kind in ((node, Node), *((claim, ResourceClaim) for claim in claims)):
         if not isinstance(value, kind):
-            what = f"a {kind.__name__} of dractl.model is needed, not {type(value).__name__}"
-            raise UsageError(what, hint="dractl.model.decode makes one of an object's mapping")
+            message = f"a {kind.__name__} of dractl.model is needed, not {type(value).__name__}"
+            raise UsageError(message, hint="dractl.model.decode makes one of an object's mapping")
 
 
 def _by_name(classes: Iterable[DeviceClass] | Mapping[str, DeviceClass]) -> dict[str, DeviceClass]:
     if isinstance(classes, dict):
         return classes
     values = classes.values() if isinstance(classes, Mapping) else classes
-    found: dict[str, DeviceClass] = {}
+    by_name: dict[str, DeviceClass] = {}
     for device_class in values:
-        found.setdefault(device_class.metadata.name, device_class)
-    return found
+        by_name.setdefault(device_class.metadata.name, device_class)
+    return by_name
 
 
 def _abort_fault(built: Built, abort: Abort) -> Fault:
-    """The reason why a search was aborted, in upstream's words."""
+    """Return the reason why a search was aborted, in upstream's words."""
     asked = built.asked[abort.slot]
     ref = asked.ref
     match abort.reason:
@@ -226,4 +235,4 @@ def _abort_fault(built: Built, abort: Abort) -> Fault:
 
 
 def _issue(bug: str) -> str:
-    return next(f"kubernetes#{known.issue}" for known in BUGS if known.name == bug)
+    return next(f"kubernetes#{bug_fact.issue}" for bug_fact in BUGS if bug_fact.name == bug)

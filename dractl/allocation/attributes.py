@@ -11,7 +11,7 @@ from dractl.model import DeviceAttribute
 
 
 def lookup(candidate: PoolDevice, attribute: str) -> DeviceAttribute | None:
-    """An attribute by its full name, or by its bare name if the domain is the driver's."""
+    """Return an attribute by its full name, or by its bare name if the domain is the driver's."""
     return candidate.device.attribute(attribute, candidate.id.driver)
 
 
@@ -24,24 +24,26 @@ class AttributeReader:
         self.matcher = matcher
 
     def value(self, candidate: PoolDevice, attribute: str, *, lists: bool, identity: bool) -> Value:
-        """``identity``: values are equal only if they belong to the same device (1.34 compares pointers)."""
-        found = lookup(candidate, attribute)
-        if found is None:
+        """Return the value of an attribute. With ``identity``, values are equal only if they belong
+        to the same device (1.34 compares pointers).
+        """
+        value = lookup(candidate, attribute)
+        if value is None:
             return None
-        if identity and found.type in ("string", "int", "bool", "version"):
+        if identity and value.type in ("string", "int", "bool", "version"):
             return ("device", candidate.id)
-        return as_value(found, lists=lists)
+        return as_value(value, lists=lists)
 
-    def derived(self, candidate: PoolDevice, expression: str, *, lists: bool) -> Value:
-        """The value of a derived attribute; FAULT if it cannot be evaluated."""
+    def derive(self, candidate: PoolDevice, expression: str, *, lists: bool) -> Value:
+        """Return the value of a derived attribute; FAULT if it cannot be evaluated."""
         try:
-            found = self._derived.value(expression, candidate.id.driver, candidate.device)
+            value = self._derived.value(expression, candidate.id.driver, candidate.device)
         except DerivedFault:
             return FAULT
-        return as_value(found, lists=lists)
+        return as_value(value, lists=lists)
 
     def fault_text(self, candidate: PoolDevice, attribute: str, expression: str) -> str:
-        """Upstream's message for a derived attribute that is FAULT."""
+        """Return upstream's message for a derived attribute that is FAULT."""
         text = self._derived.compile_fault(expression)
         if text is not None:
             return f"compile derived attribute {attribute} failed: {text}"
@@ -57,7 +59,9 @@ class AttributeReader:
 
 
 def as_value(attribute: DeviceAttribute, *, lists: bool) -> Value:
-    """With ``lists``, every value is a set; without, a list cannot be compared."""
+    """Return an attribute's value as constraints compare it: with ``lists``, every value is a set;
+    without, a list cannot be compared.
+    """
     kind, value = attribute.type, attribute.value
     if kind is None:
         return None if lists else OPAQUE

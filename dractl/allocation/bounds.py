@@ -1,6 +1,7 @@
-"""Looking ahead: can the rest of a search still succeed?
+"""Looking ahead: can the remaining search still succeed?
 
-Every bound is a proof: it rules out only what has no solution. Devices that can be shared are never ruled out.
+Every bound is a proof: it rules out only what has no solution. Devices that can be shared are never
+ruled out.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -12,14 +13,14 @@ from dractl.allocation.problem import OPAQUE, Charge, Constraint, Scalar, Search
 from dractl.allocation.symmetry import Symmetry
 
 
-class Rest(Struct, frozen=True, gc=False):
-    """What the search still wants for a slot: ``need`` devices of those in ``mask``. ``certain`` if nothing else can
-    meet the request."""
+class Demand(Struct, frozen=True, gc=False):
+    """The devices that the search still wants for a slot: ``need`` of those in ``mask``."""
 
     slot: int
     need: int
     mask: int
     certain: bool = True
+    """True if nothing else can meet the request."""
 
 
 class Counter(Struct, frozen=True, order=True):
@@ -37,10 +38,12 @@ class Consumers(Struct, frozen=True, order=True):
 
 
 class CounterSum(Struct, frozen=True):
-    """A sum of counters that bounds all requests together: what is summed, and who consumes of it, smallest first."""
+    """A sum of counters that bounds all requests together."""
 
     counters: tuple[Counter, ...]
+    """The counters that are summed."""
     consumers: tuple[Consumers, ...]
+    """The devices that consume them, smallest amount first."""
 
 
 class _Values:
@@ -105,9 +108,11 @@ class Bounds:
                 mask |= problem.slots[number].selectable
             self.relevant[request] = mask
         columns = self._columns()
-        self.symmetry = Symmetry(problem, _numbered(columns))
+        self.symmetry = Symmetry(problem, _number_rows(columns))
         # device to number; devices with the same number are interchangeable in the whole search
-        self.kinds = _numbered(columns if problem.charges is None else [*columns, problem.charges])
+        self.kinds = _number_rows(
+            columns if problem.charges is None else [*columns, problem.charges]
+        )
         self.counted = problem.charges is not None
         self.charges = self._charge_groups()
         # overdrawn before the search takes any, so nothing can be charged to them
@@ -119,7 +124,9 @@ class Bounds:
         self.sums = self._sums()
 
     def _free_of(self, slot: Slot) -> int:
-        """Devices that no other claim holds and whose capacity can serve the slot at all."""
+        """Return the devices that no other claim holds and whose capacity can serve the slot at
+        all.
+        """
         mask = -1 if slot.admin else ~self.problem.held
         if slot.wants is not None and self.problem.free is not None:
             for device in bits(slot.selectable):
@@ -138,8 +145,9 @@ class Bounds:
         ]
 
     def _charge_groups(self) -> list[tuple[Charge, int]]:
-        """Each way to consume counters, and the devices that do; shared devices are charged at most once and left
-        out."""
+        """Return each way to consume counters, and the devices that do; shared devices are charged
+        at most once and left out.
+        """
         groups: dict[Charge, int] = {}
         for device, charge in enumerate(self.problem.charges or ()):
             if charge is not None and charge.amounts and not self.problem.multi >> device & 1:
@@ -147,8 +155,8 @@ class Bounds:
         return list(groups.items())
 
     def _sums(self) -> list[CounterSum]:
-        """The sums of the first counter of every device, of the second, and so on."""
-        found = []
+        """Return the sums of the first counter of every device, of the second, and so on."""
+        sums = []
         for place in range(max((len(charge.amounts) for charge, _ in self.charges), default=0)):
             counters: set[Counter] = set()
             by_amount: dict[int, int] = {}
@@ -158,11 +166,11 @@ class Bounds:
                     counters.add(Counter(charge.ledger, counter))
                     by_amount[amount] = by_amount.get(amount, 0) | mask
             consumers = sorted(Consumers(amount, devices) for amount, devices in by_amount.items())
-            found.append(CounterSum(tuple(sorted(counters)), tuple(consumers)))
-        return found
+            sums.append(CounterSum(tuple(sorted(counters)), tuple(consumers)))
+        return sums
 
     def _columns(self) -> list[Sequence[Hashable]]:
-        """Everything that the search looks at for each device, except its counters."""
+        """Return everything that the search looks at for each device, except its counters."""
         problem = self.problem
         columns: list[Sequence[Hashable]] = []
         for number, slot in enumerate(problem.slots):
@@ -196,7 +204,9 @@ class Bounds:
         return columns + [column for column in (problem.free, problem.groups) if column is not None]
 
     def kind(self, search: Holdings, number: int, device: int) -> Hashable:
-        """The kind of a device for a slot. Unused devices of the same kind are interchangeable."""
+        """Return the kind of a device for a slot. Unused devices of the same kind are
+        interchangeable.
+        """
         shared = search.shares.get(device)
         if not self.admin:
             slot = self.problem.slots[number]
@@ -210,65 +220,74 @@ class Bounds:
             return self.kinds[device] if shared is None else (self.kinds[device], shared)
         return self.kinds[device], shared, tuple([used >> device & 1 for used in search.used_by])
 
-    # -- can it still succeed? ----------------------------------------------------------------------------------------
+    # -- can it still succeed? ---------------------------------------------------------------------
 
     def feasible(self, search: Holdings, number: int, need: int, todo: int) -> bool:
-        """False if ``need`` devices of ``todo`` for the slot, or any later request, are ruled out."""
+        """Return False if ``need`` devices of ``todo`` for the slot, or any later request, are
+        ruled out.
+        """
         groups: dict[int, int] = {}
-        needs: list[Rest] = []
-        tables: dict[int, list[Rest]] = {}
-        for rest in self._rest(search, number, need, todo):
-            if not self._enough(search, rest.slot, rest.need, rest.mask):
+        needs: list[Demand] = []
+        tables: dict[int, list[Demand]] = {}
+        for demand in self._demands_left(search, number, need, todo):
+            if not self._has_enough(search, demand.slot, demand.need, demand.mask):
                 return False
-            if rest.certain:
-                needs.append(rest)
-                slot = self.problem.slots[rest.slot]
+            if demand.certain:
+                needs.append(demand)
+                slot = self.problem.slots[demand.slot]
                 if self.values[slot.claim]:
-                    tables.setdefault(slot.claim, []).append(rest)
-                if not slot.admin and not rest.mask & self.problem.multi:
-                    groups[rest.mask] = groups.get(rest.mask, 0) + rest.need
+                    tables.setdefault(slot.claim, []).append(demand)
+                if not slot.admin and not demand.mask & self.problem.multi:
+                    groups[demand.mask] = groups.get(demand.mask, 0) + demand.need
         if self.sums and not self._counters_suffice(search, needs):
             return False
-        if not self._pigeonhole(groups) or not self._aligned(search, tables):
+        if not self._pigeonhole(groups) or not self._has_values_for_claims(search, tables):
             return False
-        return all(self._constrained(search, claim, wanted) for claim, wanted in tables.items())
+        return all(
+            self._can_satisfy_constraints(search, claim, wanted) for claim, wanted in tables.items()
+        )
 
-    def _rest(self, search: Holdings, number: int, need: int, todo: int) -> Iterator[Rest]:
-        """What is wanted from the slot on. If a request has several alternatives that are not ruled out, none of them
-        is certain."""
+    def _demands_left(
+        self, search: Holdings, number: int, need: int, todo: int
+    ) -> Iterator[Demand]:
+        """Yield the demands from the slot on. If a request has several alternatives that are not
+        ruled out, none of them is certain.
+        """
         problem = self.problem
         slot = problem.slots[number]
         if slot.every is None:
-            yield Rest(number, need, self.left(search, number) & todo)
+            yield Demand(number, need, self.devices_left(search, number) & todo)
         else:
-            yield Rest(number, need, self.left(search, number) & _mask(slot.every[-need:]))
+            yield Demand(
+                number, need, self.devices_left(search, number) & _mask(slot.every[-need:])
+            )
         for request in range(slot.request + 1, len(problem.requests)):
             numbers = problem.requests[request]
             if len(numbers) == 1:
                 only = problem.slots[numbers[0]]
-                mask = self.left(search, numbers[0])
+                mask = self.devices_left(search, numbers[0])
                 if only.every is not None:
                     mask &= self.whole[numbers[0]]
-                    yield Rest(numbers[0], max(only.need, 1), mask)
+                    yield Demand(numbers[0], max(only.need, 1), mask)
                 elif only.need:
-                    yield Rest(numbers[0], only.need, mask)
+                    yield Demand(numbers[0], only.need, mask)
                 continue
-            best: Rest | None = None
+            best: Demand | None = None
             for alternative in numbers:
                 other = problem.slots[alternative]
-                mask = self.left(search, alternative)
+                mask = self.devices_left(search, alternative)
                 wanted = other.need
                 if other.every is not None:
                     mask &= self.whole[alternative]
                     wanted = max(wanted, 1)
-                best = Rest(alternative, wanted, mask, certain=False)
-                if self._enough(search, alternative, wanted, mask):
+                best = Demand(alternative, wanted, mask, certain=False)
+                if self._has_enough(search, alternative, wanted, mask):
                     break
             assert best is not None
             yield best
 
-    def left(self, search: Holdings, number: int) -> int:
-        """The devices that the slot can still get, each considered alone."""
+    def devices_left(self, search: Holdings, number: int) -> int:
+        """Return the devices that the slot can still get, each considered alone."""
         slot = self.problem.slots[number]
         mask = self.usable[number] & ~(search.used_by[slot.claim] if slot.admin else search.used)
         for table in self.values[slot.claim]:
@@ -292,7 +311,7 @@ class Bounds:
         return mask
 
     def _chargeable(self, search: Holdings, mask: int) -> int:
-        """The devices whose counters still suffice."""
+        """Return the devices whose counters still suffice."""
         for charge, devices in self.charges:
             if devices & mask and not self._affordable(search, charge):
                 mask &= ~devices
@@ -311,7 +330,7 @@ class Bounds:
             left is None or left >= used for left, used in zip(available, taken, strict=True)
         )
 
-    def _enough(self, search: Holdings, number: int, need: int, mask: int) -> bool:
+    def _has_enough(self, search: Holdings, number: int, need: int, mask: int) -> bool:
         slot = self.problem.slots[number]
         if mask & self.problem.multi and not self.problem.rules.combinations:
             return True  # one device can be taken again and again
@@ -322,17 +341,19 @@ class Bounds:
         return True
 
     def _affords(self, search: Holdings, need: int, mask: int) -> bool:
-        """True if the counters suffice for that many devices, considering only each device's first counter."""
-        rest = mask
+        """Return True if the counters suffice for that many devices, considering only each device's
+        first counter.
+        """
+        unlimited = mask
         by_first: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for charge, devices in self.charges:
             counter, amount = charge.amounts[0]
             if devices & mask and amount > 0:
-                rest &= ~devices
+                unlimited &= ~devices
                 by_first.setdefault((charge.ledger, counter), []).append(
                     (amount, (devices & mask).bit_count())
                 )
-        found = rest.bit_count()
+        count_affordable = unlimited.bit_count()
         for (ledger, counter), amounts in by_first.items():
             left = self.problem.ledgers[ledger].available[0][counter]
             if left is None:
@@ -340,12 +361,14 @@ class Bounds:
             left -= search.charged[ledger][counter]
             for amount, count in sorted(amounts):
                 fitting = min(count, left // amount)
-                found += fitting
+                count_affordable += fitting
                 left -= fitting * amount
-        return found >= need
+        return count_affordable >= need
 
-    def _counters_suffice(self, search: Holdings, needs: list[Rest]) -> bool:
-        """True if all requests together stay within the sums of counters, each with its cheapest devices."""
+    def _counters_suffice(self, search: Holdings, needs: list[Demand]) -> bool:
+        """Return True if all requests together stay within the sums of counters, each with its
+        cheapest devices.
+        """
         for summed in self.sums:
             total = 0
             for counter in summed.counters:
@@ -354,12 +377,12 @@ class Bounds:
                     break
                 total += max(left - search.charged[counter.ledger][counter.number], 0)
             else:
-                if sum(_least(summed.consumers, rest) for rest in needs) > total:
+                if sum(_min_consumption(summed.consumers, demand) for demand in needs) > total:
                     return False
         return True
 
     def _pigeonhole(self, groups: dict[int, int]) -> bool:
-        """Hall's condition over the requests that must each get devices of their own."""
+        """Check Hall's condition over the requests that must each get devices of their own."""
         if any(mask.bit_count() < need for mask, need in groups.items()):
             return False
         if len(groups) < 2:
@@ -371,9 +394,9 @@ class Bounds:
             return False
         return _flow(groups)
 
-    def _aligned(self, search: Holdings, tables: dict[int, list[Rest]]) -> bool:
-        """True if equal claims, each of which needs its own value, find enough values."""
-        alike: dict[Hashable, tuple[_Values, list[Rest], set[int]]] = {}
+    def _has_values_for_claims(self, search: Holdings, tables: dict[int, list[Demand]]) -> bool:
+        """Return True if equal claims, each of which needs its own value, find enough values."""
+        alike: dict[Hashable, tuple[_Values, list[Demand], set[int]]] = {}
         for claim, wanted in tables.items():
             for table in self.values[claim]:
                 if (
@@ -382,24 +405,27 @@ class Bounds:
                 ):
                     continue
                 covered = [
-                    rest
-                    for rest in wanted
-                    if rest.slot in table.by_slot
-                    and rest.need
-                    and not rest.mask & self.problem.multi
-                    and not self.problem.slots[rest.slot].admin
+                    demand
+                    for demand in wanted
+                    if demand.slot in table.by_slot
+                    and demand.need
+                    and not demand.mask & self.problem.multi
+                    and not self.problem.slots[demand.slot].admin
                 ]
                 if not covered:
                     continue
-                key = tuple([(rest.need, rest.mask, table.same[rest.slot]) for rest in covered])
+                key = tuple(
+                    [(demand.need, demand.mask, table.same[demand.slot]) for demand in covered]
+                )
                 alike.setdefault(key, (table, covered, set()))[2].add(claim)
         for table, covered, claims in alike.values():
             if len(claims) < 2:
                 continue
             served = sum(
                 min(
-                    (rest.mask & table.by_slot[rest.slot].get(value, 0)).bit_count() // rest.need
-                    for rest in covered
+                    (demand.mask & table.by_slot[demand.slot].get(value, 0)).bit_count()
+                    // demand.need
+                    for demand in covered
                 )
                 for value in table.by_slot[covered[0].slot]
             )
@@ -407,67 +433,73 @@ class Bounds:
                 return False
         return True
 
-    def _constrained(self, search: Holdings, claim: int, wanted: list[Rest]) -> bool:
-        """True if the remaining devices for a claim's certain requests can satisfy each of its constraints."""
+    def _can_satisfy_constraints(self, search: Holdings, claim: int, wanted: list[Demand]) -> bool:
+        """Return True if the remaining devices for a claim's certain requests can satisfy each of
+        its constraints.
+        """
         for table in self.values[claim]:
-            covered = [rest for rest in wanted if rest.slot in table.by_slot and rest.need]
+            covered = [demand for demand in wanted if demand.slot in table.by_slot and demand.need]
             if not covered:
                 continue
             if table.constraint.kind == "match":
                 if not any(
-                    self._one_value(search, table, covered, value)
+                    self._fits_one_value(search, table, covered, value)
                     for value in table.by_slot[covered[0].slot]
                 ):
                     return False
-            elif table.constraint.kind == "distinct" and not self._many_values(table, covered):
+            elif table.constraint.kind == "distinct" and not self._has_distinct_values(
+                table, covered
+            ):
                 return False
         return True
 
-    def _one_value(
-        self, search: Holdings, table: _Values, covered: list[Rest], value: Hashable
+    def _fits_one_value(
+        self, search: Holdings, table: _Values, covered: list[Demand], value: Hashable
     ) -> bool:
-        """True if all covered requests find their devices among those with one value."""
+        """Return True if all covered requests find their devices among those with one value."""
         groups: dict[int, int] = {}
-        for rest in covered:
-            having = rest.mask & table.by_slot[rest.slot].get(value, 0)
-            if not self._enough(search, rest.slot, rest.need, having):
+        for demand in covered:
+            having = demand.mask & table.by_slot[demand.slot].get(value, 0)
+            if not self._has_enough(search, demand.slot, demand.need, having):
                 return False
-            if value is OPAQUE and rest.need > 1:
+            if value is OPAQUE and demand.need > 1:
                 return False
-            if not self.problem.slots[rest.slot].admin and not having & self.problem.multi:
-                groups[having] = groups.get(having, 0) + rest.need
+            if not self.problem.slots[demand.slot].admin and not having & self.problem.multi:
+                groups[having] = groups.get(having, 0) + demand.need
         return all(mask.bit_count() >= need for mask, need in groups.items())
 
-    def _many_values(self, table: _Values, covered: list[Rest]) -> bool:
-        """True if there are at least as many values as wanted devices."""
+    def _has_distinct_values(self, table: _Values, covered: list[Demand]) -> bool:
+        """Return True if there are at least as many values as wanted devices."""
         values: set[Hashable] = set()
         opaque = False
-        for rest in covered:
-            for value, having in table.by_slot[rest.slot].items():
-                if having & rest.mask:
+        for demand in covered:
+            for value, having in table.by_slot[demand.slot].items():
+                if having & demand.mask:
                     if value is OPAQUE:
                         opaque = True
                     else:
                         values.add(value)
-        return opaque or len(values) >= sum(rest.need for rest in covered)
+        return opaque or len(values) >= sum(demand.need for demand in covered)
 
 
-def _numbered(columns: Sequence[Sequence[Hashable]]) -> list[int]:
-    """A number for each row of a table, equal for equal rows."""
+def _number_rows(columns: Sequence[Sequence[Hashable]]) -> list[int]:
+    """Return a number for each row of a table, equal for equal rows."""
     numbers: dict[Hashable, int] = {}
     return [numbers.setdefault(row, len(numbers)) for row in zip(*columns, strict=True)]
 
 
-def _least(consumers: tuple[Consumers, ...], rest: Rest) -> int:
-    """The smallest amount that the wanted devices consume; other devices than the consumers consume nothing."""
-    free = rest.mask
+def _min_consumption(consumers: tuple[Consumers, ...], demand: Demand) -> int:
+    """Return the smallest amount that the wanted devices consume; other devices than the consumers
+    consume nothing.
+    """
+    free = demand.mask
     for group in consumers:
         free &= ~group.devices
-    wanted, total = rest.need - free.bit_count(), 0
+    wanted, total = demand.need - free.bit_count(), 0
     for group in consumers:
         if wanted <= 0:
             break
-        count = min((group.devices & rest.mask).bit_count(), wanted)
+        count = min((group.devices & demand.mask).bit_count(), wanted)
         total += group.amount * count
         wanted -= count
     return total
@@ -484,14 +516,16 @@ def union(
     masks: dict[Hashable, int],
     values: frozenset[Scalar] | frozenset[Hashable] | tuple[Hashable, ...],
 ) -> int:
-    found = 0
+    mask = 0
     for value in values:
-        found |= masks.get(value, 0)
-    return found
+        mask |= masks.get(value, 0)
+    return mask
 
 
 def _flow(groups: dict[int, int]) -> bool:
-    """True if every group can get its number of devices, with no device used twice (augmenting paths)."""
+    """Return True if every group can get its number of devices, with no device used twice
+    (augmenting paths).
+    """
     needs = list(groups.items())
     owner: dict[int, int] = {}
 

@@ -1,7 +1,9 @@
-"""Turns objects into a :class:`dractl.allocation.problem.SearchProblem`: the devices that each request may get.
+"""Turns objects into a :class:`dractl.allocation.problem.SearchProblem`: the devices that each
+request may get.
 
-Allocate and validateDeviceRequest in k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go: requests
-are checked in order, and the first invalid one ends the attempt.
+Allocate and validateDeviceRequest in
+k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go: requests are checked in
+order, and the first invalid one ends the attempt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +19,7 @@ from dractl.allocation.devices import NODE_OPERATIONS, NodeDevices, Offer
 from dractl.allocation.faults import AttemptFailed, Fault, FaultKind
 from dractl.allocation.features import Behaviour, Features
 from dractl.allocation.matching import Answer, Criteria, Failure, Matcher
-from dractl.allocation.pools import Pool, PoolDevice, reached_from
+from dractl.allocation.pools import Pool, PoolDevice, node_selection
 from dractl.allocation.problem import (
     Constraint,
     ConstraintKind,
@@ -43,13 +45,15 @@ from dractl.model.names import RequestRef
 RESULTS_MAX = 32
 
 
-# What stops the search at a device: a selector, a node selector that cannot be parsed (upstream's text), a capacity, or
-# None for a pool that contradicts itself.
+# What stops the search at a device: a selector, a node selector that cannot be parsed (upstream's
+# text), a capacity, or None for a pool that contradicts itself.
 Obstacle = Failure | str | CapacityFault | None
 
 
-class Asked(Struct, frozen=True):
-    """A request or an alternative, with its class. ``mode`` and ``count`` have the API server's defaults."""
+class ResolvedRequest(Struct, frozen=True):
+    """A request or an alternative, with its class. ``mode`` and ``count`` have the API server's
+    defaults.
+    """
 
     claim: ResourceClaim
     claim_index: int
@@ -101,18 +105,20 @@ class Asked(Struct, frozen=True):
         """The beginning of upstream's messages; for an alternative, they use only its own name."""
         return _place(self.ref)
 
-    def failed(self, kind: FaultKind, text: str, **about: Any) -> AttemptFailed:
-        """The exception for a fault of this request."""
-        return _failed(kind, self.ref, text, **about)
+    def fault(self, kind: FaultKind, text: str, **about: Any) -> AttemptFailed:
+        """Return the exception for a fault of this request."""
+        return _request_fault(kind, self.ref, text, **about)
 
-    def named_by(self, requests: Sequence[str]) -> bool:
-        """True if a list of request names includes this one; ``request`` includes its alternatives."""
+    def is_named_by(self, requests: Sequence[str]) -> bool:
+        """Return True if a list of request names includes this one; ``request`` includes its
+        alternatives.
+        """
         return self.request.name in requests or (
             self.alternative is not None and self.full_name in requests
         )
 
     def criteria(self) -> Criteria:
-        """The selectors of class and request."""
+        """Return the selectors of class and request."""
         return Criteria(
             self.device_class.metadata.name,
             tuple([s.cel.expression if s.cel else "" for s in self.device_class.spec.selectors]),
@@ -121,25 +127,26 @@ class Asked(Struct, frozen=True):
 
 
 class Built(Struct):
-    """A problem, and what its numbers mean."""
+    """A problem, and the meaning of its numbers."""
 
     features: Features
     behaviour: Behaviour
     claims: Sequence[ResourceClaim]
     devices: NodeDevices
-    asked: list[Asked]
+    asked: list[ResolvedRequest]
     problem: SearchProblem
     node_operations: bool
     obstacles: dict[tuple[int, int], Obstacle]  # (slot, device) -> the obstacle there
+    """The obstacle at each (slot, device)."""
     attributes: AttributeReader
     unordered: bool = False
 
     def candidate(self, device: int) -> PoolDevice:
-        """The device of a number."""
+        """Return the device of a number."""
         return self.devices.candidate(device)
 
     def fault(self, slot: int, device: int) -> Fault:
-        """The fault that ends the search at a device tried for a slot."""
+        """Return the fault that ends the search at a device tried for a slot."""
         asked, offer = self.asked[slot], self.devices.offers[device]
         if offer.candidate is None:
             assert offer.pool.invalid is not None
@@ -149,12 +156,23 @@ class Built(Struct):
         assert obstacle is not None
         return obstacle_fault(asked, offer.candidate.id, obstacle)
 
-    def consumed(self, slot: int, device: int) -> Mapping[str, Quantity]:
-        """Consumption of a device's share for a slot."""
+    def share_consumption(self, slot: int, device: int) -> Mapping[str, Quantity]:
+        """Return the consumption of a device's share for a slot."""
         asked = self.asked[slot]
-        found = self.devices.consumed(asked.capacity, device, id(asked.spec))
-        assert not isinstance(found, Unfit | CapacityFault)
-        return found
+        consumption = self.devices.share_consumption(asked.capacity, device, id(asked.spec))
+        assert not isinstance(consumption, Unfit | CapacityFault)
+        return consumption
+
+
+class _AllDevices(Struct, frozen=True):
+    """The devices of a request with mode All."""
+
+    every: tuple[int, ...]
+    """The devices in their order."""
+    selectable: int
+    """The same devices as a set."""
+    wants: tuple[Vector | None, ...] | None
+    """The consumption of a share by device."""
 
 
 class Builder:
@@ -168,16 +186,16 @@ class Builder:
         self.matcher = matcher
         self.classes = classes
         self.devices = devices
-        self.asked: list[Asked] = []
+        self.asked: list[ResolvedRequest] = []
         self.slots: list[Slot] = []
         self.obstacles: dict[tuple[int, int], Obstacle] = {}
         self.attributes = AttributeReader(self.features, self.behaviour, matcher)
         self._vectors: dict[tuple[int, int], Vector | Unfit | CapacityFault] = {}
 
-    # -- all claims ---------------------------------------------------------------------------------------------------
+    # -- all claims --------------------------------------------------------------------------------
 
     def build(self, claims: Sequence[ResourceClaim]) -> Built:
-        """Raises AttemptFailed if the attempt ends before the search."""
+        """Build the problem. Raises AttemptFailed if the attempt ends before the search."""
         requests: list[tuple[int, ...]] = []
         choices: list[bool] = []
         constraints: list[tuple[DeviceConstraint, ...]] = []
@@ -206,7 +224,7 @@ class Builder:
             requests=tuple(requests),
             choices=tuple(choices),
             constraints=tuple(
-                self._constraints(index, found) for index, found in enumerate(constraints)
+                self._constraints(index, listed) for index, listed in enumerate(constraints)
             ),
             held=self.devices.held,
             multi=self.devices.multi,
@@ -230,7 +248,7 @@ class Builder:
             and self.features.enabled(NODE_OPERATIONS),
             self.obstacles,
             self.attributes,
-            unordered=not self.behaviour.ordered and self._several_pools(),
+            unordered=not self.behaviour.ordered and self._has_several_pools(),
         )
 
     def _claim(
@@ -244,7 +262,7 @@ class Builder:
             if request.first_available and not self.features.enabled("DRAPrioritizedList"):
                 gate = "DRAPrioritizedList"
                 text = f"has subrequests, but the {gate} feature is disabled"
-                raise _failed("gate-off", RequestRef(name, request.name), text, gate=gate)
+                raise _request_fault("gate-off", RequestRef(name, request.name), text, gate=gate)
             self._check_capacity_gate(name, request)
             first = len(self.slots)
             if request.first_available:
@@ -258,11 +276,19 @@ class Builder:
             requests.append(tuple(range(first, len(self.slots))))
             choices.append(bool(request.first_available))
             if per_request and wanted > RESULTS_MAX - total:
-                text = f"adding {wanted} devices exceeds the claim limit of {RESULTS_MAX}, with {total} already"
-                raise _failed("limit", RequestRef(name, request.name), f"{text} accounted for")
+                text = (
+                    f"adding {wanted} devices exceeds the claim limit of {RESULTS_MAX}, with"
+                    f" {total} already"
+                )
+                raise _request_fault(
+                    "limit", RequestRef(name, request.name), f"{text} accounted for"
+                )
             total += wanted
         if total > RESULTS_MAX:
-            text = f"claim {name}: number of requested devices {total} exceeds the claim limit of {RESULTS_MAX}"
+            text = (
+                f"claim {name}: number of requested devices {total} exceeds the claim limit of"
+                f" {RESULTS_MAX}"
+            )
             raise AttemptFailed(Fault("limit", text, name))
 
     def _check_capacity_gate(self, claim: str, request: DeviceRequest) -> None:
@@ -271,11 +297,13 @@ class Builder:
         gate = "DRAConsumableCapacity"
         text = f"has capacity requests, but the {gate} feature is disabled"
         if request.exactly is not None and request.exactly.capacity is not None:
-            raise _failed("gate-off", RequestRef(claim, request.name), text, gate=gate)
+            raise _request_fault("gate-off", RequestRef(claim, request.name), text, gate=gate)
         for alternative in request.first_available:
             if alternative.capacity is not None:
                 if not self.features.has("capacity-gate-per-alternative"):
-                    raise _failed("gate-off", RequestRef(claim, request.name), text, gate=gate)
+                    raise _request_fault(
+                        "gate-off", RequestRef(claim, request.name), text, gate=gate
+                    )
                 ref = RequestRef(claim, request.name, alternative.name)
                 text = f"claim {claim}, subrequest {alternative.name}: {text}"
                 raise AttemptFailed(Fault("gate-off", text, claim, ref, gate=gate))
@@ -286,10 +314,13 @@ class Builder:
                 continue
             if constraint.distinct_attribute is None or not self.behaviour.shares:
                 name = claim.metadata.full_name
-                text = f"claim {name}, constraint #{index}: empty constraint (unsupported constraint type?)"
+                text = (
+                    f"claim {name}, constraint #{index}: empty constraint (unsupported constraint"
+                    " type?)"
+                )
                 raise AttemptFailed(Fault("constraint-empty", text, name, constraint=index))
 
-    # -- one request --------------------------------------------------------------------------------------------------
+    # -- one request -------------------------------------------------------------------------------
 
     def ask(
         self,
@@ -297,8 +328,8 @@ class Builder:
         claim: ResourceClaim,
         request: DeviceRequest,
         alternative: DeviceSubRequest | None,
-    ) -> Asked:
-        """The request with its class. Raises AttemptFailed."""
+    ) -> ResolvedRequest:
+        """Return the request with its class. Raises AttemptFailed."""
         spec = alternative if alternative is not None else request.exactly
         ref = RequestRef(
             claim.metadata.full_name,
@@ -306,7 +337,7 @@ class Builder:
             None if alternative is None else alternative.name,
         )
         if spec is None:
-            raise _failed(
+            raise _request_fault(
                 "class-unnamed", ref, "missing device class name (unsupported request type?)"
             )
         if (
@@ -315,26 +346,32 @@ class Builder:
             and not self._derives
         ):
             text = "cannot handle request with derived attributes, the feature is disabled"
-            raise _failed("gate-off", ref, text, gate="DRADerivedAttributes")
+            raise _request_fault("gate-off", ref, text, gate="DRADerivedAttributes")
         for position, selector in enumerate(spec.selectors):
             if selector.cel is None:
-                text = f"{_place(ref)}, selector #{position}: CEL expression empty (unsupported selector type?)"
+                text = (
+                    f"{_place(ref)}, selector #{position}: CEL expression empty (unsupported"
+                    " selector type?)"
+                )
                 raise AttemptFailed(Fault("selector-empty", text, ref.claim, ref))
         if getattr(spec, "admin_access", None) is not None and not self.features.enabled(
             "DRAAdminAccess"
         ):
             text = "admin access is requested, but the feature is disabled"
-            raise _failed("gate-off", ref, text, gate="DRAAdminAccess")
+            raise _request_fault("gate-off", ref, text, gate="DRAAdminAccess")
         if not spec.device_class_name:
-            raise _failed(
+            raise _request_fault(
                 "class-unnamed", ref, "missing device class name (unsupported request type?)"
             )
         device_class = self.classes.get(spec.device_class_name)
         if device_class is None:
             missing = spec.device_class_name
-            text = f'could not retrieve device class {missing}: deviceclass.resource.k8s.io "{missing}" not found'
-            raise _failed("class-missing", ref, text, device_class=missing)
-        return Asked(claim, index, request, alternative, spec, device_class)
+            text = (
+                f"could not retrieve device class {missing}: deviceclass.resource.k8s.io"
+                f' "{missing}" not found'
+            )
+            raise _request_fault("class-missing", ref, text, device_class=missing)
+        return ResolvedRequest(claim, index, request, alternative, spec, device_class)
 
     @property
     def compares_lists(self) -> bool:
@@ -370,11 +407,13 @@ class Builder:
                 if number_ == slot_number:
                     faults |= 1 << device
         elif asked.mode == "All":
-            every, selectable, wants = self._every(slot_number, asked, position)
+            devices = self._every(slot_number, asked, position)
+            every, selectable = devices.every, devices.selectable
+            wants = devices.wants
             faults = 0
             need = len(every)
         else:
-            raise asked.failed("mode", f"unsupported count mode {asked.mode}")
+            raise asked.fault("mode", f"unsupported count mode {asked.mode}")
         slot = Slot(
             claim=index,
             request=number,
@@ -385,14 +424,14 @@ class Builder:
             selectable=selectable & ~faults,
             faults=faults,
             refused=self.devices.uncharged | self.devices.undeclared,
-            tainted=self.devices.tainted(asked.tolerations),
+            tainted=self.devices.taint_exclusions(asked.tolerations),
             wants=wants,
         )
         self.slots.append(slot)
         return slot
 
-    def _selectable(self, slot: int, asked: Asked) -> tuple[int, int]:
-        """The devices that the selectors accept, and those that end the search."""
+    def _selectable(self, slot: int, asked: ResolvedRequest) -> tuple[int, int]:
+        """Return the devices that the selectors accept, and those that end the search."""
         criteria = asked.criteria()
         selectable = faults = 0
         for position, pool in enumerate(self.devices.pools):
@@ -412,25 +451,26 @@ class Builder:
         return selectable, faults
 
     def _answers(self, criteria: Criteria, pool: Pool) -> list[Answer | str]:
-        """Results of selectors, binding conditions and the devices' own node selection for a pool's devices."""
+        """Return the results of selectors, binding conditions and the devices' own node selection
+        for a pool's devices.
+        """
         answers: list[Answer | str] = list(self.matcher.ask_pool(criteria, pool))
         everywhere = not any(item.spec.per_device_node_selection for item in pool.slices)
         if everywhere and self.devices.binding:
             return answers
-        reached = () if everywhere else reached_from(self.devices.node, pool)
+        reached = () if everywhere else node_selection(self.devices.node, pool)
         for offset, candidate in enumerate(pool.devices):
-            if self.devices.hiding_gate(candidate.device) is not None:
+            if self.devices.gate_that_hides(candidate.device) is not None:
                 answers[offset] = False
             elif answers[offset] is True and candidate.slice.spec.per_device_node_selection:
                 answers[offset] = reached[offset]
         return answers
 
-    def _every(
-        self, slot: int, asked: Asked, position: int | None
-    ) -> tuple[tuple[int, ...], int, tuple[Vector | None, ...] | None]:
-        """Mode All: all devices that the selectors accept, of all pools."""
+    def _every(self, slot: int, asked: ResolvedRequest, position: int | None) -> _AllDevices:
+        """Return all devices that the selectors accept, of all pools, for mode All."""
         if "alternative-forgotten" in self.behaviour.bugs and position == 1:
-            # Results of selectors are cached under the previous alternative, so this one reuses them.
+            # Results of selectors are cached under the previous alternative, so this one reuses
+            # them.
             before = self.asked[slot - 1]
             asked = before if before.mode == "All" else asked
         criteria = asked.criteria()
@@ -438,10 +478,10 @@ class Builder:
         for index, pool in enumerate(self.devices.pools):
             if pool.incomplete:
                 text = f"asks for all devices, but resource pool {pool} is currently being updated"
-                raise self.asked[slot].failed("pool-incomplete", text, pool=pool.id)
+                raise self.asked[slot].fault("pool-incomplete", text, pool=pool.id)
             if pool.invalid is not None:
                 text = f"asks for all devices, but resource pool {pool} is currently invalid"
-                raise self.asked[slot].failed("pool-invalid", text, pool=pool.id)
+                raise self.asked[slot].fault("pool-invalid", text, pool=pool.id)
             first = self.devices.base[index]
             for offset, answer in enumerate(self._answers(criteria, pool)):
                 if answer is True:
@@ -454,20 +494,23 @@ class Builder:
         selectable = 0
         for device in every:
             selectable |= 1 << device
-        return tuple(every), selectable, self._wants(slot, self.asked[slot], selectable)
+        wants = self._wants(slot, self.asked[slot], selectable)
+        return _AllDevices(tuple(every), selectable, wants)
 
-    def _large_enough(self, asked: Asked, device: int) -> bool:
-        """True if a device has the capacity for mode All: from 1.37 on in total, earlier in what is left of it."""
+    def _large_enough(self, asked: ResolvedRequest, device: int) -> bool:
+        """Return True if a device has the capacity for mode All: from 1.37 on in total, earlier in
+        what is left of it.
+        """
         if not self.devices.consumable:
             return True
         candidate = self.devices.candidate(device)
         if not self.devices.capacity_matters:
             return not asked.capacity
-        found = self._vector(asked, device)
-        if isinstance(found, CapacityFault):
-            text = f"checking capacity for device {candidate.id.device}: {found}"
-            raise asked.failed("capacity", text, device=candidate.id)
-        if isinstance(found, Unfit):
+        vector = self._vector(asked, device)
+        if isinstance(vector, CapacityFault):
+            text = f"checking capacity for device {candidate.id.device}: {vector}"
+            raise asked.fault("capacity", text, device=candidate.id)
+        if isinstance(vector, Unfit):
             return False
         if self.features.has("strict-amounts"):
             room = [
@@ -476,21 +519,25 @@ class Builder:
             ]
         else:
             room = list(self.devices.free[device])
-        return all(want <= left for want, left in zip(found, room, strict=True))
+        return all(want <= left for want, left in zip(vector, room, strict=True))
 
-    def _vector(self, asked: Asked, device: int) -> Vector | Unfit | CapacityFault:
-        """Consumption of each capacity by name, in billionths."""
-        found = self.devices.consumed(asked.capacity, device, id(asked.spec))
-        if isinstance(found, Unfit | CapacityFault):
-            return found
-        key = (id(asked.spec), id(found))
+    def _vector(self, asked: ResolvedRequest, device: int) -> Vector | Unfit | CapacityFault:
+        """Return the consumption of each capacity by name, in billionths."""
+        consumption = self.devices.share_consumption(asked.capacity, device, id(asked.spec))
+        if isinstance(consumption, Unfit | CapacityFault):
+            return consumption
+        key = (id(asked.spec), id(consumption))
         vector = self._vectors.get(key)
         if vector is None:
-            vector = self._vectors[key] = tuple([nano(q) for q in found.values()])
+            vector = self._vectors[key] = tuple([nano(q) for q in consumption.values()])
         return vector
 
-    def _wants(self, slot: int, asked: Asked, selectable: int) -> tuple[Vector | None, ...] | None:
-        """What a share consumes; devices whose arithmetic fails become obstacles of the slot."""
+    def _wants(
+        self, slot: int, asked: ResolvedRequest, selectable: int
+    ) -> tuple[Vector | None, ...] | None:
+        """Return the consumption of a share by device; devices whose arithmetic fails become
+        obstacles of the slot.
+        """
         if not self.devices.consumable or not (self.devices.capacity_matters or asked.capacity):
             return None
         wants: list[Vector | None] = []
@@ -498,33 +545,35 @@ class Builder:
             if offer.candidate is None:
                 wants.append(None)
                 continue
-            found = self._vector(asked, device)
-            if isinstance(found, CapacityFault):
+            vector = self._vector(asked, device)
+            if isinstance(vector, CapacityFault):
                 if selectable >> device & 1:
-                    self.obstacles[slot, device] = found
+                    self.obstacles[slot, device] = vector
                 wants.append(None)
             else:
-                wants.append(None if isinstance(found, Unfit) else found)
+                wants.append(None if isinstance(vector, Unfit) else vector)
         return tuple(wants)
 
     def _slices(self) -> tuple[tuple[int, int], ...]:
-        """By device the first device of its slice, and how many devices the slice has."""
-        found: list[tuple[int, int]] = []
+        """Return for each device the first device of its slice, and how many devices
+        the slice has.
+        """
+        slices: list[tuple[int, int]] = []
         for number, offer in enumerate(self.devices.offers):
             candidate = offer.candidate
             if candidate is None:
-                found.append((number, 1))
+                slices.append((number, 1))
                 continue
             previous = self.devices.offers[number - 1].candidate if number else None
             start = (
-                found[-1][0]
+                slices[-1][0]
                 if previous is not None and previous.slice is candidate.slice
                 else number
             )
-            found.append((start, len(candidate.slice.spec.devices)))
-        return tuple(found)
+            slices.append((start, len(candidate.slice.spec.devices)))
+        return tuple(slices)
 
-    # -- constraints --------------------------------------------------------------------------------------------------
+    # -- constraints -------------------------------------------------------------------------------
 
     def _constraints(
         self, claim: int, constraints: Sequence[DeviceConstraint]
@@ -552,7 +601,7 @@ class Builder:
         table: list[tuple[Value, ...] | None] = []
         for asked in self.asked:
             if asked.claim_index != claim or (
-                constraint.requests and not asked.named_by(constraint.requests)
+                constraint.requests and not asked.is_named_by(constraint.requests)
             ):
                 table.append(None)
                 continue
@@ -563,7 +612,7 @@ class Builder:
                 table.append(
                     tuple(
                         [
-                            self._derived(expression, offer, lists=lists)
+                            self._derive(expression, offer, lists=lists)
                             for offer in self.devices.offers
                         ]
                     )
@@ -572,10 +621,12 @@ class Builder:
             if plain is None:
                 plain = tuple(
                     [
-                        None
-                        if offer.candidate is None
-                        else self.attributes.value(
-                            offer.candidate, attribute, lists=lists, identity=identity
+                        (
+                            None
+                            if offer.candidate is None
+                            else self.attributes.value(
+                                offer.candidate, attribute, lists=lists, identity=identity
+                            )
                         )
                         for offer in self.devices.offers
                     ]
@@ -583,12 +634,14 @@ class Builder:
             table.append(plain)
         return Constraint(kind, lists, tuple(table))
 
-    def _derived(self, expression: str, offer: Offer, *, lists: bool) -> Value:
+    def _derive(self, expression: str, offer: Offer, *, lists: bool) -> Value:
         assert offer.candidate is not None
-        return self.attributes.derived(offer.candidate, expression, lists=lists)
+        return self.attributes.derive(offer.candidate, expression, lists=lists)
 
-    def _several_pools(self) -> bool:
-        """True if the order of pools can matter: some request may get devices of several pools, or that is unknown."""
+    def _has_several_pools(self) -> bool:
+        """Return True if the order of pools can matter: some request may get devices of several
+        pools, or that is unknown.
+        """
         if (
             any(pool.incomplete or pool.invalid is not None for pool in self.devices.pools)
             and len(self.devices.pools) > 1
@@ -613,9 +666,9 @@ class Builder:
 
 
 def obstacle_fault(
-    asked: Asked, device: DeviceID, obstacle: Failure | str | CapacityFault
+    asked: ResolvedRequest, device: DeviceID, obstacle: Failure | str | CapacityFault
 ) -> Fault:
-    """The obstacle at a device, in upstream's words."""
+    """Return the obstacle at a device, in upstream's words."""
     ref = asked.ref
     if isinstance(obstacle, Failure):
         return Fault("selector", obstacle.message(ref.claim), ref.claim, ref, device)
@@ -625,8 +678,10 @@ def obstacle_fault(
     return Fault("node-selector", obstacle, ref.claim, ref, device)
 
 
-def _failed(kind: FaultKind, request: RequestRef, text: str, **about: Any) -> AttemptFailed:
-    """The exception for a fault of a request; upstream's message begins with the request's place."""
+def _request_fault(kind: FaultKind, request: RequestRef, text: str, **about: Any) -> AttemptFailed:
+    """Return the exception for a fault of a request; upstream's message begins with the request's
+    place.
+    """
     return AttemptFailed(Fault(kind, f"{_place(request)}: {text}", request.claim, request, **about))
 
 

@@ -1,7 +1,8 @@
 """Consumable capacity: what a share of a device consumes of each of its capacities.
 
-k8s.io/dynamic-resource-allocation/structured/internal/*/consumable_capacity.go. Up to 1.36 a range is computed in whole
-numbers; from 1.37 in thousandths where DRAFractionalCapacityRange is on and its numbers allow it.
+k8s.io/dynamic-resource-allocation/structured/internal/*/consumable_capacity.go. Up to 1.36 a range
+is computed in whole numbers; from 1.37 in thousandths where DRAFractionalCapacityRange is on and
+its numbers allow it.
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from dractl.model.go import int64
 from dractl.model.names import without_domain
 from dractl.model.quantity import Quantity, SaturatingQuantity
 
-_MAX = (1 << 63) - 1
+_MAX_INT64 = (1 << 63) - 1
 _NOT_REPRESENTABLE = "capacity request cannot be represented in the device's range arithmetic"
 _DIVIDED_BY_ZERO = "runtime error: integer divide by zero"
 """What Go says of a step that wraps to zero, such as 2^64: kube-scheduler panics."""
@@ -25,7 +26,9 @@ class CapacityFault(ValueError):
 
 
 class Unfit(Struct, frozen=True):
-    """The device can never serve the request: it lacks a capacity, or its policy does not allow the amount."""
+    """The device can never serve the request: it lacks a capacity, or its policy does not allow the
+    amount.
+    """
 
     code: Literal["capacity-missing", "capacity-policy"]
     capacity: str
@@ -33,14 +36,14 @@ class Unfit(Struct, frozen=True):
 
 
 class Arithmetic(Struct, frozen=True):
-    """How a release calculates with amounts of capacity."""
+    """The way in which a release calculates with amounts of capacity."""
 
     milli: bool
-    """Thousandths are used if possible."""
+    """True if thousandths are used where that is possible."""
     strict: bool
-    """A number too large for int64 is a fault."""
+    """True if a number too large for int64 is a fault."""
     saturates: bool = False
-    """Quantities are those of 1.38."""
+    """True if quantities are those of 1.38."""
 
     def convert(self, quantity: Quantity) -> Quantity:
         """Return the quantity as the release calculates with it, and prints it."""
@@ -53,25 +56,27 @@ def consumption(
     arithmetic: Arithmetic,
     driver: str | None = None,
 ) -> dict[str, Quantity] | Unfit:
-    """A share's consumption of every capacity of a device, even if less is left. ``driver``: names may have its domain.
+    """Return a share's consumption of every capacity of a device, even if less is left. With
+    ``driver``, names may have its domain.
 
     Raises CapacityFault if the scheduler aborts the attempt.
     """
     spelled = {without_domain(driver, name): name for name in capacity}
     wanted: dict[str, Quantity] = {}
     for name in sorted(requests or {}):
-        found = spelled.get(without_domain(driver, name))
-        if found is None:
+        name_in_slice = spelled.get(without_domain(driver, name))
+        if name_in_slice is None:
             return Unfit("capacity-missing", name)
-        if found in wanted:  # from 1.38 on; upstream's text is not known
+        if name_in_slice in wanted:  # from 1.38 on; upstream's text is not known
             raise CapacityFault(
-                f'capacity "{without_domain(driver, name)}" is requested with and without the driver\'s domain'
+                f'capacity "{without_domain(driver, name)}" is requested with and without the'
+                " driver's domain"
             )
-        wanted[found] = (requests or {})[name]
+        wanted[name_in_slice] = (requests or {})[name]
     consumed: dict[str, Quantity] = {}
     for name in sorted(capacity):
         try:
-            consumed[name] = _consumed(wanted.get(name), capacity[name], arithmetic)
+            consumed[name] = _consumption_of(wanted.get(name), capacity[name], arithmetic)
         except CapacityFault as fault:
             raise CapacityFault(f'capacity "{name}": {fault}') from None
         if arithmetic.strict and consumed[name].sign() < 0:
@@ -83,13 +88,13 @@ def consumption(
 
 
 def nano(quantity: Quantity) -> int:
-    """A quantity in billionths, as an integer: the finest unit of the API."""
+    """Return a quantity in billionths, as an integer: the finest unit of the API."""
     unscaled, exponent = quantity.exact()
     shift = exponent + 9
     return unscaled * int(10**shift) if shift >= 0 else -(-unscaled // int(10**-shift))
 
 
-def _consumed(
+def _consumption_of(
     requested: Quantity | None, capacity: DeviceCapacity, arithmetic: Arithmetic
 ) -> Quantity:
     policy = capacity.request_policy
@@ -117,13 +122,14 @@ def _round_up(
         return requested
     if _uses_milli(bounds, arithmetic):
         return _round_up_milli(requested, bounds.min, bounds.step)
-    if arithmetic.strict and requested > Quantity(_MAX):
+    if arithmetic.strict and requested > Quantity(_MAX_INT64):
         raise CapacityFault(f"{_NOT_REPRESENTABLE}: request {requested} exceeds MaxInt64")
     least, step = (arithmetic.convert(bound).value() for bound in (bounds.min, bounds.step))
     times = _steps(arithmetic.convert(requested).value() - least, step)
-    if arithmetic.strict and least >= 0 and times > (_MAX - least) // step:
+    if arithmetic.strict and least >= 0 and times > (_MAX_INT64 - least) // step:
         raise CapacityFault(
-            f"{_NOT_REPRESENTABLE}: rounding request {requested} up to the next step passes MaxInt64"
+            f"{_NOT_REPRESENTABLE}: rounding request {requested} up to the next step passes"
+            " MaxInt64"
         )
     return Quantity(
         int64(least + int64(step * times)),
@@ -140,9 +146,10 @@ def _round_up_milli(requested: Quantity, least: Quantity, step: Quantity) -> Qua
         )
     low, stride = least.milli_value(), step.milli_value()
     times = _steps(wanted - low, stride)
-    if times > (_MAX - low) // stride:
+    if times > (_MAX_INT64 - low) // stride:
         raise CapacityFault(
-            f"{_NOT_REPRESENTABLE}: rounding request {requested} up to the next step passes the milli-value range"
+            f"{_NOT_REPRESENTABLE}: rounding request {requested} up to the next step passes the"
+            " milli-value range"
         )
     value = low + stride * times
     return (
@@ -153,7 +160,7 @@ def _round_up_milli(requested: Quantity, least: Quantity, step: Quantity) -> Qua
 
 
 def _steps(distance: int, step: int) -> int:
-    """Go's division truncates; a remainder adds one step."""
+    """Count the steps in a distance: Go's division truncates; a remainder adds one step."""
     if step == 0:
         raise CapacityFault(_DIVIDED_BY_ZERO)
     distance = int64(distance)
@@ -173,11 +180,13 @@ def _violates(
     ):
         return False
     if policy.valid_range is not None:
-        return _outside(amount, policy.valid_range, arithmetic)
+        return _is_outside(amount, policy.valid_range, arithmetic)
     return bool(policy.valid_values) and amount not in policy.valid_values
 
 
-def _outside(amount: Quantity, bounds: CapacityRequestPolicyRange, arithmetic: Arithmetic) -> bool:
+def _is_outside(
+    amount: Quantity, bounds: CapacityRequestPolicyRange, arithmetic: Arithmetic
+) -> bool:
     if bounds.max is not None and amount > bounds.max:
         return True
     if bounds.step is None or bounds.min is None:

@@ -18,15 +18,15 @@ class Tracker(Protocol):
     """One constraint during a search."""
 
     def add(self, slot: int, device: int) -> bool:
-        """Adds the device if the constraint allows it."""
+        """Add the device if the constraint allows it."""
         ...
 
     def remove(self, slot: int) -> None:
-        """Undoes the last addition for the slot."""
+        """Undo the last addition for the slot."""
         ...
 
     def key(self) -> Hashable:
-        """Everything that later results depend on."""
+        """Return everything that later results depend on."""
         ...
 
 
@@ -88,13 +88,13 @@ class _MatchUnrestored(_Match):
         value = values[device]
         if value is None:
             return False
-        found = cast("frozenset[Scalar]", value)
+        values_of_device = cast("frozenset[Scalar]", value)
         if self.count == 0:
-            self.common = found
+            self.common = values_of_device
         else:
-            if not self.common & found:
+            if not self.common & values_of_device:
                 return False
-            self.common &= found
+            self.common &= values_of_device
         self.count += 1
         return True
 
@@ -145,7 +145,9 @@ class _Distinct:
 
 
 class _DistinctLastOnly:
-    """kubernetes#140438: one value is remembered for each request, and forgotten with any of its devices."""
+    """kubernetes#140438: one value is remembered for each request, and forgotten with any of its
+    devices.
+    """
 
     __slots__ = ("count", "last", "lists", "request_of", "values")
 
@@ -179,7 +181,7 @@ class _DistinctLastOnly:
 
 
 def tracker(constraint: Constraint, slots: tuple[Slot, ...]) -> Tracker:
-    """The state of a constraint before any device is added."""
+    """Return the state of a constraint before any device is added."""
     match constraint.kind:
         case "match":
             return _Match(constraint)

@@ -1,4 +1,4 @@
-"""Shared counters and compatibility groups: consumption by devices, and the rest.
+"""Shared counters and compatibility groups: consumption by devices, and what remains.
 
 checkAvailableCounters and compatibilityGroupsBaselineForPool in
 k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go.
@@ -21,31 +21,36 @@ NO_GROUP = frozenset({""})
 
 
 class Counters(Struct, frozen=True):
-    """The parts of a problem that describe counters. ``names``: for each ledger, the (set, counter) of each number."""
+    """The parts of a problem that describe counters."""
 
     charges: tuple[Charge | None, ...] | None
     ledgers: tuple[Ledger, ...]
     groups: tuple[tuple[tuple[int, frozenset[str]], ...], ...] | None
     baseline: tuple[frozenset[str] | None, ...]
     names: tuple[tuple[tuple[str, str], ...], ...] = ()
+    """For each ledger, the (set, counter) of each number."""
 
 
 def is_allocated(device: DeviceID, state: AllocatedState, *, shares: bool) -> bool:
-    """True if a device takes its counters; ``shares``: so does one that is only shared (from 1.36 on)."""
+    """Return True if a device takes its counters; with ``shares``, a device that is only shared
+    does so too (from 1.36 on).
+    """
     return device in state.devices or (
         shares and (device in state.shared or device in state.capacity)
     )
 
 
 def shares_count(behaviour: Behaviour, *, since_136: bool) -> bool:
-    """True if shares of devices take their counters."""
+    """Return True if shares of devices take their counters."""
     return since_136 and behaviour.shares
 
 
 def available_counters(
     pool: Pool, slice_: ResourceSlice | None, state: AllocatedState, *, shares: bool
 ) -> dict[tuple[str, str], int]:
-    """The remaining amount of each counter of a pool, or of one slice (``slice_``), in billionths; may be negative."""
+    """Return the remaining amount of each counter of a pool, or of one slice (``slice_``), in
+    billionths; may be negative.
+    """
     sets: Mapping[str, Mapping[str, Quantity]]
     sources: Iterable[ResourceSlice]
     if slice_ is not None:
@@ -75,7 +80,7 @@ def available_counters(
 
 
 def amounts_of(device: Device) -> list[tuple[tuple[str, str], int]]:
-    """A device's consumption of each (set, counter), in billionths."""
+    """Return a device's consumption of each (set, counter), in billionths."""
     return [
         ((consumption.counter_set, counter), nano(value))
         for consumption in device.consumes_counters
@@ -84,7 +89,7 @@ def amounts_of(device: Device) -> list[tuple[tuple[str, str], int]]:
 
 
 def build_counters(devices: NodeDevices) -> Counters:
-    """Charges and ledgers of all devices, and compatibility groups if the gate is on."""
+    """Build the charges and ledgers of all devices, and compatibility groups if the gate is on."""
     if not devices.partitionable or not devices.charging:
         return Counters(None, (), None, ())
     behaviour = devices.behaviour
@@ -107,9 +112,9 @@ def build_counters(devices: NodeDevices) -> Counters:
         index = pools[ledger].setdefault(member, len(pools[ledger]))
         if index == len(available[ledger]):
             slice_ = candidate.slice if behaviour.counters_in_slice else None
-            found = available_counters(pool, slice_, devices.state, shares=shares)
-            available[ledger].append(found)
-            for name in found:
+            amounts_left = available_counters(pool, slice_, devices.state, shares=shares)
+            available[ledger].append(amounts_left)
+            for name in amounts_left:
                 names[ledger].setdefault(name, len(names[ledger]))
         amounts = amounts_of(candidate.device)
         for name, _ in amounts:
@@ -122,7 +127,12 @@ def build_counters(devices: NodeDevices) -> Counters:
             total[names[ledger][name]] = total.get(names[ledger][name], 0) + amount
         charges[number] = Charge(ledger, index, tuple(sorted(total.items())))
     ledgers = tuple(
-        Ledger(tuple(tuple([found.get(name) for name in names[ledger]]) for found in members))
+        Ledger(
+            tuple(
+                tuple([amounts_left.get(name) for name in names[ledger]])
+                for amounts_left in members
+            )
+        )
         for ledger, members in enumerate(available)
     )
     groups, baseline = _groups(devices, shares=shares)
@@ -178,14 +188,16 @@ def _groups(
                 for consumption in device.consumes_counters:
                     number = keys.get((*pool.id, consumption.counter_set))
                     if number is not None:
-                        baseline[number] = _joined(
+                        baseline[number] = _join_groups(
                             baseline[number], frozenset(consumption.compatibility_groups)
                         )
     return tuple(rows), tuple(baseline)
 
 
-def _joined(before: frozenset[str] | None, groups: frozenset[str]) -> frozenset[str]:
-    """The groups of a counter set with one more allocated device; empty: devices without groups."""
+def _join_groups(before: frozenset[str] | None, groups: frozenset[str]) -> frozenset[str]:
+    """Return the groups of a counter set with one more allocated device; empty: devices without
+    groups.
+    """
     if before is None:
         return groups
     if not before or not groups:

@@ -1,6 +1,8 @@
-"""Derived attributes: the value that a request's CEL expression gives a device, for the claim's constraints.
+"""Derived attributes: the value that a request's CEL expression gives a device, for the claim's
+constraints.
 
-EvaluateDerivedAttribute and valToDeviceAttribute in k8s.io/dynamic-resource-allocation/cel/compile.go.
+EvaluateDerivedAttribute and valToDeviceAttribute in
+k8s.io/dynamic-resource-allocation/cel/compile.go.
 """
 
 from typing import Any
@@ -24,11 +26,11 @@ class DerivedAttributes:
         self._environment = attribute_environment(target, "stored")
 
     def compile_fault(self, expression: str) -> str | None:
-        """Upstream's text for an expression that does not compile as a derived attribute."""
+        """Return upstream's text for an expression that does not compile as a derived attribute."""
         return self._environment.compile(expression).error
 
     def value(self, expression: str, driver: str, device: Device) -> DeviceAttribute:
-        """The attribute. Raises DerivedFault."""
+        """Return the attribute. Raises DerivedFault."""
         program = self._environment.compile(expression)
         if program.error is not None:
             raise DerivedFault(program.error)
@@ -44,7 +46,8 @@ def _attribute(value: Any) -> DeviceAttribute:
     kind = _kind(value)
     if kind is None:
         raise DerivedFault(f"unsupported CEL return type: {_go_type(value)}")
-    return DeviceAttribute(kind, str(value) if kind == "version" else value)  # type: ignore[arg-type]
+    content = str(value) if kind == "version" else value
+    return DeviceAttribute(kind, content)  # type: ignore[arg-type]
 
 
 def _list_attribute(values: list[Any]) -> DeviceAttribute:
@@ -76,7 +79,7 @@ def _kind(value: Any) -> str | None:
 
 
 def _go_type(value: Any) -> str:
-    """The name that Go's %T prints for the value's own type."""
+    """Return the name that Go's %T prints for the value's own type."""
     if isinstance(value, Uint):
         return "uint64"
     names = {

@@ -1,7 +1,8 @@
-"""The devices that one node offers, numbered in the order of the search, and everything that affects each of them.
+"""The devices that one node offers, numbered in the order of the search, and everything that
+affects each of them.
 
-The stages of :mod:`dractl.allocation.survey` and the search are decided here, once: a set of devices is an int with one
-bit per device, and the survey puts the meaning of a bit into words.
+The stages of :mod:`dractl.allocation.survey` and the search are decided here, once: a set of
+devices is an int with one bit per device, and the survey puts the meaning of a bit into words.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from dractl.allocation.features import Behaviour, Features
 from dractl.allocation.pools import Pool, PoolDevice
 from dractl.allocation.problem import Vector
 from dractl.allocation.state import AllocatedState
-from dractl.allocation.taints import preventing
+from dractl.allocation.taints import first_exclusion
 from dractl.model import Device, DeviceTaint, DeviceToleration, Node, Quantity
 from dractl.model.names import without_domain
 
@@ -31,15 +32,19 @@ class Offer(Struct, frozen=True):
 
 
 class _Marks(Struct, frozen=True):
-    """What is known of a pool's devices on every node: those that can be shared, that consume counters, that skip
-    operations of the node, and that have taints; whether any has a capacity."""
+    """The facts about a pool's devices that hold on every node."""
 
     offers: list[Offer]
     multi: int
+    """Devices that can be shared."""
     charging: int
+    """Devices that consume counters."""
     operating: int
+    """Devices that skip operations of the node."""
     tainting: int
+    """Devices with taints."""
     sized: bool
+    """True if any device has a capacity."""
 
 
 def _marks(pool: Pool) -> _Marks:
@@ -62,10 +67,11 @@ def _marks(pool: Pool) -> _Marks:
 
 
 class NodeDevices:
-    """The devices of a node's pools. ``base``: by position of a pool the number of its first device.
+    """The devices of a node's pools. ``base``: by position of a pool the number of its first
+    device.
 
-    ``held``: in use by other claims. ``multi``: can be shared. ``charging``: consume counters. ``operating``: skip
-    operations of the node. ``sharing``: shared already.
+    ``held``: in use by other claims. ``multi``: can be shared. ``charging``: consume counters.
+    ``operating``: skip operations of the node. ``sharing``: shared already.
     """
 
     def __init__(
@@ -103,17 +109,32 @@ class NodeDevices:
             self.base[position] = len(self.offers)
             self.offers.extend(_marks(pool).offers)
         self.held = self.multi = self.charging = self.operating = self.sharing = self.tainting = 0
+        sized = self._add_marks()
+        self._add_allocations(strict=strict)
+        self.capacity_matters = self.consumable and (sized or bool(self.multi))
+        self._consumed: dict[
+            tuple[int, str, str | None], Mapping[str, Quantity] | Unfit | CapacityFault
+        ] = {}
+
+    def _add_marks(self) -> bool:
+        """Mark the devices with the facts that hold on every node; True if any has a capacity."""
         sized = False
         for position, first in self.base.items():
-            marks = _marks(pools[position])
+            marks = _marks(self.pools[position])
             sized = sized or marks.sized
             self.charging |= marks.charging << first
             self.operating |= marks.operating << first
             self.tainting |= marks.tainting << first
             if self.consumable:
                 self.multi |= marks.multi << first
-        # allocateDevice of 1.38 (kubernetes#140798): one share keeps a device that is not shared any more.
-        keeps = "share-forgotten" not in behaviour.bugs
+        return sized
+
+    def _add_allocations(self, *, strict: bool) -> None:
+        """Mark the devices that other claims hold or share."""
+        state = self.state
+        # allocateDevice of 1.38 (kubernetes#140798): one share keeps a device that is not shared
+        # any more.
+        keeps = "share-forgotten" not in self.behaviour.bugs
         if state.devices or self.multi or (keeps and (state.capacity or state.shared)):
             for number, offer in enumerate(self.offers):
                 candidate = offer.candidate
@@ -126,24 +147,22 @@ class NodeDevices:
                         self.sharing |= 1 << number
                     elif keeps:
                         self.held |= 1 << number
-        self.capacity_matters = self.consumable and (sized or bool(self.multi))
-        self._consumed: dict[
-            tuple[int, str, str | None], Mapping[str, Quantity] | Unfit | CapacityFault
-        ] = {}
 
     def __len__(self) -> int:
         return len(self.offers)
 
     def candidate(self, number: int) -> PoolDevice:
-        """The device of a number."""
+        """Return the device of a number."""
         candidate = self.offers[number].candidate
         assert candidate is not None
         return candidate
 
-    # -- gates --------------------------------------------------------------------------------------------------------
+    # -- gates -------------------------------------------------------------------------------------
 
-    def hiding_gate(self, device: Device) -> str | None:
-        """The gate that is off and hides a device with binding conditions; None for a device that is not hidden."""
+    def gate_that_hides(self, device: Device) -> str | None:
+        """Return the gate that is off and hides a device with binding conditions; None for a device
+        that is not hidden.
+        """
         if self.binding or not device.binding_conditions:
             return None
         return next(gate for gate in _BINDING_GATES if not self.features.enabled(gate))
@@ -155,68 +174,74 @@ class NodeDevices:
 
     @cached_property
     def undeclared(self) -> int:
-        """Devices that skip node operations while the gate is off or undeclared by the node (from 1.37 on)."""
+        """Devices that skip node operations while the gate is off or undeclared by the node (from
+        1.37 on).
+        """
         if not (self.experimental and self.operating and self.features.has("node-operations")):
             return 0
         declared = NODE_OPERATIONS in self.node.status.declared_features
         return 0 if self.features.enabled(NODE_OPERATIONS) and declared else self.operating
 
-    # -- taints -------------------------------------------------------------------------------------------------------
+    # -- taints ------------------------------------------------------------------------------------
 
     def taint(self, number: int, tolerations: Sequence[DeviceToleration]) -> DeviceTaint | None:
-        """The first taint of a device that excludes it for a request."""
+        """Return the first taint of a device that excludes it for a request."""
         candidate = self.offers[number].candidate
         if candidate is None or not self.tainting >> number & 1:
             return None
         if not self.features.enabled("DRADeviceTaints"):
             return None
-        return preventing(
+        return first_exclusion(
             candidate.device, tolerations, any_effect=self.behaviour.counters_in_slice
         )
 
-    def tainted(self, tolerations: Sequence[DeviceToleration]) -> int:
-        """The devices that a request cannot have because of a taint."""
+    def taint_exclusions(self, tolerations: Sequence[DeviceToleration]) -> int:
+        """Return the devices that a request cannot have because of a taint."""
         if not self.features.enabled("DRADeviceTaints"):
             return 0
-        found = 0
+        excluded = 0
         for number in range(self.tainting.bit_length()):
             if self.tainting >> number & 1 and self.taint(number, tolerations) is not None:
-                found |= 1 << number
-        return found
+                excluded |= 1 << number
+        return excluded
 
-    # -- capacity -----------------------------------------------------------------------------------------------------
+    # -- capacity ----------------------------------------------------------------------------------
 
-    def consumed(
+    def share_consumption(
         self, requested: Mapping[str, Quantity] | None, number: int, key: int
     ) -> Mapping[str, Quantity] | Unfit | CapacityFault:
-        """Consumption of a device's share; ``key`` stands for the request."""
+        """Return the consumption of a device's share; ``key`` stands for the request."""
         candidate = self.candidate(number)
         capacity, driver = candidate.device.capacity, self.domain(candidate)
         memory = (key, repr(candidate.device.mapping.get("capacity")), driver)
-        found = self._consumed.get(memory)
-        if found is None:
+        consumed = self._consumed.get(memory)
+        if consumed is None:
             try:
-                found = consumption(requested, capacity, self.arithmetic, driver)
+                consumed = consumption(requested, capacity, self.arithmetic, driver)
             except CapacityFault as fault:
-                found = fault
-            self._consumed[memory] = found
-        return found
+                consumed = fault
+            self._consumed[memory] = consumed
+        return consumed
 
     def domain(self, candidate: PoolDevice) -> str | None:
-        """The driver of a device, where names of capacities may have it as their domain."""
+        """Return the driver of a device, where names of capacities may have it as their domain."""
         return candidate.id.driver if self.features.has("capacity-names-of-driver") else None
 
-    def taken(self, candidate: PoolDevice) -> Mapping[str, Quantity]:
-        """What claims consume of a device's capacities, by their names in its slice."""
+    def capacity_claimed(self, candidate: PoolDevice) -> Mapping[str, Quantity]:
+        """Sum the amounts that claims consume of a device's capacities, by their names in its
+        slice.
+        """
         held = self.state.capacity.get(candidate.id) or {}
         driver = self.domain(candidate)
         spelled = {without_domain(driver, name): name for name in candidate.device.capacity}
-        found: dict[str, Quantity] = {}
+        amounts: dict[str, Quantity] = {}
         for name, amount in held.items():
-            own = spelled.get(without_domain(driver, name))
-            if own is not None:
-                found[own] = found[own] + amount if own in found else amount
-        return found
+            name_in_slice = spelled.get(without_domain(driver, name))
+            if name_in_slice is not None:
+                amounts[name_in_slice] = (
+                    amounts[name_in_slice] + amount if name_in_slice in amounts else amount
+                )
+        return amounts
 
     @cached_property
     def free(self) -> tuple[Vector, ...]:
@@ -229,7 +254,7 @@ class NodeDevices:
                 continue
             capacity = candidate.device.capacity
             left = {n: nano(capacity[n].value) for n in sorted(capacity)}
-            for name, amount in self.taken(candidate).items():
+            for name, amount in self.capacity_claimed(candidate).items():
                 left[name] -= nano(amount)
             free.append(tuple(left.values()))
         return tuple(free)

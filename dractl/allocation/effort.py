@@ -1,5 +1,6 @@
-"""How long upstream's allocator would take for a part of the search that is ruled out: the number of its calls of
-allocateOne (dynamic-resource-allocation/structured), estimated."""
+"""An estimate of how often upstream's allocator would call allocateOne
+(dynamic-resource-allocation/structured) in a part of the search that is ruled out.
+"""
 
 from msgspec import Struct
 
@@ -9,8 +10,8 @@ from dractl.allocation.holdings import Holdings
 _HUGE = 1e18
 
 
-class Taken(Struct, frozen=True):
-    """Of the devices in ``mask``, an earlier request takes ``count``."""
+class EarlierDevices(Struct, frozen=True):
+    """Devices that an earlier request takes: ``count`` of those in ``mask``."""
 
     mask: int
     count: int
@@ -24,11 +25,13 @@ class Tries(Struct, frozen=True):
 
 
 def size(bounds: Bounds, search: Holdings, number: int, need: int, todo: int) -> float:
-    """An estimate of how often upstream calls allocateOne in a failing part of the search."""
+    """Return an estimate of how often upstream calls allocateOne in a failing part of
+    the search.
+    """
     problem = bounds.problem
     start = problem.slots[number]
     total, ways = 0.0, 1.0
-    before: list[Taken] = []
+    before: list[EarlierDevices] = []
     claim, part = start.claim, -1
     for request in range(start.request, len(problem.requests)):
         calls, leaves = 0.0, 0.0
@@ -38,7 +41,7 @@ def size(bounds: Bounds, search: Holdings, number: int, need: int, todo: int) ->
         for alternative in (number,) if request == start.request else problem.requests[request]:
             slot = problem.slots[alternative]
             wanted = need if request == start.request else slot.need
-            mask = bounds.left(search, alternative)
+            mask = bounds.devices_left(search, alternative)
             if request == start.request and slot.every is None:
                 mask &= todo
             tries = _tries(bounds, search, alternative, wanted, mask & part, before)
@@ -49,14 +52,19 @@ def size(bounds: Bounds, search: Holdings, number: int, need: int, todo: int) ->
         if not ways or total > _HUGE:
             break
         slot = problem.slots[number if request == start.request else problem.requests[request][0]]
-        mask = bounds.left(search, problem.requests[request][0])
-        before.append(Taken(mask, slot.need))
+        mask = bounds.devices_left(search, problem.requests[request][0])
+        before.append(EarlierDevices(mask, slot.need))
         part &= _typical_part(bounds, problem.requests[request][0], mask)
     return min(total, _HUGE)
 
 
 def _tries(
-    bounds: Bounds, search: Holdings, number: int, wanted: int, mask: int, before: list[Taken]
+    bounds: Bounds,
+    search: Holdings,
+    number: int,
+    wanted: int,
+    mask: int,
+    before: list[EarlierDevices],
 ) -> Tries:
     slot = bounds.problem.slots[number]
     if slot.every is not None:
@@ -79,8 +87,9 @@ def _tries(
 
 
 def _parts(bounds: Bounds, search: Holdings, number: int, mask: int) -> list[tuple[int, float]]:
-    """The devices by value where a constraint keeps values apart, and how many stand for each; of a distinct one, one
-    device for each value."""
+    """Return the devices by value if a constraint keeps values apart, and how many stand for each;
+    for a distinct constraint one device for each value.
+    """
     slot = bounds.problem.slots[number]
     for table in bounds.values[slot.claim]:
         masks = table.by_slot.get(number)
@@ -101,8 +110,9 @@ def _parts(bounds: Bounds, search: Holdings, number: int, mask: int) -> list[tup
 
 
 def _typical_part(bounds: Bounds, number: int, mask: int) -> int:
-    """The devices that a match leaves to the rest of its claim once a slot is served, assuming the most common
-    value."""
+    """Return the devices that a match leaves to the rest of its claim once a slot is served,
+    assuming the most common value.
+    """
     slot = bounds.problem.slots[number]
     part = -1
     for table in bounds.values[slot.claim]:
@@ -116,7 +126,7 @@ def _typical_part(bounds: Bounds, number: int, mask: int) -> int:
 
 
 def companions(bounds: Bounds, number: int, device: int) -> int:
-    """The devices that share a matched attribute's value with this one."""
+    """Return the devices that share a matched attribute's value with this one."""
     mask = -1
     for table in bounds.values[bounds.problem.slots[number].claim]:
         masks = table.by_slot.get(number)
@@ -125,15 +135,16 @@ def companions(bounds: Bounds, number: int, device: int) -> int:
     return mask
 
 
-def scaled(steps: float, then: int, now: int, wanted: int, *, combinations: bool) -> float:
-    """Steps for a device, scaled from a similar one that took ``steps`` when more devices were left to combine with
-    it."""
+def scale_steps(steps: float, then: int, now: int, wanted: int, *, combinations: bool) -> float:
+    """Return the steps for a device, scaled from a similar one that took ``steps`` when more
+    devices were left to combine with it.
+    """
     ways = _ways(then, wanted, combinations)
     return max(1.0, steps * _ways(now, wanted, combinations) / ways) if ways else steps
 
 
 def _ways(candidates: float, taken: int, combinations: bool) -> float:
-    """The number of ways to try that many of the candidates."""
+    """Return the number of ways to try that many of the candidates."""
     ways = 1.0
     for n in range(taken):
         if candidates - n <= 0:

@@ -33,41 +33,44 @@ EXTENDED_CLAIM: Final = "resource.kubernetes.io/extended-resource-claim"
 
 
 class ExtendedResources(Struct, frozen=True):
-    """Devices that a pod's extended resources need on one node.
-
-    ``claim`` is None if devices back none of them there. ``mappings`` name the request that each container uses.
-    ``misfit`` is a resource that neither the node has nor a class backs: the scheduler says ``cannot fit resource``.
-    """
+    """Devices that a pod's extended resources need on one node."""
 
     claim: ResourceClaim | None
+    """The claim; None if devices back none of the resources on the node."""
     mappings: tuple[ContainerExtendedResourceRequest, ...] = ()
+    """The request that each container uses."""
     misfit: str | None = None
+    """A resource that neither the node has nor a class backs: the scheduler says ``cannot fit
+    resource``.
+    """
 
 
 def backing_classes(classes: Iterable[DeviceClass], features: Features) -> dict[str, DeviceClass]:
-    """The class that backs each extended resource: of several, the newest, then the first by name.
+    """Return the class that backs each extended resource: of several, the newest, then the first by
+    name.
 
     The implicit names are understood from 1.35 on.
     """
-    found: dict[str, DeviceClass] = {}
+    by_resource: dict[str, DeviceClass] = {}
     if not features.enabled("DRAExtendedResource"):
-        return found
+        return by_resource
     # Timestamps of the API are strings that sort by time; the last one written wins.
     by_name = sorted(classes, key=lambda c: c.metadata.name, reverse=True)
     for device_class in sorted(by_name, key=lambda c: c.metadata.creation_timestamp or ""):
         if device_class.spec.extended_resource_name:
-            found[device_class.spec.extended_resource_name] = device_class
+            by_resource[device_class.spec.extended_resource_name] = device_class
         if features.has("implicit-extended-names"):
-            found[IMPLICIT_PREFIX + device_class.metadata.name] = device_class
-    return found
+            by_resource[IMPLICIT_PREFIX + device_class.metadata.name] = device_class
+    return by_resource
 
 
 def delegated_resources(classes: Iterable[DeviceClass], features: Features) -> frozenset[str]:
-    """The extended resources that NodeResourcesFit leaves to DRA on nodes without a device plugin for them.
+    """Return the extended resources that NodeResourcesFit leaves to DRA on nodes without a device
+    plugin for them.
 
-    1.34 also leaves it the implicit names of classes without ``extendedResourceName``, although no claim is made for
-    them: a pod that requests one is scheduled without any device (dynamicresources/extended/util.go
-    DeviceClassMapping).
+    1.34 also leaves it the implicit names of classes without ``extendedResourceName``, although no
+    claim is made for them: a pod that requests one is scheduled without any device
+    (dynamicresources/extended/util.go DeviceClassMapping).
     """
     classes = tuple(classes)
     names = set(backing_classes(classes, features))
@@ -81,7 +84,7 @@ def delegated_resources(classes: Iterable[DeviceClass], features: Features) -> f
 def extended_resources(
     pod: Pod, node: Node, classes: Iterable[DeviceClass], features: Features
 ) -> ExtendedResources:
-    """The claim that kube-scheduler makes for a pod's extended resources on a node."""
+    """Return the claim that kube-scheduler makes for a pod's extended resources on a node."""
     backing = backing_classes(classes, features)
     containers = (*pod.spec.init_containers, *pod.spec.containers)
     wanted = sorted(
@@ -106,8 +109,8 @@ def extended_resources(
     requests: list[DeviceRequest] = []
     mappings: list[ContainerExtendedResourceRequest] = []
     for name in served:
-        own, used = _requests_for(name, backing[name].metadata.name, pod, containers)
-        requests += own
+        resource_requests, used = _requests_for(name, backing[name].metadata.name, pod, containers)
+        requests += resource_requests
         mappings += used
     requests.sort(key=lambda request: request.name)
     return ExtendedResources(_claim(pod, requests), tuple(mappings))
@@ -133,13 +136,17 @@ def _claim(pod: Pod, requests: Sequence[DeviceRequest]) -> ResourceClaim:
 
 
 def _requests(container: Container) -> dict[str, int]:
-    """A container's requests in whole numbers; as in the API server, a limit is the default of an unset request."""
+    """Return a container's requests in whole numbers; as in the API server, a limit is the default
+    of an unset request.
+    """
     amounts: Mapping[str, Quantity] = {**container.resources.limits, **container.resources.requests}
     return {name: amount.value() for name, amount in amounts.items() if amount.is_int64()}
 
 
 def is_extended(name: str) -> bool:
-    """True for a resource that a DeviceClass can provide (IsDRAExtendedResourceName in pkg/scheduler/util/utils.go)."""
+    """Return True for a resource that a DeviceClass can provide (IsDRAExtendedResourceName in
+    pkg/scheduler/util/utils.go).
+    """
     if name.startswith(IMPLICIT_PREFIX):
         return True
     return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
@@ -148,7 +155,9 @@ def is_extended(name: str) -> bool:
 def _requests_for(
     resource: str, device_class: str, pod: Pod, containers: Sequence[Container]
 ) -> tuple[list[DeviceRequest], list[ContainerExtendedResourceRequest]]:
-    """The requests for one resource. Init containers reuse the devices of later containers and share one request."""
+    """Return the requests for one resource. Init containers reuse the devices of later containers
+    and share one request.
+    """
     init = len(pod.spec.init_containers)
     short = [n for n, c in enumerate(containers) if n < init and c.restart_policy != "Always"]
     kept: list[DeviceRequest | None] = [None] * len(containers)
@@ -173,8 +182,8 @@ def _requests_for(
         shared = [
             replace(m, request_name=largest.name) if m.request_name in names else m for m in shared
         ]
-    found = [request for request in (largest, *kept) if request is not None]
-    return found, [*mappings, *shared]
+    requests = [request for request in (largest, *kept) if request is not None]
+    return requests, [*mappings, *shared]
 
 
 def _count(request: DeviceRequest) -> int:

@@ -1,7 +1,7 @@
 """Reasons for aborting an attempt, and for the invalidity of a pool, as values.
 
-Each value has the fields that upstream's sentence is made of, and the sentence itself as ``text``: kube-scheduler
-prints it, so it is composed where the fault is found and never parsed afterwards.
+Each value has the fields that upstream's sentence is made of, and the sentence itself as ``text``:
+kube-scheduler prints it, so it is composed where the fault is found and never parsed afterwards.
 """
 
 from typing import Literal
@@ -11,6 +11,7 @@ from msgspec import Struct
 from dractl.allocation.state import DeviceID
 from dractl.model.names import RequestRef
 
+# The search reached a pool that contradicts itself (the stable variant of 1.34)
 FaultKind = Literal[
     "class-unnamed",  # the request names no device class, or is of a type unknown to this release
     "class-missing",  # no DeviceClass of that name
@@ -21,7 +22,7 @@ FaultKind = Literal[
     "limit",  # more than 32 devices for one claim
     "pool-incomplete",  # mode All while the slices of a pool are being updated
     "pool-invalid",  # mode All, and a pool contradicts itself
-    "pool-reached",  # the search reached a pool that contradicts itself (the stable variant of 1.34)
+    "pool-reached",
     "pools-invalid",  # nothing was found, and a pool of the node contradicts itself
     "constraint-empty",  # a constraint of a type unknown to this release
     "constraint",  # mode All wants a device that a constraint excludes
@@ -35,22 +36,23 @@ FaultKind = Literal[
 
 
 class Fault(Struct, frozen=True):
-    """An error of kube-scheduler's allocator. Fields that do not apply are None.
-
-    ``claim`` is ``namespace/name``; ``constraint`` an index in that claim; ``pool`` is (driver, pool); ``issue`` reads
-    ``kubernetes#NNN``.
-    """
+    """An error of kube-scheduler's allocator. Fields that do not apply are None."""
 
     kind: FaultKind
     text: str
+    """Upstream's sentence."""
     claim: str | None = None
+    """The claim as ``namespace/name``."""
     request: RequestRef | None = None
     device: DeviceID | None = None
     pool: tuple[str, str] | None = None
+    """The driver and the name of the pool."""
     gate: str | None = None
     constraint: int | None = None
+    """An index in that claim."""
     device_class: str | None = None
     issue: str | None = None
+    """The upstream issue, as ``kubernetes#NNN``."""
 
 
 class AttemptFailed(Exception):

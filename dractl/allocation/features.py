@@ -1,7 +1,9 @@
-"""Which allocator runs: Kubernetes releases, feature gates, and how the variants of upstream's allocator differ.
+"""The choice of the allocator: Kubernetes releases, feature gates, and the differences between the
+variants of upstream's allocator.
 
-Upstream keeps three copies of the allocator (stable, incubating, experimental) and uses the first that supports every
-enabled feature (k8s.io/dynamic-resource-allocation/structured/allocator.go). Here a variant is a row of behaviours.
+Upstream keeps three copies of the allocator (stable, incubating, experimental) and uses the first
+that supports every enabled feature (k8s.io/dynamic-resource-allocation/structured/allocator.go).
+Here a variant is a row of behaviours.
 """
 
 from __future__ import annotations
@@ -37,61 +39,71 @@ BUGS: Final = ALLOCATORS.bugs
 MODELLED: Final = tuple(release for release in RELEASES if release >= min(ALLOCATORS.supported))
 
 
-def _check(what: str, name: str, known: Collection[str]) -> None:
-    if name not in known:
-        near = nearest(str(name), known)
-        hint = f"did you mean {near}?" if near else f"known are {', '.join(known)}"
-        raise UsageError(f"{what} {name} is not known", hint=hint)
+def _check(subject: str, name: str, names: Collection[str]) -> None:
+    if name not in names:
+        near = nearest(str(name), names)
+        hint = f"did you mean {near}?" if near else f"known are {', '.join(names)}"
+        raise UsageError(f"{subject} {name} is not known", hint=hint)
 
 
 class Behaviour(Struct, frozen=True):
-    """How one variant of one release differs from the others, apart from features and bugs.
-
-    ``ordered``: pools and slices are sorted and the devices of a request are taken in increasing order, so that only
-    combinations are tried; otherwise pools come in random order and every permutation is tried.
-    ``counters_in_slice``: counter sets are in the slice of the devices that use them, one ledger per slice.
-    ``counter_slices_everywhere``: a slice with counter sets belongs to every node.
-    ``whole_cluster``: a pool is complete if all its slices are somewhere in the cluster.
-    ``lenient_pools``: devices of incomplete pools are used; an invalid pool aborts the attempt when it is reached.
-    ``limit_unwinds``: more than 32 devices for a claim skips all devices of the requests before.
-    ``shares``: the variant supports consumable capacity and distinctAttribute; ``binding``, device binding conditions.
+    """The differences of one variant of one release from the others, apart from
+    features and bugs.
     """
 
     variant: Variant
     ordered: bool
+    """True if pools and slices are sorted and the devices of a request are taken in increasing
+    order, so that only combinations are tried; otherwise pools come in random order and every
+    permutation is tried.
+    """
     binding_slices_last: bool
     counters_in_slice: bool
+    """True if counter sets are in the slice of the devices that use them, one ledger per slice."""
     counter_slices_everywhere: bool
+    """True if a slice with counter sets belongs to every node."""
     whole_cluster: bool
+    """True if a pool is complete if all its slices are somewhere in the cluster."""
     lenient_pools: bool
+    """True if devices of incomplete pools are used; an invalid pool aborts the attempt when it is
+    reached.
+    """
     limit_unwinds: bool
+    """True if more than 32 devices for a claim skip all devices of the requests before."""
     shares: bool
+    """True if the variant supports consumable capacity and distinctAttribute."""
     binding: bool
+    """True if the variant supports device binding conditions."""
     bugs: frozenset[str]
 
 
 def schedulable_release(text: str) -> str:
-    """Return a release whose scheduler can be asked: the oldest that dractl has for a cluster of 1.31 to 1.33."""
+    """Return a release with a scheduler that is modelled: the oldest of them for a cluster of 1.31
+    to 1.33.
+    """
     return MODELLED[0] if release_of(text) in RELEASES[: RELEASES.index(MODELLED[0])] else text
 
 
 class Features(Struct, frozen=True):
     """A release, the feature gates that are on in its scheduler, and their consequences.
 
-    ``on``: names of gates. ``cel_on``: those that CEL sees; None for the same. ``variant`` forces one of upstream's
-    allocators; None lets the features choose. ``upstream_bugs``: keep the known bugs of the release, but
-    ``bugs_off``, names of bugs. ``patch``: the patch release, if it is known: 3 of 1.36.3. UsageError for an
-    unknown release, gate or variant; :meth:`for_release` also checks that the release has the gate and that the gates
-    it depends on are on.
+    UsageError for an unknown release, gate or variant; :meth:`for_release` also checks that the
+    release has the gate and that the gates it depends on are on.
     """
 
     release: str
     on: frozenset[str]
+    """Names of the gates that are on."""
     cel_on: frozenset[str] | None = None
+    """The gates that CEL sees; None for the same gates."""
     variant: Variant | None = None
+    """Forces one of upstream's allocators; None lets the features choose."""
     upstream_bugs: bool = True
+    """True to keep the known bugs of the release."""
     patch: int | None = None
+    """The patch release, if it is known: 3 of 1.36.3."""
     bugs_off: frozenset[str] = frozenset()
+    """Names of known bugs that are switched off."""
 
     def __post_init__(self) -> None:
         _check("the scheduler of Kubernetes", self.release, MODELLED)
@@ -104,10 +116,12 @@ class Features(Struct, frozen=True):
     def for_release(
         cls, release: str, gates: Mapping[str, bool] | None = None, *, upstream_bugs: bool = True
     ) -> Features:
-        """A release with its default gates except for ``gates``, wired as in its kube-scheduler.
+        """Return a release with its default gates except for ``gates``, wired as in its
+        kube-scheduler.
 
-        A release newer than dractl knows is treated as the newest known one, which ``release`` names. UsageError for an
-        unknown release or gate; Unsupported for a release whose allocator is not modelled.
+        A release newer than dractl knows is treated as the newest known one, which ``release``
+        names. UsageError for an unknown release or gate; Unsupported for a release whose allocator
+        is not modelled.
         """
         target = Target.of(release, gates)
         if target.release not in MODELLED:
@@ -123,7 +137,9 @@ class Features(Struct, frozen=True):
         )
 
     def has(self, change: str) -> bool:
-        """True if the release has a change of :data:`dractl.model.releases.CHANGES`; KeyError for an unknown one."""
+        """Return True if the release has a change of :data:`dractl.model.releases.CHANGES`;
+        KeyError for an unknown one.
+        """
         return has_change(self.release, change, self.patch)
 
     def keeps_bug(self, name: str) -> bool:
@@ -131,7 +147,7 @@ class Features(Struct, frozen=True):
         return self.upstream_bugs and name not in self.bugs_off
 
     def enabled(self, gate: str) -> bool:
-        """True if a gate is on."""
+        """Return True if a gate is on."""
         return gate in self.on
 
     @property
@@ -161,10 +177,16 @@ class Features(Struct, frozen=True):
         names = {gate: name for name, gate in _fields(self.release)}
         values = [(names[gate], str(on).lower()) for gate, on in _switches(self)]
         if not self.has("no-allocator-names-features"):
-            return f"internal error: no allocator available for feature set {{{' '.join(on for _, on in values)}}}"
+            return (
+                "internal error: no allocator available for feature set"
+                f" {{{' '.join(on for _, on in values)}}}"
+            )
         printed = " ".join(f"{name}:{on}" for name, on in values)
         enabled = ", ".join((self.variant,) if self.variant else VARIANTS)
-        return f"internal error: no allocator available for feature set {{{printed}}}, enabled allocators: {enabled}"
+        return (
+            f"internal error: no allocator available for feature set {{{printed}}}, enabled"
+            f" allocators: {enabled}"
+        )
 
 
 def _fields(release: str) -> list[tuple[str, str]]:
@@ -177,15 +199,15 @@ def _fields(release: str) -> list[tuple[str, str]]:
 
 
 def _switches(features: Features) -> list[tuple[str, bool]]:
-    """The allocator's features and whether they are on, wired as kube-scheduler does."""
+    """Return the allocator's features and whether they are on, wired as kube-scheduler does."""
     both = _BOTH in features.on
-    found = []
+    switches = []
     for _, gate in _fields(features.release):
         if gate == _BOTH:
-            found.append((gate, features.binding_conditions))
+            switches.append((gate, features.binding_conditions))
         else:
-            found.append((gate, gate in features.on or (both and gate in {_BINDING, _STATUS})))
-    return found
+            switches.append((gate, gate in features.on or (both and gate in {_BINDING, _STATUS})))
+    return switches
 
 
 @cache

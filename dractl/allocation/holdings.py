@@ -1,7 +1,9 @@
-"""The state of a search: the devices, shares, counters and groups taken so far, and how a device is taken.
+"""The state of a search: the devices, shares, counters and groups taken so far, and how a device is
+taken.
 
-Upstream's allocateDevice and its rollback (k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go),
-with the bugs of the releases that leak on the way back.
+Upstream's allocateDevice and its rollback
+(k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go), with the bugs of the
+releases that leak on the way back.
 """
 
 from typing import Literal
@@ -9,13 +11,15 @@ from typing import Literal
 from msgspec import Struct
 
 from dractl.allocation.constraints import ConstraintFault, tracker
-from dractl.allocation.problem import SearchProblem, Vector
+from dractl.allocation.problem import SearchProblem, Slot, Vector
 
 AbortReason = Literal["device", "constraint", "derived", "limit", "panic-nil", "panic-index"]
 
 
 class Aborted(Exception):
-    """The attempt ends at ``device`` while it is tried for ``slot``; see :class:`dractl.allocation.search.Abort`."""
+    """The attempt ends at ``device`` while it is tried for ``slot``; see
+    :class:`dractl.allocation.search.Abort`.
+    """
 
     def __init__(
         self, reason: AbortReason, slot: int, device: int, detail: tuple[int, int] = (0, 0)
@@ -65,7 +69,7 @@ class Holdings:
         self.groups: dict[int, frozenset[str]] = {}
 
     def fits(self, slot: int, device: int) -> bool:
-        """True if every capacity of the device has enough left for a share."""
+        """Return True if every capacity of the device has enough left for a share."""
         wants = self.slots[slot].wants
         assert wants is not None
         assert self.problem.free is not None
@@ -79,23 +83,14 @@ class Holdings:
         return all(w + t <= f for w, t, f in zip(want, taken, free, strict=True))
 
     def take(self, number: int, index: int, device: int) -> Undo | None:
-        """Allocates the device if it can be; upstream's allocateDevice."""
+        """Allocate the device if that is possible; upstream's allocateDevice."""
         slot = self.slots[number]
         bit = 1 << device
         multi = bool(self.problem.multi & bit)
-        if slot.admin:
-            if not multi and self.used_by[slot.claim] & bit:
-                return None
-        elif (self.used | self.problem.held) & bit:
-            return None
-        if slot.refused & bit:
+        if not self._is_available(slot, bit, multi=multi):
             return None
 
-        skip = (
-            multi
-            and self.rules.charged_once
-            and (bool(self.problem.sharing & bit) or device in self.shares)
-        )
+        skip = multi and self._is_charged(device)
         groups: tuple[tuple[int, frozenset[str] | None], ...] = ()
         if self.problem.groups is not None and not skip and self.problem.groups[device]:
             joined = self._join_groups(device)
@@ -103,11 +98,8 @@ class Holdings:
                 return None
             groups = joined
         charged = False
-        if (
-            self.problem.charges is not None
-            and not skip
-            and self.problem.charges[device] is not None
-        ):
+        charges = self.problem.charges
+        if charges is not None and not skip and charges[device] is not None:
             if not self._charge(device):
                 self._leave_groups(groups)
                 return None
@@ -144,14 +136,33 @@ class Holdings:
                 self._restore(undo)
                 return None
             if multi:
-                want = slot.wants[device]
-                assert want is not None
-                self.shares[device] = (
-                    want if before is None else tuple(map(sum, zip(before, want, strict=True)))
-                )
+                self._add_share(slot.wants[device], device)
         self.results[slot.claim] += 1
         self.picks.append((number, device))
         return undo
+
+    def _is_charged(self, device: int) -> bool:
+        """Return True if an earlier share has been charged for the counters of the device."""
+        if not self.rules.charged_once:
+            return False
+        return bool(self.problem.sharing >> device & 1) or device in self.shares
+
+    def _add_share(self, want: Vector | None, device: int) -> None:
+        assert want is not None
+        before = self.shares.get(device)
+        self.shares[device] = (
+            want if before is None else tuple(map(sum, zip(before, want, strict=True)))
+        )
+
+    def _is_available(self, slot: Slot, bit: int, *, multi: bool) -> bool:
+        """Return False for a device in use, and one that is rejected before anything
+        is reserved.
+        """
+        if slot.refused & bit:
+            return False
+        if slot.admin:
+            return multi or not self.used_by[slot.claim] & bit
+        return not (self.used | self.problem.held) & bit
 
     def _fits_again(self, number: int, index: int, device: int) -> bool:
         if not self.rules.recheck_by_position:
@@ -163,7 +174,7 @@ class Holdings:
         return self.fits(number, first + index)
 
     def _reject(self, undo: Undo) -> None:
-        """Undoes the changes for a device that is rejected; early releases forget its counters."""
+        """Undo the changes for a device that is rejected; early releases forget its counters."""
         if self.rules.leaks:
             for constraint in self.trackers[self.slots[undo.slot].claim][: undo.trackers]:
                 constraint.remove(undo.slot)
@@ -175,7 +186,7 @@ class Holdings:
             self._discharge(undo.device)
 
     def give_back(self, undo: Undo) -> None:
-        """Undoes an allocation when the search backtracks."""
+        """Undo an allocation when the search backtracks."""
         self.picks.pop()
         self.results[self.slots[undo.slot].claim] -= 1
         if self.rules.leaks:
@@ -201,7 +212,9 @@ class Holdings:
             self._discharge(undo.device)
 
     def _give_back_leaking(self, undo: Undo) -> None:
-        """Up to 1.35: shares keep their counters, and a share that consumes nothing is never removed."""
+        """Undo an allocation as up to 1.35: shares keep their counters, and a share that consumes
+        nothing is never removed.
+        """
         slot = self.slots[undo.slot]
         bit = 1 << undo.device
         for constraint in self.trackers[slot.claim]:
@@ -226,10 +239,10 @@ class Holdings:
         if not any(used & bit for used in self.used_by):
             self.used &= ~bit
 
-    # -- counters and compatibility groups ----------------------------------------------------------------------------
+    # -- counters and compatibility groups ---------------------------------------------------------
 
     def _charge(self, device: int) -> bool:
-        """Reserves the device's counters if all counters of its pool still suffice afterwards."""
+        """Reserve the device's counters if all counters of its pool still suffice afterwards."""
         assert self.problem.charges is not None
         charge = self.problem.charges[device]
         assert charge is not None
@@ -255,7 +268,9 @@ class Holdings:
             taken[counter] -= amount
 
     def _join_groups(self, device: int) -> tuple[tuple[int, frozenset[str] | None], ...] | None:
-        """Narrows the groups of each counter set of the device; None if it may not join the others."""
+        """Narrow the groups of each counter set of the device; None if it may not
+        join the others.
+        """
         assert self.problem.groups is not None
         saved: list[tuple[int, frozenset[str] | None]] = []
         for counter_set, groups in self.problem.groups[device]:
@@ -285,7 +300,9 @@ class Holdings:
                 self.groups[counter_set] = before
 
     def panic_if_charged(self, slot: int, device: int) -> None:
-        """kubernetes#138882: the pool of the device is not known where its counters are looked up."""
+        """Raise Aborted as kube-scheduler panics with kubernetes#138882: the pool of the device is
+        not known where its counters are looked up.
+        """
         bit = 1 << device
         target = self.slots[slot]
         in_use = (

@@ -1,7 +1,8 @@
 """Selectors of classes and requests, evaluated on devices.
 
-isSelectable and selectorsMatch in k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go. An error is
-kept until the search reaches the device, which is when the scheduler encounters it.
+isSelectable and selectorsMatch in
+k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go. An error is kept until the
+search reaches the device, which is when the scheduler encounters it.
 """
 
 from msgspec import Struct
@@ -27,20 +28,21 @@ class Criteria(Struct, frozen=True):
 
 
 class Failure(Struct, frozen=True):
-    """A selector that fails: of the class (``scope`` is its text) or of the request (``scope`` is None)."""
+    """A selector that fails, of the class or of the request."""
 
     scope: str | None
+    """The text of the class; None for a selector of the request."""
     selector: int
     device: str | None  # None: it does not compile
     text: str
     error: str = ""  # cel-go's error alone
 
     def message(self, claim: str) -> str:
-        """Upstream's text."""
-        where = self.scope if self.scope is not None else f"claim {claim}"
+        """Return upstream's text."""
+        subject = self.scope if self.scope is not None else f"claim {claim}"
         if self.device is None:
-            return f"{where}: selector #{self.selector}: {self.text}"
-        return f"{where}: selector #{self.selector}{self.device}: {self.text}"
+            return f"{subject}: selector #{self.selector}: {self.text}"
+        return f"{subject}: selector #{self.selector}{self.device}: {self.text}"
 
 
 Answer = bool | Failure
@@ -54,12 +56,13 @@ class Matcher:
         self.target = Target(features.release, gates)
         self.environment = environment(self.target, "stored")
         self.names_device = features.has("errors-name-devices")
-        # A variant without shares does not pass the field on: device.allowMultipleAllocations is always false.
+        # A variant without shares does not pass the field on: device.allowMultipleAllocations is
+        # always false.
         self.hides_sharing = not behaviour.shares
         self._programs: dict[str, Program] = {}
 
     def program(self, text: str) -> Program:
-        """The compiled selector."""
+        """Return the compiled selector."""
         program = self._programs.get(text)
         if program is None:
             require("allocating devices")  # a verdict without selectors would be a guess
@@ -67,19 +70,21 @@ class Matcher:
         return program
 
     def ask(self, criteria: Criteria, candidate: PoolDevice) -> Answer:
-        """True if the selectors of class and request accept a device; the first failure ends it."""
+        """Return True if the selectors of class and request accept a device; the first failure ends
+        it.
+        """
         for index, text in enumerate(criteria.class_selectors):
-            answer = self.one(text, candidate, index, f"class {criteria.device_class}")
+            answer = self.match(text, candidate, index, f"class {criteria.device_class}")
             if answer is not True:
                 return answer
         for index, text in enumerate(criteria.selectors):
-            answer = self.one(text, candidate, index, None)
+            answer = self.match(text, candidate, index, None)
             if answer is not True:
                 return answer
         return True
 
-    def one(self, text: str, candidate: PoolDevice, index: int, scope: str | None) -> Answer:
-        """The result of one selector on a device."""
+    def match(self, text: str, candidate: PoolDevice, index: int, scope: str | None) -> Answer:
+        """Return the result of one selector on a device."""
         program = self.program(text)
         if not program.ok:
             return Failure(
@@ -108,7 +113,7 @@ class Matcher:
         return Failure(scope, index, "", f"CEL runtime error: {error}", plain)
 
     def ask_pool(self, criteria: Criteria, pool: Pool) -> tuple[Answer, ...]:
-        """The results for all devices of a pool, cached with the pool."""
+        """Return the results for all devices of a pool, cached with the pool."""
         answers: tuple[Answer, ...] | None = pool.memory.get(criteria)
         if answers is None:
             answers = tuple([self.ask(criteria, candidate) for candidate in pool.devices])

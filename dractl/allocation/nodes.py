@@ -15,13 +15,16 @@ _FIELD_OPERATORS = ("In", "NotIn")
 
 
 class SelectorFault(ValueError):
-    """A node selector that cannot be parsed. The text is upstream's, except where upstream prints a whole object."""
+    """A node selector that cannot be parsed. The text is upstream's, except where upstream prints a
+    whole object.
+    """
 
 
 def node_matches(
     node: Node, node_name: str | None, all_nodes: bool | None, selector: NodeSelector | None
 ) -> bool:
-    """True if a slice or device with these three fields is for the node; the first field that is set decides.
+    """Return True if a slice or device with these three fields is for the node; the first field
+    that is set decides.
 
     Raises SelectorFault for a selector that cannot be parsed.
     """
@@ -35,7 +38,7 @@ def node_matches(
 
 
 def selector_matches(selector: NodeSelector, node: Node) -> bool:
-    """True if any term matches the node's labels and fields; an empty term matches nothing.
+    """Return True if any term matches the node's labels and fields; an empty term matches nothing.
 
     Raises SelectorFault for a selector that cannot be parsed.
     """
@@ -47,14 +50,15 @@ def selector_matches(selector: NodeSelector, node: Node) -> bool:
     ]
     if faults:
         text = faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
-        raise SelectorFault(f"failed to parse node selector {_printed(selector)}: {text}")
+        raise SelectorFault(f"failed to parse node selector {_go_string(selector)}: {text}")
     return any(_term_matches(term, node.metadata.name, node.metadata.labels) for term in terms)
 
 
-def some_term_matches(selector: NodeSelector, name: str, labels: Mapping[str, str]) -> bool:
-    """True if any term that can be parsed matches a node; other terms match nothing.
+def matches_some_term(selector: NodeSelector, name: str, labels: Mapping[str, str]) -> bool:
+    """Return True if any term that can be parsed matches a node; other terms match nothing.
 
-    This is how the scheduler reads the node affinity of pods (nodeaffinity.go LazyErrorNodeSelector).
+    This is how the scheduler reads the node affinity of pods (nodeaffinity.go
+    LazyErrorNodeSelector).
     """
     return any(
         _term_matches(term, name, labels)
@@ -70,7 +74,7 @@ def _term_matches(term: NodeSelectorTerm, name: str, labels: Mapping[str, str]) 
 
 
 def label_matches(requirement: NodeSelectorRequirement, labels: Mapping[str, str]) -> bool:
-    """True if labels meet a requirement (apimachinery/pkg/labels Requirement.Matches)."""
+    """Return True if labels meet a requirement (apimachinery/pkg/labels Requirement.Matches)."""
     value = labels.get(requirement.key)
     match requirement.operator:
         case "In":
@@ -91,11 +95,11 @@ def label_matches(requirement: NodeSelectorRequirement, labels: Mapping[str, str
 
 
 def _int64(text: str | None) -> int | None:
-    """Go's strconv.ParseInt(text, 10, 64); None for an error."""
-    found = _INTEGER.fullmatch(text or "")
-    if found is None or len(found["digits"]) > 19:
+    """Parse an integer like Go's strconv.ParseInt(text, 10, 64); None for an error."""
+    match = _INTEGER.fullmatch(text or "")
+    if match is None or len(match["digits"]) > 19:
         return None
-    number = int(found["digits"]) * (-1 if text and text[0] == "-" else 1)
+    number = int(match["digits"]) * (-1 if text and text[0] == "-" else 1)
     return number if -(1 << 63) <= number < 1 << 63 else None
 
 
@@ -127,32 +131,45 @@ def _label_fault(requirement: NodeSelectorRequirement, path: str) -> str | None:
     if operator not in _LABEL_OPERATORS:
         return _not_supported(path, operator, _LABEL_OPERATORS)
     if operator in {"In", "NotIn"} and not values:
-        return f"{place}: Invalid value: {_list(values)}: for 'in', 'notin' operators, values set can't be empty"
+        return (
+            f"{place}: Invalid value: {_list(values)}: for 'in', 'notin' operators, values set"
+            " can't be empty"
+        )
     if operator in {"Exists", "DoesNotExist"} and values:
-        return f"{place}: Invalid value: {_list(values)}: values set must be empty for exists and does not exist"
+        return (
+            f"{place}: Invalid value: {_list(values)}: values set must be empty for exists and does"
+            " not exist"
+        )
     if operator in {"Gt", "Lt"}:
         if len(values) != 1:
-            return f"{place}: Invalid value: {_list(values)}: for 'Gt', 'Lt' operators, exactly one value is required"
+            return (
+                f"{place}: Invalid value: {_list(values)}: for 'Gt', 'Lt' operators, exactly one"
+                " value is required"
+            )
         if _int64(values[0]) is None:
-            return f"{place}[0]: Invalid value: \"{values[0]}\": for 'Gt', 'Lt' operators, the value must be an integer"
+            return (
+                f"{place}[0]: Invalid value: \"{values[0]}\": for 'Gt', 'Lt' operators, the value"
+                " must be an integer"
+            )
     return None
 
 
 def _not_supported(path: str, operator: str, allowed: tuple[str, ...]) -> str:
-    known = ", ".join(f'"{name}"' for name in sorted(allowed))
-    return f'{path}.operator: Unsupported value: "{operator}": supported values: {known}'
+    supported = ", ".join(f'"{name}"' for name in sorted(allowed))
+    return f'{path}.operator: Unsupported value: "{operator}": supported values: {supported}'
 
 
 def _list(values: tuple[str, ...]) -> str:
     return "[" + ",".join(f'"{value}"' for value in values) + "]" if values else "null"
 
 
-def _printed(selector: NodeSelector) -> str:
-    """The object as Go's generated String prints it."""
+def _go_string(selector: NodeSelector) -> str:
+    """Return the object as Go's generated String prints it."""
 
     def requirements(items: tuple[NodeSelectorRequirement, ...]) -> str:
         inner = "".join(
-            f"NodeSelectorRequirement{{Key:{r.key},Operator:{r.operator},Values:[{' '.join(r.values)}],}},"
+            f"NodeSelectorRequirement{{Key:{r.key},Operator:{r.operator},"
+            f"Values:[{' '.join(r.values)}],}},"
             for r in items
         )
         return f"[]NodeSelectorRequirement{{{inner}}}"

@@ -1,7 +1,9 @@
-"""The pools that a node sees: their slices, whether they are complete and valid, and the order of the search.
+"""The pools that a node sees: their slices, whether they are complete and valid, and the order of
+the search.
 
-GatherPools in k8s.io/dynamic-resource-allocation/structured/internal/*/pools_*.go. Slices of older generations are
-dropped silently, and so is a whole pool whose newest slices are all for other nodes.
+GatherPools in k8s.io/dynamic-resource-allocation/structured/internal/*/pools_*.go. Slices of older
+generations are dropped silently, and so is a whole pool whose newest slices are all for other
+nodes.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -35,18 +37,19 @@ class PoolDevice(Struct, frozen=True):
 
 
 class Pool(Struct):
-    """A pool as one node sees it.
-
-    ``slices`` have the devices for the node, ``others`` those for other nodes, which matter for counters.
-    """
+    """A pool as one node sees it."""
 
     driver: str
     name: str
     generation: int
     expected: int
+    """The number of slices that the pool declares."""
     found: int
+    """The number of slices of its generation in the cluster."""
     slices: tuple[ResourceSlice, ...] = ()
+    """The slices with the devices for the node."""
     others: tuple[ResourceSlice, ...] = ()
+    """The slices for other nodes, which matter for counters."""
     counter_sets: Mapping[str, Mapping[str, Quantity]] = field(default_factory=dict)
     incomplete: bool = False
     invalid: PoolFault | None = None
@@ -54,6 +57,7 @@ class Pool(Struct):
     binding: bool = False
     # results for its devices, shared by all nodes that see it
     memory: dict[Hashable, Any] = field(default_factory=dict)
+    """Results for its devices, shared by all nodes that see it."""
 
     @property
     def id(self) -> PoolID:
@@ -70,14 +74,14 @@ class Pool(Struct):
 
 
 def has_binding_conditions(slice_: ResourceSlice) -> bool:
-    """True if any device has the field bindingConditions, even an empty one."""
+    """Return True if any device has the field bindingConditions, even an empty one."""
     return any(
         device.mapping.get("bindingConditions") is not None for device in slice_.spec.devices
     )
 
 
 def uses_groups(slice_: ResourceSlice) -> bool:
-    """True if any device declares compatibility groups."""
+    """Return True if any device declares compatibility groups."""
     return any(
         consumption.compatibility_groups
         for device in slice_.spec.devices
@@ -119,7 +123,7 @@ class SliceIndex:
                 self._shared.append(number)
 
     def gather(self, node: Node) -> tuple[Pool, ...]:
-        """The pools in the scheduler's order; sorted if that is random.
+        """Return the pools in the scheduler's order; sorted if that is random.
 
         Raises AttemptFailed if the scheduler fails.
         """
@@ -129,22 +133,30 @@ class SliceIndex:
         return self._gathered[key]
 
     def _gather(self, node: Node) -> tuple[Pool, ...]:
-        own = self._by_node.get(node.metadata.name, [])
-        numbers = [*own, *self._shared] if self.behaviour.ordered else sorted([*own, *self._shared])
+        of_node = self._by_node.get(node.metadata.name, [])
+        numbers = (
+            [*of_node, *self._shared]
+            if self.behaviour.ordered
+            else sorted([*of_node, *self._shared])
+        )
         relevant = [n for n in numbers if not self._ignore(n) and self._relevant(n, node)]
         if self.behaviour.binding_slices_last:
             late = [n for n in relevant if self._moves_back(n)]
             relevant = [n for n in relevant if n not in set(late)] + late
-        found: dict[PoolID, list[int]] = {}
+        by_pool: dict[PoolID, list[int]] = {}
         for number in relevant:
-            self._add(found, number)
-        pools = [pool for key in sorted(found) if (pool := self._pool(key, found[key])) is not None]
+            self._add(by_pool, number)
+        pools = [
+            pool for key in sorted(by_pool) if (pool := self._pool(key, by_pool[key])) is not None
+        ]
         if self.behaviour.binding:
             pools.sort(key=lambda pool: pool.binding)
         return tuple(pools)
 
     def obsolete(self, node: Node) -> list[tuple[PoolID, int, int]]:
-        """Pools of the node that a newer generation elsewhere replaces: (pool, generation, devices)."""
+        """Return the pools of the node that a newer generation elsewhere replaces: (pool,
+        generation, devices).
+        """
         gathered = {pool.id for pool in self.gather(node)}
         gone: dict[PoolID, tuple[int, int]] = {}
         for number in [*self._by_node.get(node.metadata.name, []), *self._shared]:
@@ -156,7 +168,7 @@ class SliceIndex:
         return [(key, generation, devices) for key, (generation, devices) in gone.items()]
 
     def _ignore(self, number: int) -> bool:
-        """True for a slice with a field whose gate is off."""
+        """Return True for a slice with a field whose gate is off."""
         ignored = self._ignored.get(number)
         if ignored is None:
             slice_ = self.slices[number]
@@ -204,16 +216,16 @@ class SliceIndex:
             return False
         return has_binding_conditions(slice_)
 
-    def _add(self, found: dict[PoolID, list[int]], number: int) -> None:
+    def _add(self, by_pool: dict[PoolID, list[int]], number: int) -> None:
         spec = self.slices[number].spec
         key = (spec.driver, spec.pool.name)
-        numbers = found.get(key)
+        numbers = by_pool.get(key)
         if numbers is None:
-            found[key] = [number]
+            by_pool[key] = [number]
             return
         generation = self.slices[numbers[0]].spec.pool.generation
         if spec.pool.generation > generation:
-            found[key] = [number]
+            by_pool[key] = [number]
         elif spec.pool.generation == generation:
             numbers.append(number)
 
@@ -225,7 +237,7 @@ class SliceIndex:
         return None if pool is _OBSOLETE else pool
 
     def _build(self, key: PoolID, numbers: list[int]) -> Pool | None:
-        """The pool, or None if a newer generation replaces it."""
+        """Return the pool, or None if a newer generation replaces it."""
         first = self.slices[numbers[0]].spec.pool
         everywhere = numbers
         complete = len(numbers) == first.resource_slice_count
@@ -255,15 +267,17 @@ class SliceIndex:
         return uses_groups(self.slices[number])
 
     def _fill(self, pool: Pool, numbers: list[int], everywhere: list[int]) -> None:
-        own = [self.slices[n] for n in numbers]
+        slices = [self.slices[n] for n in numbers]
         if self.behaviour.ordered:
-            own.sort(key=lambda slice_: slice_.metadata.name)
+            slices.sort(key=lambda slice_: slice_.metadata.name)
         if self.behaviour.counters_in_slice:
-            device_slices, counter_slices, others = own, [], []
+            device_slices, counter_slices, others = slices, [], []
         else:
-            device_slices = [s for s in own if not (self.partitionable and s.spec.shared_counters)]
-            counter_slices = [s for s in own if self.partitionable and s.spec.shared_counters]
-            names = {s.metadata.name for s in own}
+            device_slices = [
+                s for s in slices if not (self.partitionable and s.spec.shared_counters)
+            ]
+            counter_slices = [s for s in slices if self.partitionable and s.spec.shared_counters]
+            names = {s.metadata.name for s in slices}
             others = [
                 self.slices[n] for n in everywhere if self.slices[n].metadata.name not in names
             ]
@@ -271,9 +285,9 @@ class SliceIndex:
                 counter_slices += [s for s in others if s.spec.shared_counters]
                 others = [s for s in others if not s.spec.shared_counters]
         pool.binding = any(map(has_binding_conditions, device_slices))
-        pool.invalid = _duplicate_device(device_slices)
+        pool.invalid = _find_duplicate_device(device_slices)
         if pool.invalid is None and self.partitionable and not self.behaviour.counters_in_slice:
-            pool.invalid = self._counter_fault(pool, own, device_slices, counter_slices, others)
+            pool.invalid = self._counter_fault(pool, slices, device_slices, counter_slices, others)
         if pool.invalid is not None:
             pool.binding = False
             if not self.behaviour.counters_in_slice:
@@ -289,7 +303,7 @@ class SliceIndex:
     def _counter_fault(
         self,
         pool: Pool,
-        own: list[ResourceSlice],
+        slices: list[ResourceSlice],
         device_slices: list[ResourceSlice],
         counter_slices: list[ResourceSlice],
         others: list[ResourceSlice],
@@ -301,28 +315,29 @@ class SliceIndex:
                     return DuplicateCounterSet(counter_set.name)
                 sets[counter_set.name] = counter_set.counters
         pool.counter_sets = sets
-        checked = own if self.behaviour.counter_slices_everywhere else device_slices
-        return _dangling_counter(sets, checked) or _dangling_counter(sets, others)
+        checked = slices if self.behaviour.counter_slices_everywhere else device_slices
+        return _find_dangling_counter(sets, checked) or _find_dangling_counter(sets, others)
 
 
 def _node_key(node: Node) -> Hashable:
-    """What node selectors read of a node."""
+    """Return the parts of a node that node selectors read."""
     return node.metadata.name, tuple(node.metadata.labels.items())
 
 
-def reached_from(node: Node, pool: Pool) -> tuple[bool | str, ...]:
-    """For each device of a pool whether its own node selection has the node; upstream's words for a selector that
-    cannot be parsed."""
+def node_selection(node: Node, pool: Pool) -> tuple[bool | str, ...]:
+    """Return for each device of a pool whether its own node selection has the node; upstream's
+    words for a selector that cannot be parsed.
+    """
     key = ("nodes", _node_key(node))
     if key not in pool.memory:
         pool.memory[key] = tuple(
-            [_reached_from(node, candidate.device) for candidate in pool.devices]
+            [_is_reached(node, candidate.device) for candidate in pool.devices]
         )
     reached: tuple[bool | str, ...] = pool.memory[key]
     return reached
 
 
-def _reached_from(node: Node, device: Device) -> bool | str:
+def _is_reached(node: Node, device: Device) -> bool | str:
     try:
         return node_matches(node, device.node_name, device.all_nodes, device.node_selector)
     except SelectorFault as fault:
@@ -333,14 +348,16 @@ _OBSOLETE = Pool("", "", 0, 0, 0)
 
 
 def _unparsable(slice_: ResourceSlice, place: str, fault: SelectorFault) -> AttemptFailed:
-    """The node selector of a slice, or of one of its devices, cannot be parsed."""
+    """Return the exception for a node selector of a slice, or of one of its devices, that cannot be
+    parsed.
+    """
     text = f"gather pool information: failed to perform node selection for {place}: {fault}"
     return AttemptFailed(
         Fault("node-selector", text, pool=(slice_.spec.driver, slice_.spec.pool.name))
     )
 
 
-def _duplicate_device(slices: Iterable[ResourceSlice]) -> DuplicateDevice | None:
+def _find_duplicate_device(slices: Iterable[ResourceSlice]) -> DuplicateDevice | None:
     seen: set[str] = set()
     for slice_ in slices:
         for device in slice_.spec.devices:
@@ -350,7 +367,7 @@ def _duplicate_device(slices: Iterable[ResourceSlice]) -> DuplicateDevice | None
     return None
 
 
-def _dangling_counter(
+def _find_dangling_counter(
     sets: Mapping[str, Mapping[str, Quantity]], slices: Iterable[ResourceSlice]
 ) -> DanglingCounterSet | DanglingCounter | None:
     for slice_ in slices:

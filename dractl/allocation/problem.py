@@ -1,7 +1,9 @@
-"""The input of the search: devices, requests and constraints as numbers, without names, attributes or nodes.
+"""The input of the search: devices, requests and constraints as numbers, without names, attributes
+or nodes.
 
-Devices are numbered in the order in which the scheduler walks them; a set of devices is an int with one bit per device.
-Two nodes whose devices differ only in parts that nothing reads make equal problems, and share one search.
+Devices are numbered in the order in which the scheduler walks them; a set of devices is an int with
+one bit per device. Two nodes whose devices differ only in parts that nothing reads make equal
+problems, and share one search.
 """
 
 from collections.abc import Iterator
@@ -32,70 +34,73 @@ Value = Scalar | frozenset[Scalar] | Mark | None  # None: the device lacks the a
 
 
 class Slot(Struct, frozen=True):
-    """A request, or an alternative of one.
-
-    ``every`` lists the devices of mode All in their order; it is None for ExactCount. ``selectable``: the devices that
-    the selectors accept; ``faults``: devices at which the attempt is aborted; ``refused``: devices that are rejected
-    before anything is reserved for them; ``tainted``: devices with a taint that is not tolerated. ``wants``: for each
-    device, a share's consumption of each capacity, None if it never fits; None altogether if capacity plays no part.
-    """
+    """A request, or an alternative of one."""
 
     claim: int
     request: int
     alternative: int | None
     need: int
     every: tuple[int, ...] | None
+    """The devices of mode All in their order; None for ExactCount."""
     admin: bool
     selectable: int
+    """The devices that the selectors accept."""
     faults: int
+    """Devices at which the attempt is aborted."""
     refused: int
+    """Devices that are rejected before anything is reserved for them."""
     tainted: int
+    """Devices with a taint that is not tolerated."""
     wants: tuple[Vector | None, ...] | None
+    """For each device, a share's consumption of each capacity, None if it never fits; None
+    altogether if capacity plays no part.
+    """
 
 
 ConstraintKind = Literal["match", "match-unrestored", "distinct", "distinct-last"]
 
 
 class Constraint(Struct, frozen=True):
-    """A constraint of a claim. ``values``: for each slot the value of each device, None for a slot that is not covered.
-
-    With lists, a value is a set: the sets of a match must have a value in common, those of a distinct none.
+    """A constraint of a claim. With lists, a value is a set: the sets of a match must have a value
+    in common, those of a distinct none.
     """
 
     kind: ConstraintKind
     lists: bool
     values: tuple[tuple[Value, ...] | None, ...]
+    """For each slot the value of each device, None for a slot that is not covered."""
 
 
 class Charge(Struct, frozen=True):
-    """Counters that a device consumes: the ledger, which of the ledger's pools the device is in, amount by counter."""
+    """Counters that a device consumes."""
 
     ledger: int
     pool: int
+    """The ledger's pool that the device is in."""
     amounts: tuple[tuple[int, int], ...]
+    """The amounts, each with the number of its counter."""
 
 
 class Ledger(Struct, frozen=True):
-    """Counters of a pool.
-
-    ``available``: for each pool (several only if pools share a ledger) the remaining amount of each counter, None for a
-    counter that the pool does not have.
-    """
+    """Counters of a pool."""
 
     available: tuple[tuple[int | None, ...], ...]
+    """For each pool (several only if pools share a ledger) the remaining amount of each counter,
+    None for a counter that the pool does not have.
+    """
 
 
 class Rules(Struct, frozen=True):
-    """The parts of a variant's behaviour that shape the search.
-
-    ``combinations``: the devices of a request are taken in increasing order. ``limit_unwinds``: see
-    :class:`dractl.allocation.features.Behaviour`. ``leaks``, ``forgets_alternative``, ``all_panics`` and
-    ``recheck_by_position`` are bugs. ``charged_once``: further shares of a device are not charged for its counters.
+    """The parts of a variant's behaviour that shape the search. ``leaks``, ``forgets_alternative``,
+    ``all_panics`` and ``recheck_by_position`` are bugs.
     """
 
     combinations: bool
+    """True if the devices of a request are taken in increasing order."""
     limit_unwinds: bool
+    """See :class:`dractl.allocation.features.Behaviour`."""
     charged_once: bool
+    """True if further shares of a device are not charged for its counters."""
     leaks: bool
     forgets_alternative: bool
     all_panics: bool
@@ -103,34 +108,37 @@ class Rules(Struct, frozen=True):
 
 
 class SearchProblem(Struct, frozen=True):
-    """Everything that decides the search.
-
-    ``requests``: by request the numbers of its slots, one, or one for each alternative. ``choices``: whether a request
-    is a list of alternatives. ``constraints``: by claim. ``held``: devices in use by others. ``multi``: devices that
-    can be shared; ``sharing``: those of them that are shared already. ``free``: by device what is left of each
-    capacity.
-    ``charges``, ``groups``: by device. ``slices``: by device the first device of its slice and how many there are.
-    """
+    """Everything that decides the search."""
 
     rules: Rules
     devices: int
     slots: tuple[Slot, ...]
     requests: tuple[tuple[int, ...], ...]
+    """By request the numbers of its slots, one, or one for each alternative."""
     choices: tuple[bool, ...]
+    """By request whether it is a list of alternatives."""
     constraints: tuple[tuple[Constraint, ...], ...]
+    """The constraints by claim."""
     held: int
+    """Devices in use by others."""
     multi: int
+    """Devices that can be shared."""
     sharing: int
+    """Devices that are shared already."""
     free: tuple[Vector, ...] | None
+    """By device the remaining amount of each capacity."""
     charges: tuple[Charge | None, ...] | None
+    """The charges by device."""
     ledgers: tuple[Ledger, ...]
     groups: tuple[tuple[tuple[int, frozenset[str]], ...], ...] | None
+    """The compatibility groups by device."""
     baseline: tuple[frozenset[str] | None, ...]
     slices: tuple[tuple[int, int], ...] | None
+    """By device the first device of its slice and how many there are."""
 
 
 def bits(mask: int) -> Iterator[int]:
-    """The numbers of the bits that are set, in increasing order."""
+    """Yield the numbers of the bits that are set, in increasing order."""
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dractl.allocation.build import Asked, Built
+from dractl.allocation.build import Built, ResolvedRequest
 from dractl.allocation.faults import AttemptFailed, Fault
 from dractl.allocation.features import Behaviour
 from dractl.allocation.pools import PoolDevice
@@ -29,34 +29,41 @@ _MARGIN = 2.0  # the error of upstream_seconds, as a factor
 
 
 class Cost(Struct, frozen=True):
-    """The cost of a verdict. ``work``: devices that our search examined.
-
-    ``upstream_steps``: how often upstream's search calls allocateOne, estimated where ours was pruned;
-    ``upstream_seconds``: the approximate duration of that.
-    """
+    """The cost of a verdict."""
 
     work: int = 0
+    """Devices that our search examined."""
     upstream_steps: float = 0.0
+    """The number of upstream's calls of allocateOne, estimated for what ours pruned."""
     upstream_seconds: float = 0.0
+    """The approximate duration of these calls."""
 
 
 class Verdict(Struct, frozen=True):
     """The scheduler's verdict on one node.
 
-    ``unordered``: upstream walks pools in random order here, and another order could lead to another verdict.
+    ``unordered``: upstream walks pools in random order here, and another order could lead to
+    another verdict.
     """
 
     cost: Cost = Cost()
     unordered: bool = False
+    """True if upstream walks pools in random order here, and another order could lead to another
+    verdict.
+    """
 
     @property
     def times_out(self) -> bool:
-        """True if the scheduler gives up before it reaches this verdict, within the limits of the estimate."""
+        """True if the scheduler gives up before it reaches this verdict, within the limits of the
+        estimate.
+        """
         return self.cost.upstream_seconds > FILTER_TIMEOUT * _MARGIN
 
     @property
     def nears_timeout(self) -> bool:
-        """True if the scheduler may give up first: its time limit is within the error of the estimate."""
+        """True if the scheduler may give up first: its time limit is within the error of the
+        estimate.
+        """
         return not self.times_out and self.cost.upstream_seconds > FILTER_TIMEOUT
 
     @property
@@ -133,7 +140,9 @@ class NoAllocator(Verdict, frozen=True):
 def allocation_results(
     built: Built, solution: Solution, node: Node
 ) -> tuple[AllocationResult, ...]:
-    """The allocation of each claim. Raises AttemptFailed for one that upstream cannot store."""
+    """Return the allocation of each claim. Raises AttemptFailed for one that upstream
+    cannot store.
+    """
     features = built.features
     results = []
     for index, claim in enumerate(built.claims):
@@ -143,7 +152,7 @@ def allocation_results(
             if built.asked[slot].claim_index == index
         ]
         devices = tuple(_device_result(built, asked, device, slot) for asked, device, slot in picks)
-        chosen = _chosen(built, solution, index)
+        chosen = _requests_in_use(built, solution, index)
         config = _config(claim, chosen, once=features.has("config-once"))
         selector = _node_selector(
             [built.candidate(device) for _, device, _ in picks], node, built.behaviour, claim
@@ -153,7 +162,7 @@ def allocation_results(
 
 
 def _device_result(
-    built: Built, asked: Asked, device: int, slot: int
+    built: Built, asked: ResolvedRequest, device: int, slot: int
 ) -> DeviceRequestAllocationResult:
     candidate = built.candidate(device)
     features, behaviour = built.features, built.behaviour
@@ -163,7 +172,7 @@ def _device_result(
         else features.enabled("DRADeviceBindingConditions")
     )
     shared = bool(built.problem.multi >> device & 1)
-    consumed = built.consumed(slot, device) if shared else None
+    consumed = built.share_consumption(slot, device) if shared else None
     return DeviceRequestAllocationResult(
         request=asked.full_name,
         driver=candidate.id.driver,
@@ -181,8 +190,8 @@ def _device_result(
     )
 
 
-def _chosen(built: Built, solution: Solution, claim: int) -> list[Asked]:
-    """For each request of a claim, the request itself or the chosen alternative."""
+def _requests_in_use(built: Built, solution: Solution, claim: int) -> list[ResolvedRequest]:
+    """Return for each request of a claim the request itself or the chosen alternative."""
     numbers = built.problem.requests
     return [
         built.asked[slots[solution.chosen[request]]]
@@ -192,18 +201,18 @@ def _chosen(built: Built, solution: Solution, claim: int) -> list[Asked]:
 
 
 def _config(
-    claim: ResourceClaim, chosen: Sequence[Asked], *, once: bool
+    claim: ResourceClaim, chosen: Sequence[ResolvedRequest], *, once: bool
 ) -> tuple[DeviceAllocationConfiguration, ...]:
-    """Configuration of the classes, each class once, followed by that of the claim.
+    """Return the configuration of the classes, each class once, followed by that of the claim.
 
-    ``once``: a configuration of the claim appears once however many requests it names (from 1.37 on), and the names are
-    omitted if they cover all requests.
+    ``once``: a configuration of the claim appears once however many requests it names (from 1.37
+    on), and the names are omitted if they cover all requests.
     """
     names_of_class: dict[str, list[str]] = {}
     for asked in chosen:
         names_of_class.setdefault(asked.device_class.metadata.name, []).append(asked.full_name)
     classes = {asked.device_class.metadata.name: asked.device_class for asked in chosen}
-    found = [
+    configs = [
         DeviceAllocationConfiguration("FromClass", tuple(names), config.opaque)
         for name, names in names_of_class.items()
         for config in classes[name].spec.config
@@ -211,24 +220,26 @@ def _config(
     for config in claim.spec.devices.config:
         copy = DeviceAllocationConfiguration("FromClaim", config.requests, config.opaque)
         if not config.requests:
-            found.append(copy)
+            configs.append(copy)
             continue
-        named = sum(1 for asked in chosen if asked.named_by(config.requests))
-        found += [copy] * (min(named, 1) if once else named)
+        named = sum(1 for asked in chosen if asked.is_named_by(config.requests))
+        configs += [copy] * (min(named, 1) if once else named)
     if once:
-        found = [
+        configs = [
             DeviceAllocationConfiguration(config.source, (), config.opaque)
-            if config.requests and all(asked.named_by(config.requests) for asked in chosen)
+            if config.requests and all(asked.is_named_by(config.requests) for asked in chosen)
             else config
-            for config in found
+            for config in configs
         ]
-    return tuple(found)
+    return tuple(configs)
 
 
 def _node_selector(
     candidates: Sequence[PoolDevice], node: Node, behaviour: Behaviour, claim: ResourceClaim
 ) -> NodeSelector | None:
-    """Where the claim can be used: on this node, on the nodes that all slices have in common, or everywhere (None)."""
+    """Return the nodes where the claim can be used: this node, the nodes that all slices have in
+    common, or None for every node.
+    """
     fields: list[NodeSelectorRequirement] = []
     labels: list[NodeSelectorRequirement] = []
     for candidate in candidates:
@@ -265,25 +276,25 @@ def _extend(known: list[NodeSelectorRequirement], new: Sequence[NodeSelectorRequ
             known.append(requirement)
 
 
-# -- as JSON ----------------------------------------------------------------------------------------------------------
+# -- as JSON ---------------------------------------------------------------------------------------
 
 
 def as_json(result: AllocationResult) -> dict[str, Any]:
-    """An allocation in the shape of resource.k8s.io/v1, without empty fields."""
+    """Return an allocation in the shape of resource.k8s.io/v1, without empty fields."""
     devices: dict[str, Any] = {}
     if result.devices.results:
         devices["results"] = [_device_json(device) for device in result.devices.results]
     if result.devices.config:
         devices["config"] = [_config_json(config) for config in result.devices.config]
-    found: dict[str, Any] = {"devices": devices}
+    allocation: dict[str, Any] = {"devices": devices}
     if result.node_selector is not None:
-        found["nodeSelector"] = _selector_json(result.node_selector)
-    return found
+        allocation["nodeSelector"] = _selector_json(result.node_selector)
+    return allocation
 
 
 def _device_json(result: DeviceRequestAllocationResult) -> dict[str, Any]:
     capacity: Mapping[str, object] = result.consumed_capacity or {}
-    return _without_empty(
+    return _drop_empty(
         {
             "request": result.request,
             "driver": result.driver,
@@ -291,7 +302,7 @@ def _device_json(result: DeviceRequestAllocationResult) -> dict[str, Any]:
             "device": result.device,
             "adminAccess": result.admin_access,
             "tolerations": [
-                _without_empty(
+                _drop_empty(
                     {
                         "key": toleration.key,
                         "operator": toleration.operator,
@@ -315,7 +326,7 @@ def _config_json(config: DeviceAllocationConfiguration) -> dict[str, Any]:
     opaque = None
     if config.opaque is not None:
         opaque = {"driver": config.opaque.driver, "parameters": config.opaque.parameters}
-    return _without_empty(
+    return _drop_empty(
         {"source": config.source, "requests": list(config.requests), "opaque": opaque}
     )
 
@@ -323,15 +334,13 @@ def _config_json(config: DeviceAllocationConfiguration) -> dict[str, Any]:
 def _selector_json(selector: NodeSelector) -> dict[str, Any]:
     def requirements(items: Sequence[NodeSelectorRequirement]) -> list[dict[str, Any]]:
         return [
-            _without_empty(
-                {"key": item.key, "operator": item.operator, "values": list(item.values)}
-            )
+            _drop_empty({"key": item.key, "operator": item.operator, "values": list(item.values)})
             for item in items
         ]
 
     return {
         "nodeSelectorTerms": [
-            _without_empty(
+            _drop_empty(
                 {
                     "matchExpressions": requirements(term.match_expressions),
                     "matchFields": requirements(term.match_fields),
@@ -342,9 +351,9 @@ def _selector_json(selector: NodeSelector) -> dict[str, Any]:
     }
 
 
-def _without_empty(found: dict[str, Any]) -> dict[str, Any]:
+def _drop_empty(mapping: dict[str, Any]) -> dict[str, Any]:
     return {
         key: value
-        for key, value in found.items()
+        for key, value in mapping.items()
         if value not in (None, [], {}, "") or (value == 0 and value is not False)
     }

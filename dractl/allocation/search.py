@@ -1,11 +1,12 @@
 """The scheduler's depth-first search, and the pruning that gives the same result.
 
-The walk is upstream's: requests in order, devices in order, the first full solution is taken (``allocateOne`` and
-``allocateDevice`` of k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go). If nothing in the rest
-of the search can abort the attempt or leave a trace behind (the rest is *pure*), a part of it without a solution can be
-skipped without changing the result. Three techniques find such parts: bounds (:mod:`dractl.allocation.bounds`), the
-symmetry of devices of one kind, and the memory of states that failed. None of them costs anything before the first
-failure.
+The walk is upstream's: requests in order, devices in order, the first full solution is taken
+(``allocateOne`` and ``allocateDevice`` of
+k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go). If nothing in the rest of
+the search can abort the attempt or leave a trace behind (the rest is *pure*), a part of it without
+a solution can be skipped without changing the result. Three techniques find such parts: bounds
+(:mod:`dractl.allocation.bounds`), the symmetry of devices of one kind, and the memory of states
+that failed. None of them costs anything before the first failure.
 """
 
 from collections.abc import Hashable
@@ -22,12 +23,16 @@ RESULTS_MAX: Final = 32  # resourceapi.AllocationResultsMaxSize
 
 
 class Solution(Struct, frozen=True):
-    """``picks``: (slot, device) in the order of allocation; ``chosen``: by request the alternative that was taken."""
+    """A solution of the search."""
 
     picks: tuple[tuple[int, int], ...]
+    """(slot, device) in the order of allocation."""
     chosen: tuple[int, ...]
+    """By request the alternative that was taken."""
     work: int
+    """Devices that the search examined."""
     steps: float
+    """Calls of upstream's allocateOne."""
 
 
 class NoSolution(Struct, frozen=True):
@@ -38,19 +43,19 @@ class NoSolution(Struct, frozen=True):
 
 
 class Abort(Struct, frozen=True):
-    """The attempt ends at ``device`` while it is tried for ``slot``.
-
-    ``device``: its selectors, its capacity or its pool cannot be evaluated. ``constraint``: All cannot have it;
-    ``derived``: a derived attribute of it cannot be evaluated; ``limit``: no alternative stays below the limit;
-    ``panic-nil``, ``panic-index``: kube-scheduler crashes. ``detail``: the number of the constraint; index and length.
-    """
+    """The end of the attempt at ``device`` while it is tried for ``slot``."""
 
     reason: AbortReason
+    """``device``: its selectors, its capacity or its pool cannot be evaluated. ``constraint``: All
+    cannot have it; ``derived``: a derived attribute of it cannot be evaluated; ``limit``: no
+    alternative stays below the limit; ``panic-nil``, ``panic-index``: kube-scheduler crashes.
+    """
     slot: int
     device: int
     work: int
     steps: float
     detail: tuple[int, int] = (0, 0)
+    """The number of the constraint; or index and length."""
 
 
 class OutOfBudget(Struct, frozen=True):
@@ -117,10 +122,10 @@ class Search(Holdings):
         self.bounds: Bounds | None = None
         self.memory: dict[Hashable, float] = {}
 
-    # -- the walk -----------------------------------------------------------------------------------------------------
+    # -- the walk ----------------------------------------------------------------------------------
 
     def run(self) -> bool:
-        """Walks until a solution is found (true) or there is none."""
+        """Walk until a solution is found (true) or there is none."""
         step = self._enter_request(0, None)
         if step == _DONE:
             return True
@@ -152,10 +157,12 @@ class Search(Holdings):
             return self._next_alternative(frame)
         if self.slots[frame.slot].every is None:
             return self._next_device(frame)
-        return self._only_device(frame)
+        return self._take_fixed_device(frame)
 
     def _child_failed(self, frame: _Devices | _Choice, step: int) -> int:
-        """The next step after the part of the search below a frame has failed: continue (_ENTERED) or fail too."""
+        """Return the next step after the part of the search below a frame has failed: continue
+        (_ENTERED) or fail too.
+        """
         if isinstance(frame, _Choice):
             if step == _FAILED:
                 frame.all_exceeded = False
@@ -171,7 +178,7 @@ class Search(Holdings):
         return _ENTERED
 
     def _enter_request(self, request: int, claim: int | None) -> int:
-        """Continues with a request; ``claim`` is that of the previous request."""
+        """Enter a request; ``claim`` is that of the previous request."""
         if request == len(self.problem.requests):
             self.steps += 1 + (claim is not None)
             return _DONE
@@ -212,7 +219,9 @@ class Search(Holdings):
         return _ENTERED
 
     def _foreseen(self, frame: _Devices, todo: int) -> float | None:
-        """The steps of a part of the search that provably fails before it is walked; None if it may succeed."""
+        """Return the steps of a part of the search that provably fails before it is walked; None if
+        it may succeed.
+        """
         assert self.bounds is not None
         slot = self.slots[frame.slot]
         if slot.every is None:
@@ -239,8 +248,8 @@ class Search(Holdings):
                 frame.all_exceeded = False
         return _EXCEEDED if frame.all_exceeded and self.rules.limit_unwinds else _FAILED
 
-    def _only_device(self, frame: _Devices) -> int:
-        """Mode All: the devices are fixed, and each is tried once."""
+    def _take_fixed_device(self, frame: _Devices) -> int:
+        """Take the next device of mode All: the devices are fixed, and each is tried once."""
         slot = self.slots[frame.slot]
         assert slot.every is not None
         if frame.todo:  # tried already
@@ -268,7 +277,9 @@ class Search(Holdings):
         return step
 
     def _next_device(self, frame: _Devices) -> int:
-        """Mode ExactCount: each device in order, until the rest of the search succeeds with one."""
+        """Take the next device of mode ExactCount: each device in order, until the remaining search
+        succeeds with it.
+        """
         slot = self.slots[frame.slot]
         combinations = self.rules.combinations
         while frame.todo:
@@ -283,10 +294,15 @@ class Search(Holdings):
             if slot.wants is not None and not self.fits(frame.slot, device):
                 continue
             if frame.failed and self.bounds is not None:
-                known = frame.failed.get(self.bounds.kind(self, frame.slot, device))
-                if known is not None:
-                    left, rest = self._left(frame, device), slot.need - frame.index - 1
-                    self.steps += effort.scaled(*known, left, rest, combinations=combinations)
+                failure = frame.failed.get(self.bounds.kind(self, frame.slot, device))
+                if failure is not None:
+                    left, needed = (
+                        self._count_companions(frame, device),
+                        slot.need - frame.index - 1,
+                    )
+                    self.steps += effort.scale_steps(
+                        *failure, left, needed, combinations=combinations
+                    )
                     continue
             frame.before = self.steps
             undo = self.take(frame.slot, frame.index, device)
@@ -311,7 +327,7 @@ class Search(Holdings):
         return _FAILED
 
     def _todo(self, frame: _Devices) -> int:
-        """The devices that the frame started with."""
+        """Return the devices that the frame started with."""
         slot = self.slots[frame.slot]
         todo = slot.selectable | slot.faults
         if not slot.admin:
@@ -322,18 +338,19 @@ class Search(Holdings):
         return todo
 
     def _note_failure(self, frame: _Devices, device: int) -> None:
-        """Records that ``device`` leads nowhere. After the first failure, looking ahead pays off."""
+        """Record that ``device`` leads nowhere. After the first failure, looking ahead pays off."""
         if not frame.pure:
             return
         if self.bounds is None:
             self.bounds = Bounds(self.problem)
         steps = self.steps - frame.before
         frame.failed.setdefault(
-            self.bounds.kind(self, frame.slot, device), (steps, self._left(frame, device))
+            self.bounds.kind(self, frame.slot, device),
+            (steps, self._count_companions(frame, device)),
         )
 
-    def _left(self, frame: _Devices, device: int) -> int:
-        """The number of devices left in the frame to combine with this one."""
+    def _count_companions(self, frame: _Devices, device: int) -> int:
+        """Return the number of devices left in the frame to combine with this one."""
         assert self.bounds is not None
         return (frame.todo & effort.companions(self.bounds, frame.slot, device)).bit_count()
 
@@ -343,7 +360,7 @@ class Search(Holdings):
             raise _BudgetEnded
 
     def _key(self, slot: int, index: int, todo: int) -> Hashable:
-        """The part of the state on which the rest of the search depends."""
+        """Return the part of the state on which the rest of the search depends."""
         assert self.bounds is not None
         request, claim = self.slots[slot].request, self.slots[slot].claim
         relevant = self.bounds.relevant[request]
@@ -366,8 +383,9 @@ class Search(Holdings):
 
 
 def _pure_requests(problem: SearchProblem) -> tuple[bool, ...]:
-    """For each request, whether from there on nothing can abort the attempt, and nothing that is undone leaves a
-    trace."""
+    """Return for each request whether from there on nothing can abort the attempt, and nothing that
+    is undone leaves a trace.
+    """
     pure = [True] * (len(problem.requests) + 1)
     contested = any(len(ledger.available) > 1 for ledger in problem.ledgers)
     for request in range(len(problem.requests) - 1, -1, -1):
@@ -413,10 +431,11 @@ def _pure_request(problem: SearchProblem, request: int) -> bool:
 
 
 def search(problem: SearchProblem, budget: int) -> Outcome:
-    """The first solution in upstream's order, a proof that none exists, or the reason for aborting.
+    """Return the first solution in upstream's order, a proof that none exists, or the reason for
+    aborting.
 
-    ``work`` counts examined devices; ``steps`` is how often upstream calls allocateOne: counted where the search went,
-    estimated where it was pruned.
+    ``work`` counts examined devices; ``steps`` is how often upstream calls allocateOne: counted
+    where the search went, estimated where it was pruned.
     """
     run = Search(problem, budget)
     try:

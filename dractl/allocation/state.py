@@ -1,4 +1,6 @@
-"""Devices, shares of devices and capacity already allocated, as kube-scheduler gathers them from claims."""
+"""Devices, shares of devices and capacity already allocated, as kube-scheduler gathers them from
+claims.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,9 @@ class DeviceID(Struct, frozen=True, order=True, gc=False):
 
     @classmethod
     def parse(cls, text: str) -> DeviceID:
-        """Reads ``driver/pool/device``; raises ValueError for anything else."""
-        driver, slash, rest = text.partition("/")
-        pool, second, device = rest.rpartition("/")
+        """Parse ``driver/pool/device``; raises ValueError for anything else."""
+        driver, slash, remainder = text.partition("/")
+        pool, second, device = remainder.rpartition("/")
         if not (slash and second and driver and pool and device):
             raise ValueError(f"{text!r} is not a device: want driver/pool/device")
         return cls(driver, pool, device)
@@ -38,27 +40,28 @@ _NOTHING: Mapping[DeviceID, Mapping[str, Quantity]] = MappingProxyType({})
 
 
 class AllocatedState(Struct, frozen=True):
-    """Devices that other claims hold.
-
-    ``devices`` are held whole; ``shared`` are those of which at least one share is held; ``capacity`` is what those
-    shares consume, summed for each device.
-    """
+    """Devices that other claims hold."""
 
     devices: frozenset[DeviceID] = frozenset()
+    """Devices that are held whole."""
     shared: frozenset[DeviceID] = frozenset()
+    """Devices of which at least one share is held."""
     capacity: Mapping[DeviceID, Mapping[str, Quantity]] = field(default_factory=lambda: _NOTHING)
+    """The amounts that those shares consume, summed for each device."""
 
     @classmethod
     def from_claims(cls, claims: Iterable[ResourceClaim], features: Features) -> AllocatedState:
-        """The state that results from the allocations in ``claims``, whether or not their pods still run."""
-        return cls.united([cls.of_claim(claim, features) for claim in claims])
+        """Return the state that results from the allocations in ``claims``, whether or not their
+        pods still run.
+        """
+        return cls.merge([cls.from_claim(claim, features) for claim in claims])
 
     @classmethod
-    def of_claim(cls, claim: ResourceClaim, features: Features) -> AllocatedState:
-        """What one claim holds.
+    def from_claim(cls, claim: ResourceClaim, features: Features) -> AllocatedState:
+        """Return the devices that one claim holds.
 
-        Results with adminAccess hold nothing. A result with a share ID holds a share if DRAConsumableCapacity is on,
-        and the whole device if it is off (kubernetes
+        Results with adminAccess hold nothing. A result with a share ID holds a share if
+        DRAConsumableCapacity is on, and the whole device if it is off (kubernetes
         pkg/scheduler/framework/plugins/dynamicresources/allocateddevices.go).
         """
         allocation = claim.status.allocation if claim.status is not None else None
@@ -75,15 +78,16 @@ class AllocatedState(Struct, frozen=True):
                 devices.add(device)
                 continue
             if features.has("shares-known-by-id"):
-                # Up to 1.36, shares of stored claims are identified by their consumption alone: kubernetes#139034.
+                # Up to 1.36, shares of stored claims are identified by their consumption alone:
+                # kubernetes#139034.
                 shared.add(device)
             if result.consumed_capacity:
                 _add(capacity, device, result.consumed_capacity)
         return cls(frozenset(devices), frozenset(shared), capacity)
 
     @classmethod
-    def united(cls, parts: Sequence[AllocatedState]) -> AllocatedState:
-        """What several claims hold together."""
+    def merge(cls, parts: Sequence[AllocatedState]) -> AllocatedState:
+        """Return the devices that several claims hold together."""
         capacity: dict[DeviceID, dict[str, Quantity]] = {}
         for part in parts:
             for device, consumed in part.capacity.items():

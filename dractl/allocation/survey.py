@@ -1,8 +1,9 @@
-"""The stages of a request: which devices each keeps, which it loses, and why.
+"""The stages of a request: the devices that each keeps and loses, and why.
 
-:meth:`dractl.allocation.Allocator.survey` makes one for a node and a pod's claims. It looks at every request alone: how
-requests affect each other is decided by :meth:`dractl.allocation.Allocator.allocate`. The order of the stages is the
-order in which the scheduler checks a device, but that one which can never serve the request is lost for that.
+:meth:`dractl.allocation.Allocator.survey` makes them for a node and a pod's claims. It looks at
+every request alone: how requests affect each other is decided by
+:meth:`dractl.allocation.Allocator.allocate`. The order of the stages is the order in which the
+scheduler checks a device, but a device that can never serve the request is lost for that.
 """
 
 from typing import Literal
@@ -74,22 +75,20 @@ class Stage(Struct, frozen=True):
 
 
 class RequestSurvey(Struct, frozen=True):
-    """The stages of one request, or of one alternative of a request with ``firstAvailable``.
-
-    ``wanted`` is the number of devices: the count, or for mode All the number that the selectors match. ``candidates``
-    are the devices after the last stage. ``fault`` is set if the request itself is invalid (class missing, gate off
-    ...); it has no stages then.
-    """
+    """The stages of one request, or of one alternative of a request with ``firstAvailable``."""
 
     ref: RequestRef
     claim_index: int
     device_class: str
     mode: str
     wanted: int
+    """The number of devices: the count, or for mode All the number that the selectors match."""
     offered: tuple[DeviceID, ...]  # devices of the node's usable pools, before any stage
     stages: tuple[Stage, ...]
     candidates: tuple[DeviceID, ...]
+    """The devices after the last stage."""
     fault: Fault | None = None
+    """The fault of an invalid request (class missing, gate off ...), which has no stages then."""
 
     @property
     def claim(self) -> str:
@@ -126,9 +125,8 @@ class ValueGroup(Struct, frozen=True):
     """The candidates of the constrained requests that share one value of the attribute."""
 
     value: str
-    candidates: tuple[
-        tuple[str, tuple[DeviceID, ...]], ...
-    ]  # request (or request/alternative) -> its candidates
+    # Request (or request/alternative) -> its candidates
+    candidates: tuple[tuple[str, tuple[DeviceID, ...]], ...]
     fits: bool  # matchAttribute: every request finds as many as it wants in this group
 
 

@@ -1,13 +1,15 @@
-"""Surveys a node: every device goes through every stage of every request (dractl.allocation.survey)."""
+"""Surveys a node: every device goes through every stage of every request
+(dractl.allocation.survey).
+"""
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 from dractl.allocation.attributes import lookup
-from dractl.allocation.build import Asked, Builder
+from dractl.allocation.build import Builder, ResolvedRequest
 from dractl.allocation.capacity import CapacityFault, Unfit, nano
 from dractl.allocation.counters import Counters, build_counters
-from dractl.allocation.devices import NODE_OPERATIONS
+from dractl.allocation.devices import NODE_OPERATIONS, NodeDevices
 from dractl.allocation.faults import AttemptFailed
 from dractl.allocation.matching import Failure
 from dractl.allocation.nodes import SelectorFault, node_matches
@@ -33,15 +35,16 @@ from dractl.model.quantity import Quantity
 def survey(
     builder: Builder, obsolete: Sequence[tuple[PoolID, int, int]], claims: Sequence[ResourceClaim]
 ) -> Survey:
-    """See :meth:`dractl.allocation.Allocator.survey`. ``obsolete``: pools that a newer generation elsewhere replaces,
-    each with its generation here and its devices."""
+    """Survey the claims on a node (:meth:`dractl.allocation.Allocator.survey`). ``obsolete``: pools
+    that a newer generation elsewhere replaces, each with its generation here and its devices.
+    """
     surveyor = _Surveyor(builder)
     requests: list[RequestSurvey] = []
     constraints: list[ConstraintSurvey] = []
     for number, claim in enumerate(claims):
-        own = surveyor.requests(number, claim)
-        requests += [found for _, found in own]
-        constraints += surveyor.constraints(number, claim, own)
+        claim_surveys = surveyor.requests(number, claim)
+        requests += [request for _, request in claim_surveys]
+        constraints += surveyor.constraints(number, claim, claim_surveys)
     seen = [_pool(pool) for pool in builder.devices.pools]
     seen += [
         PoolSurvey(driver, pool, "obsolete", None, generation, 0, 0, devices)
@@ -65,8 +68,38 @@ def _pool(pool: Pool) -> PoolSurvey:
     )
 
 
+class _Funnel:
+    """The stages of one request so far."""
+
+    def __init__(self, devices: NodeDevices, offers: Sequence[int]) -> None:
+        self.devices = devices
+        self.kept = offers
+        self.stages: list[Stage] = []
+
+    def add(self, name: StageName, check: Callable[[int], Loss | None], **about: object) -> None:
+        """Add a stage: ``check`` returns the loss of a device, None if the stage keeps it."""
+        lost: list[Loss] = []
+        kept: list[int] = []
+        for number in self.kept:
+            loss = check(number)
+            if loss is None:
+                kept.append(number)
+            else:
+                lost.append(loss)
+        if name not in _ONLY_WITH_LOSSES or lost:
+            devices = _ids(self.devices, kept)
+            self.stages.append(Stage(name, devices, tuple(lost), **about))  # type: ignore[arg-type]
+        self.kept = kept
+
+
+def _ids(devices: NodeDevices, numbers: Sequence[int]) -> tuple[DeviceID, ...]:
+    return tuple([devices.candidate(number).id for number in numbers])
+
+
 class _Surveyor:
-    """Puts one node's devices through the stages. NodeDevices decides each stage, for the search too."""
+    """Puts one node's devices through the stages. NodeDevices decides each stage, for the search
+    too.
+    """
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
@@ -79,13 +112,13 @@ class _Surveyor:
         ]
         self._known: dict[tuple[int, int], dict[tuple[str, str], int | None]] = {}
 
-    # -- requests -----------------------------------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------------------
 
     def requests(
         self, number: int, claim: ResourceClaim
-    ) -> list[tuple[Asked | None, RequestSurvey]]:
-        """The surveys of a claim's requests and alternatives."""
-        found: list[tuple[Asked | None, RequestSurvey]] = []
+    ) -> list[tuple[ResolvedRequest | None, RequestSurvey]]:
+        """Return the surveys of a claim's requests and alternatives."""
+        surveys: list[tuple[ResolvedRequest | None, RequestSurvey]] = []
         for request in claim.spec.devices.requests:
             alternatives = request.first_available or (None,)
             for alternative in alternatives:
@@ -98,7 +131,7 @@ class _Surveyor:
                 try:
                     asked = self.builder.ask(number, claim, request, alternative)
                 except AttemptFailed as failed:
-                    found.append(
+                    surveys.append(
                         (
                             None,
                             RequestSurvey(
@@ -116,80 +149,59 @@ class _Surveyor:
                         )
                     )
                     continue
-                found.append((asked, self._request(asked)))
-        return found
+                surveys.append((asked, self._request(asked)))
+        return surveys
 
-    def _request(self, asked: Asked) -> RequestSurvey:
-        kept = self.offers
-        stages: list[Stage] = []
-
-        def stage(name: StageName, check: Callable[[int], Loss | None], **about: object) -> None:
-            nonlocal kept
-            lost = []
-            left = []
-            for number in kept:
-                loss = check(number)
-                if loss is None:
-                    left.append(number)
-                else:
-                    lost.append(loss)
-            if name not in _ONLY_WITH_LOSSES or lost:
-                devices = self._ids(left)
-                stages.append(Stage(name, devices, tuple(lost), **about))  # type: ignore[arg-type]
-            kept = left
-
-        stage("gate", self._gate)
-        for scope, name, selectors in (
-            (
-                f"class {asked.device_class.metadata.name}",
-                "class-selector",
-                asked.device_class.spec.selectors,
-            ),
-            (None, "request-selector", asked.spec.selectors),
-        ):
-            for index, selector in enumerate(selectors):
-                text = selector.cel.expression if selector.cel is not None else ""
-                stage(
-                    name,  # type: ignore[arg-type]
-                    lambda number, t=text, i=index, s=scope: self._selector(number, t, i, s, asked),  # type: ignore[misc]
-                    selector=index,
-                    expression=text,
-                )
-        stage("node", self._node)
-        matched = len(kept)
-        stage("in-use", lambda number: self._to_others(number, asked, self._in_use(number, asked)))
-        stage("node-operations", self._operations)
-        stage("counters", lambda number: self._to_others(number, asked, self._charged(number)))
-        stage("taints", lambda number: self._taints(number, asked))
-        stage("capacity", lambda number: self._capacity(number, asked))
+    def _request(self, asked: ResolvedRequest) -> RequestSurvey:
+        funnel = _Funnel(self.devices, self.offers)
+        funnel.add("gate", self._gate)
+        self._add_selectors(funnel, asked)
+        funnel.add("node", self._node)
+        matched = len(funnel.kept)
+        funnel.add(
+            "in-use",
+            lambda number: self._loss_if_servable(number, asked, self._in_use(number, asked)),
+        )
+        funnel.add("node-operations", self._operations)
+        funnel.add(
+            "counters",
+            lambda number: self._loss_if_servable(number, asked, self._counter_loss(number)),
+        )
+        funnel.add("taints", lambda number: self._taints(number, asked))
+        funnel.add("capacity", lambda number: self._capacity(number, asked))
         for index, constraint in enumerate(asked.claim.spec.devices.constraints):
             attribute = constraint.match_attribute or constraint.distinct_attribute
             if attribute is not None and (
-                not constraint.requests or asked.named_by(constraint.requests)
+                not constraint.requests or asked.is_named_by(constraint.requests)
             ):
-                stage(
-                    "constraint",
-                    lambda number, a=attribute: self._has_attribute(number, a, asked),  # type: ignore[misc]
-                    constraint=index,
-                    attribute=attribute,
-                )
+                check = partial(self._has_attribute, attribute=attribute, asked=asked)
+                funnel.add("constraint", check, constraint=index, attribute=attribute)
         return RequestSurvey(
             ref=asked.ref,
             claim_index=asked.claim_index,
             device_class=asked.spec.device_class_name,
             mode=asked.mode,
             wanted=matched if asked.mode == "All" else asked.count,
-            offered=self._ids(self.offers),
-            stages=tuple(stages),
-            candidates=self._ids(kept),
+            offered=_ids(self.devices, self.offers),
+            stages=tuple(funnel.stages),
+            candidates=_ids(self.devices, funnel.kept),
         )
 
-    def _ids(self, numbers: Sequence[int]) -> tuple[DeviceID, ...]:
-        return tuple([self.devices.candidate(number).id for number in numbers])
+    def _add_selectors(self, funnel: _Funnel, asked: ResolvedRequest) -> None:
+        """Add the stages of the selectors of the class, then those of the request."""
+        scope = f"class {asked.device_class.metadata.name}"
+        for index, selector in enumerate(asked.device_class.spec.selectors):
+            text = selector.cel.expression if selector.cel is not None else ""
+            check = partial(self._selector, text=text, index=index, scope=scope, asked=asked)
+            funnel.add("class-selector", check, selector=index, expression=text)
+        for index, selector in enumerate(asked.spec.selectors):
+            text = selector.cel.expression if selector.cel is not None else ""
+            check = partial(self._selector, text=text, index=index, scope=None, asked=asked)
+            funnel.add("request-selector", check, selector=index, expression=text)
 
     def _gate(self, number: int) -> Loss | None:
         candidate = self.devices.candidate(number)
-        gate = self.devices.hiding_gate(candidate.device)
+        gate = self.devices.gate_that_hides(candidate.device)
         if gate is not None:
             return Loss(
                 candidate.id, "gate-off", f"has binding conditions, but {gate} is off", gate=gate
@@ -202,10 +214,10 @@ class _Surveyor:
         return None
 
     def _selector(
-        self, number: int, text: str, index: int, scope: str | None, asked: Asked
+        self, number: int, text: str, index: int, scope: str | None, asked: ResolvedRequest
     ) -> Loss | None:
         candidate = self.devices.candidate(number)
-        answer = self.builder.matcher.one(text, candidate, index, scope)
+        answer = self.builder.matcher.match(text, candidate, index, scope)
         if answer is True:
             return None
         if isinstance(answer, Failure):
@@ -227,7 +239,7 @@ class _Surveyor:
             return Loss(candidate.id, "selector-error", str(fault))
         return Loss(candidate.id, "node-mismatch", "the device is for another node")
 
-    def _in_use(self, number: int, asked: Asked) -> Loss | None:
+    def _in_use(self, number: int, asked: ResolvedRequest) -> Loss | None:
         if asked.admin or not self.devices.held >> number & 1:
             return None
         return Loss(self.devices.candidate(number).id, "device-in-use", "held by another claim")
@@ -247,8 +259,8 @@ class _Surveyor:
         """Charges and ledgers, as the search gets them."""
         return build_counters(self.devices)
 
-    def _left(self, charge: Charge) -> dict[tuple[str, str], int | None]:
-        """The remaining counters of a device's pool, in billionths."""
+    def _counters_left(self, charge: Charge) -> dict[tuple[str, str], int | None]:
+        """Return the remaining counters of a device's pool, in billionths."""
         key = (charge.ledger, charge.pool)
         left = self._known.get(key)
         if left is None:
@@ -258,7 +270,7 @@ class _Surveyor:
             )
         return left
 
-    def _charged(self, number: int) -> Loss | None:
+    def _counter_loss(self, number: int) -> Loss | None:
         charge = None if self.counters.charges is None else self.counters.charges[number]
         if charge is None:
             return None
@@ -268,20 +280,19 @@ class _Surveyor:
         ):
             return None  # charged with its first share
         candidate = self.devices.candidate(number)
-        left = self._left(charge)
+        left = self._counters_left(charge)
         for use in candidate.device.consumes_counters:
             for counter, value in use.counters.items():
                 free = left.get((use.counter_set, counter))
                 if free is not None and nano(value) > free:
-                    return _short(candidate.id, use.counter_set, counter, value, free)
+                    return _counter_shortage(candidate.id, use.counter_set, counter, value, free)
         for (counter_set, counter), free in left.items():
-            if (
-                free is not None and free < 0
-            ):  # upstream checks all counters of the pool whenever it checks one
-                return _short(candidate.id, counter_set, counter, Quantity(), free)
+            # Upstream checks all counters of the pool whenever it checks one
+            if free is not None and free < 0:
+                return _counter_shortage(candidate.id, counter_set, counter, Quantity(), free)
         return None
 
-    def _taints(self, number: int, asked: Asked) -> Loss | None:
+    def _taints(self, number: int, asked: ResolvedRequest) -> Loss | None:
         taint = self.devices.taint(number, asked.tolerations)
         if taint is None:
             return None
@@ -297,32 +308,40 @@ class _Surveyor:
             taint=text,
         )
 
-    def _capacity(self, number: int, asked: Asked) -> Loss | None:
+    def _capacity(self, number: int, asked: ResolvedRequest) -> Loss | None:
         if not self.devices.consumable:
             return None
         candidate = self.devices.candidate(number)
-        found = self.devices.consumed(asked.capacity, number, id(asked.spec))
-        if isinstance(found, CapacityFault):
-            return Loss(candidate.id, "capacity-policy", str(found))
-        if isinstance(found, Unfit):
-            if found.code == "capacity-missing":
+        consumption = self.devices.share_consumption(asked.capacity, number, id(asked.spec))
+        if isinstance(consumption, CapacityFault):
+            return Loss(candidate.id, "capacity-policy", str(consumption))
+        if isinstance(consumption, Unfit):
+            if consumption.code == "capacity-missing":
                 return Loss(
                     candidate.id,
-                    found.code,
-                    f"has no capacity {found.capacity}",
-                    capacity=found.capacity,
+                    consumption.code,
+                    f"has no capacity {consumption.capacity}",
+                    capacity=consumption.capacity,
                 )
-            want = None if found.want is None else _as_written(found.want, asked, found.capacity)
-            text = f"the request policy of capacity {found.capacity} does not allow {want}"
-            return self._scarce(candidate, found.code, found.capacity, want, text)
-        for (name, amount), left in zip(found.items(), self.devices.free[number], strict=True):
+            want = (
+                None
+                if consumption.want is None
+                else _as_written(consumption.want, asked, consumption.capacity)
+            )
+            text = f"the request policy of capacity {consumption.capacity} does not allow {want}"
+            return self._capacity_loss(
+                candidate, consumption.code, consumption.capacity, want, text
+            )
+        for (name, amount), left in zip(
+            consumption.items(), self.devices.free[number], strict=True
+        ):
             if nano(amount) > left:
-                return self._scarce(
+                return self._capacity_loss(
                     candidate, "capacity-short", name, _as_written(amount, asked, name)
                 )
         return None
 
-    def _scarce(
+    def _capacity_loss(
         self,
         candidate: PoolDevice,
         code: LossCode,
@@ -330,26 +349,31 @@ class _Surveyor:
         want: str | None,
         message: str | None = None,
     ) -> Loss:
-        """The loss of a device by the amount of a capacity, with what it has."""
+        """Return the loss of a device by the amount of a capacity, with what it has."""
         total = candidate.device.capacity[capacity].value
-        held = self.devices.taken(candidate)
+        held = self.devices.capacity_claimed(candidate)
         free = total - held[capacity] if capacity in held else total
         message = message or f"capacity {capacity}: wants {want}, {free} of {total} is free"
         of = {"capacity": capacity, "want": want, "free": str(free), "total": str(total)}
         return Loss(candidate.id, code, message, **of)
 
-    def _to_others(self, number: int, asked: Asked, loss: Loss | None) -> Loss | None:
-        """The loss of a device to others; None where it cannot serve the request whoever holds it: who does is beside
-        the point then."""
+    def _loss_if_servable(
+        self, number: int, asked: ResolvedRequest, loss: Loss | None
+    ) -> Loss | None:
+        """Return the loss of a device to others; None if it cannot serve the request whoever holds
+        it, which makes the holder beside the point.
+        """
         if loss is None or not (self.devices.consumable and asked.capacity):
             return loss
         return (
             None
-            if isinstance(self.devices.consumed(asked.capacity, number, id(asked.spec)), Unfit)
+            if isinstance(
+                self.devices.share_consumption(asked.capacity, number, id(asked.spec)), Unfit
+            )
             else loss
         )
 
-    def _has_attribute(self, number: int, attribute: str, asked: Asked) -> Loss | None:
+    def _has_attribute(self, number: int, attribute: str, asked: ResolvedRequest) -> Loss | None:
         candidate = self.devices.candidate(number)
         if any(derived.name == attribute for derived in asked.spec.derived_attributes):
             return None
@@ -359,17 +383,17 @@ class _Surveyor:
             candidate.id, "attr-missing", f"has no attribute {attribute}", attribute=attribute
         )
 
-    # -- constraints --------------------------------------------------------------------------------------------------
+    # -- constraints -------------------------------------------------------------------------------
 
     def constraints(
         self,
         number: int,
         claim: ResourceClaim,
-        requests: Sequence[tuple[Asked | None, RequestSurvey]],
+        requests: Sequence[tuple[ResolvedRequest | None, RequestSurvey]],
     ) -> list[ConstraintSurvey]:
-        """The devices for each value of a constrained attribute."""
+        """Return the devices for each value of a constrained attribute."""
         candidates = {c.id: c for c in map(self.devices.candidate, self.offers)}
-        found = []
+        surveys = []
         for index, constraint in enumerate(claim.spec.devices.constraints):
             attribute = constraint.match_attribute or constraint.distinct_attribute
             if attribute is None:
@@ -378,7 +402,7 @@ class _Surveyor:
                 (asked, request)
                 for asked, request in requests
                 if asked is not None
-                and (not constraint.requests or asked.named_by(constraint.requests))
+                and (not constraint.requests or asked.is_named_by(constraint.requests))
             ]
             by_value: dict[str, dict[str, list[DeviceID]]] = {}
             for asked, request in covered:
@@ -386,7 +410,7 @@ class _Surveyor:
                     for text in self._value_texts(candidates[device], attribute, asked):
                         by_value.setdefault(text, {}).setdefault(request.request, []).append(device)
             matching = constraint.match_attribute is not None
-            found.append(
+            surveys.append(
                 ConstraintSurvey(
                     claim=claim.metadata.full_name,
                     claim_index=number,
@@ -397,9 +421,11 @@ class _Surveyor:
                     groups=_groups(by_value, covered, matching=matching),
                 )
             )
-        return found
+        return surveys
 
-    def _value_texts(self, candidate: PoolDevice, attribute: str, asked: Asked) -> tuple[str, ...]:
+    def _value_texts(
+        self, candidate: PoolDevice, attribute: str, asked: ResolvedRequest
+    ) -> tuple[str, ...]:
         reader = self.builder.attributes
         lists = self.builder.compares_lists
         expression = next(
@@ -407,15 +433,15 @@ class _Surveyor:
         )
         value: Value
         if expression is not None:
-            value = reader.derived(candidate, expression, lists=lists)
+            value = reader.derive(candidate, expression, lists=lists)
         else:
             value = reader.value(candidate, attribute, lists=lists, identity=False)
         if isinstance(value, frozenset):
             return tuple(sorted(_text(item) for _, item in value))
         if isinstance(value, tuple):
             return (_text(value[1]),)
-        found = lookup(candidate, attribute)
-        return (_text(found.value),) if found is not None else ()
+        reported = lookup(candidate, attribute)
+        return (_text(reported.value),) if reported is not None else ()
 
 
 _ONLY_WITH_LOSSES = frozenset({"gate", "node", "node-operations", "counters", "capacity"})
@@ -432,7 +458,7 @@ def _text(value: object) -> str:
 
 def _groups(
     by_value: dict[str, dict[str, list[DeviceID]]],
-    covered: Sequence[tuple[Asked, RequestSurvey]],
+    covered: Sequence[tuple[ResolvedRequest, RequestSurvey]],
     *,
     matching: bool,
 ) -> tuple[ValueGroup, ...]:
@@ -446,13 +472,13 @@ def _groups(
     for value in sorted(by_value, key=_natural):
         holding = by_value[value]
 
-        def served(request: RequestSurvey, holding: dict[str, list[DeviceID]] = holding) -> bool:
+        def is_served(request: RequestSurvey, holding: dict[str, list[DeviceID]] = holding) -> bool:
             return len(holding.get(request.request, ())) >= request.wanted
 
         fits = enough_values
         if matching:
-            fits = all(map(served, certain)) and all(
-                any(map(served, options)) for options in choices.values()
+            fits = all(map(is_served, certain)) and all(
+                any(map(is_served, options)) for options in choices.values()
             )
         groups.append(
             ValueGroup(
@@ -464,13 +490,15 @@ def _groups(
     return tuple(groups)
 
 
-def _natural(text: str) -> tuple[int, int, str]:
-    return (
-        (0, int(text), "") if text.isascii() and text.isdigit() and len(text) < 20 else (1, 0, text)
-    )
+def _natural(text: str) -> tuple[bool, int | str]:
+    """Return a sort key: numbers by value, before other texts."""
+    is_number = text.isascii() and text.isdigit() and len(text) < 20
+    return not is_number, int(text) if is_number else text
 
 
-def _short(device: DeviceID, counter_set: str, counter: str, want: Quantity, free: int) -> Loss:
+def _counter_shortage(
+    device: DeviceID, counter_set: str, counter: str, want: Quantity, free: int
+) -> Loss:
     left = Quantity(free, -9, want.format)
     text = f"counter {counter} of {counter_set}: wants {want}, {left} is free"
     return Loss(
@@ -484,8 +512,10 @@ def _short(device: DeviceID, counter_set: str, counter: str, want: Quantity, fre
     )
 
 
-def _as_written(amount: Quantity, asked: Asked, capacity: str) -> str:
-    """An amount in the unit of the request, which the scheduler may have changed: 6G becomes 5859375Ki."""
+def _as_written(amount: Quantity, asked: ResolvedRequest, capacity: str) -> str:
+    """Return an amount in the unit of the request, which the scheduler may have changed: 6G becomes
+    5859375Ki.
+    """
     written = (asked.capacity or {}).get(capacity)
     if written is None:
         return str(amount)

@@ -1,9 +1,11 @@
-"""Devices that share counters, and equivalent states of a search: the GPUs of a node and their partitions.
+"""Devices that share counters, and equivalent states of a search: the GPUs of a node and their
+partitions.
 
-Devices of one kind are interchangeable one by one (:meth:`dractl.allocation.bounds.Bounds.kind`). The partitions of two
-equal GPUs are not, since each charges the counters of its own GPU, but the two GPUs as a whole are. And for a GPU it
-only matters which of its partitions still fit, and what is left of the counters that these charge. So a failed state of
-the search need not be tried again if that much is equal.
+Devices of one kind are interchangeable one by one (:meth:`dractl.allocation.bounds.Bounds.kind`).
+The partitions of two equal GPUs are not, since each charges the counters of its own GPU, but the
+two GPUs as a whole are. And for a GPU it only matters which of its partitions still fit, and what
+is left of the counters that these charge. So a failed state of the search need not be tried again
+if that much is equal.
 """
 
 from collections.abc import Hashable, Sequence
@@ -23,27 +25,29 @@ class Block(Struct, frozen=True):
 
 
 class Shape(Struct, frozen=True):
-    """The common structure of equal blocks; devices and counters are numbered within the block.
-
-    ``available``: what the search finds left of each counter, None: without limit. ``charges``: by device (number,
-    kind, (counter, amount) ...).
-    """
+    """The common structure of equal blocks; devices and counters are numbered within the block."""
 
     ledger: int
     available: tuple[int | None, ...]
+    """The remaining amount of each counter before the search, None: without limit."""
     charges: tuple[tuple[int, int, tuple[tuple[int, int], ...]], ...]
+    """By device its number, kind, and (counter, amount) pairs."""
 
 
 class Symmetry:
-    """The blocks of a problem by shape, and a key that is equal for equivalent states of the search."""
+    """The blocks of a problem by shape, and a key that is equal for equivalent states of the
+    search.
+    """
 
     __slots__ = ("_known", "_states", "blocks", "counters", "fixed", "places", "shapes")
 
     def __init__(self, problem: SearchProblem, kinds: Sequence[int]) -> None:
-        """``kinds``: for each device a number, equal for devices that differ only in the counters that they charge.
+        """Group the devices in blocks.
 
-        ``places``: for each device the number of its shape, the first equivalent device in the shape, and its block.
-        ``fixed``, ``counters``: the devices and (ledger, counter) pairs that are in no block.
+        ``kinds``: for each device a number, equal for devices that differ only in the counters that
+        they charge. ``places``: for each device the number of its shape, the first equivalent
+        device in the shape, and its block. ``fixed``, ``counters``: the devices and (ledger,
+        counter) pairs that are in no block.
         """
         blocks = _by_shape(problem, kinds)
         self.shapes = list(blocks)
@@ -73,10 +77,11 @@ class Symmetry:
         self._states: dict[Hashable, int] = {}
 
     def state(self, todo: int, later: int, charged: Sequence[Sequence[int]]) -> Hashable:
-        """The part of the state of devices in blocks, and of the counters, on which the rest of a search depends.
+        """Return the part of the state of devices in blocks, and of the counters, on which the
+        remaining search depends.
 
-        ``todo``, ``later``: the devices left for the current request and for those after it. ``charged``: what the
-        search has taken of each counter.
+        ``todo``, ``later``: the devices left for the current request and for those after it.
+        ``charged``: the amount that the search has taken of each counter.
         """
         return (
             tuple([charged[ledger][counter] for ledger, counter in self.counters]),
@@ -95,17 +100,19 @@ class Symmetry:
     def kind(
         self, device: int, todo: int, later: int, charged: Sequence[Sequence[int]]
     ) -> Hashable:
-        """The kind of a device among all blocks of its shape; None if it is in no block."""
-        found = self.places.get(device)
-        if found is None:
+        """Return the kind of a device among all blocks of its shape; None if it is in no block."""
+        seat = self.places.get(device)
+        if seat is None:
             return None
-        number, place, block = found
+        number, place, block = seat
         return number, place, self._state(number, block, todo, later, charged)
 
     def _state(
         self, number: int, block: Block, todo: int, later: int, charged: Sequence[Sequence[int]]
     ) -> int:
-        """A number for the part of a block on which the rest of the search depends: the same for equivalent blocks."""
+        """Return a number for the part of a block on which the rest of the search depends: the same
+        for equivalent blocks.
+        """
         taken = charged[block.ledger]
         key = (
             number,
@@ -113,16 +120,17 @@ class Symmetry:
             (later & block.devices) >> block.first,
             tuple([taken[counter] for counter in block.counters]),
         )
-        known = self._known.get(key)
-        if known is None:
-            state = number, _left(self.shapes[number], *key[1:])
-            known = self._known[key] = self._states.setdefault(state, len(self._states))
-        return known
+        state_number = self._known.get(key)
+        if state_number is None:
+            state = number, _state_left(self.shapes[number], *key[1:])
+            state_number = self._known[key] = self._states.setdefault(state, len(self._states))
+        return state_number
 
 
-def _left(shape: Shape, todo: int, later: int, taken: tuple[int, ...]) -> Hashable:
-    """The devices that still fit, and the remainder of the counters they charge, up to the amount that all of them
-    need."""
+def _state_left(shape: Shape, todo: int, later: int, taken: tuple[int, ...]) -> Hashable:
+    """Return the devices that still fit, and the remainder of the counters they charge, up to the
+    amount that all of them need.
+    """
     fitting = 0
     needed = [0] * len(taken)
     left = [
@@ -136,10 +144,10 @@ def _left(shape: Shape, todo: int, later: int, taken: tuple[int, ...]) -> Hashab
             fitting |= 1 << place
             for n, amount in amounts:
                 needed[n] += amount
-    rest = [
+    remainders = [
         need if have is None else min(need, have) for need, have in zip(needed, left, strict=True)
     ]
-    return todo & fitting, later & fitting, tuple(rest)
+    return todo & fitting, later & fitting, tuple(remainders)
 
 
 def _by_shape(problem: SearchProblem, kinds: Sequence[int]) -> dict[Shape, list[Block]]:
@@ -149,7 +157,7 @@ def _by_shape(problem: SearchProblem, kinds: Sequence[int]) -> dict[Shape, list[
         or any(slot.admin for slot in problem.slots)
     ):
         return {}
-    found: dict[Shape, list[Block]] = {}
+    by_shape: dict[Shape, list[Block]] = {}
     for block in _blocks(problem.charges):
         charges = [
             (d, charge) for d in bits(block.devices) if (charge := problem.charges[d]) is not None
@@ -157,7 +165,8 @@ def _by_shape(problem: SearchProblem, kinds: Sequence[int]) -> dict[Shape, list[
         if block.devices & problem.multi or any(
             amount < 0 for _, charge in charges for _, amount in charge.amounts
         ):
-            continue  # a share is charged once for all; with negative amounts the order of devices counts
+            # A share is charged once for all; with negative amounts the order of devices counts
+            continue
         number = {counter: n for n, counter in enumerate(block.counters)}
         shape = Shape(
             block.ledger,
@@ -175,13 +184,13 @@ def _by_shape(problem: SearchProblem, kinds: Sequence[int]) -> dict[Shape, list[
                 ]
             ),
         )
-        found.setdefault(shape, []).append(block)
-    return found
+        by_shape.setdefault(shape, []).append(block)
+    return by_shape
 
 
 def _blocks(charges: Sequence[Charge | None]) -> list[Block]:
-    """The connected parts of the graph of devices and counters."""
-    found: dict[tuple[int, int], Block] = {}  # by counter
+    """Return the connected parts of the graph of devices and counters."""
+    by_counter: dict[tuple[int, int], Block] = {}  # by counter
     for device, charge in enumerate(charges):
         if charge is None or not charge.amounts:
             continue
@@ -189,7 +198,7 @@ def _blocks(charges: Sequence[Charge | None]) -> list[Block]:
             device, 1 << device, charge.ledger, tuple([counter for counter, _ in charge.amounts])
         )
         for counter, _ in charge.amounts:
-            other = found.get((charge.ledger, counter))
+            other = by_counter.get((charge.ledger, counter))
             if other is not None:
                 block = Block(
                     min(block.first, other.first),
@@ -198,5 +207,5 @@ def _blocks(charges: Sequence[Charge | None]) -> list[Block]:
                     tuple(sorted({*block.counters, *other.counters})),
                 )
         for counter in block.counters:
-            found[charge.ledger, counter] = block
-    return list(dict.fromkeys(found.values()))
+            by_counter[charge.ledger, counter] = block
+    return list(dict.fromkeys(by_counter.values()))

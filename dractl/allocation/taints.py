@@ -1,4 +1,4 @@
-"""Device taints: which are tolerated, and which DeviceTaintRules add."""
+"""Device taints: toleration, and the taints that DeviceTaintRules add."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -16,7 +16,9 @@ _PREVENT = ("NoSchedule", "NoExecute")
 
 
 def tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
-    """ToleratesTaint in k8s.io/dynamic-resource-allocation/resourceclaim/devicetoleration.go."""
+    """Return True if a toleration covers a taint (ToleratesTaint in
+    k8s.io/dynamic-resource-allocation/resourceclaim/devicetoleration.go).
+    """
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:
@@ -26,10 +28,10 @@ def tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
     return toleration.operator == "Exists"
 
 
-def preventing(
+def first_exclusion(
     device: Device, tolerations: Iterable[DeviceToleration], *, any_effect: bool
 ) -> DeviceTaint | None:
-    """The first taint of a device that excludes it for a request.
+    """Return the first taint of a device that excludes it for a request.
 
     ``any_effect``: taints with effect None or an unknown effect count too, as in 1.34.
     """
@@ -46,8 +48,9 @@ class Uncompilable(Exception):
 
 
 class Reach(Struct, frozen=True):
-    """The devices that a DeviceTaintRule taints: those of one driver, pool and name, if these are not None, for which
-    all programs are true."""
+    """The devices that a DeviceTaintRule taints: those of one driver, pool and name, if these are
+    not None, for which all programs are true.
+    """
 
     driver: str | None = None
     pool: str | None = None
@@ -55,7 +58,9 @@ class Reach(Struct, frozen=True):
     programs: tuple[Program, ...] = ()
 
     def covers(self, driver: str, pool: str, device: Device) -> bool:
-        """True if the rule taints a device. Raises Uncompilable for a program that is reached and does not compile."""
+        """Return True if the rule taints a device. Raises Uncompilable for a program that is
+        reached and does not compile.
+        """
         if (
             self.driver not in (None, driver)
             or self.pool not in (None, pool)
@@ -80,20 +85,22 @@ class Reach(Struct, frozen=True):
 def effective_taint_rules(
     rules: Iterable[DeviceTaintRule], features: Features, classes: Iterable[DeviceClass] = ()
 ) -> list[tuple[DeviceTaintRule, Reach]]:
-    """The DeviceTaintRules that can taint a device, in the order of their names, each with the devices it taints.
+    """Return the DeviceTaintRules that can taint a device, in the order of their names, each with
+    the devices it taints.
 
-    None if the gate is off. A rule without a selector taints every device up to 1.36, and none from 1.37 on. Only 1.34
-    reads ``deviceClassName`` and ``selectors``; there, a rule whose class does not exist taints nothing.
+    None if the gate is off. A rule without a selector taints every device up to 1.36, and none from
+    1.37 on. Only 1.34 reads ``deviceClassName`` and ``selectors``; there, a rule whose class does
+    not exist taints nothing.
     """
     gate = "DRADeviceTaintRules" if features.has("taint-rules-gate") else "DRADeviceTaints"
     if not (features.enabled(gate) and features.enabled("DRADeviceTaints")):
         return []
     every = features.keeps_bug("rules-without-selector") and features.has("empty-rule-taints-all")
-    known = {found.metadata.name: found for found in classes}
+    by_name = {device_class.metadata.name: device_class for device_class in classes}
     effective = []
     for rule in sorted(rules, key=lambda rule: rule.metadata.name):
         selector = rule.spec.device_selector or (DeviceTaintSelector() if every else None)
-        programs = None if selector is None else _programs(selector, known, features)
+        programs = None if selector is None else _programs(selector, by_name, features)
         if selector is not None and programs is not None:
             effective.append(
                 (rule, Reach(selector.driver, selector.pool, selector.device, programs))
@@ -104,7 +111,7 @@ def effective_taint_rules(
 def _programs(
     selector: DeviceTaintSelector, classes: Mapping[str, DeviceClass], features: Features
 ) -> tuple[Program, ...] | None:
-    """The selectors of the class, then the rule's own; None if the class does not exist."""
+    """Return the selectors of the class, then the rule's own; None if the class does not exist."""
     if not features.has("rules-by-class"):
         return ()
     texts: list[str] = []
@@ -113,7 +120,9 @@ def _programs(
         if device_class is None:
             return None
         texts += [
-            found.cel.expression for found in device_class.spec.selectors if found.cel is not None
+            selector.cel.expression
+            for selector in device_class.spec.selectors
+            if selector.cel is not None
         ]
     texts += selector.selectors
     gates = features.on if features.cel_on is None else features.cel_on
@@ -128,26 +137,28 @@ def apply_taint_rules(
     *,
     classes: Iterable[DeviceClass] = (),
 ) -> tuple[ResourceSlice, ...]:
-    """The slices as the scheduler sees them: with the taints of DeviceTaintRules added after those of a device.
+    """Return the slices as the scheduler sees them: with the taints of DeviceTaintRules added after
+    those of a device.
 
-    ``classes``: all DeviceClasses, which rules of 1.34 may name. A slice is left out if one of its devices meets a
-    selector that does not compile: 1.34 never adds such a slice.
+    ``classes``: all DeviceClasses, which rules of 1.34 may name. A slice is left out if one of its
+    devices meets a selector that does not compile: 1.34 never adds such a slice.
 
-    Source: applyPatches and syncSlice in k8s.io/dynamic-resource-allocation/resourceslice/tracker/tracker.go.
+    Source: applyPatches and syncSlice in
+    k8s.io/dynamic-resource-allocation/resourceslice/tracker/tracker.go.
     """
     effective = effective_taint_rules(rules, features, classes)
     if not effective:
         return tuple(slices)
-    found = []
+    tainted = []
     for slice_ in slices:
         try:
-            found.append(_tainted(slice_, effective))
+            tainted.append(_add_taints(slice_, effective))
         except Uncompilable:
             continue
-    return tuple(found)
+    return tuple(tainted)
 
 
-def _tainted(
+def _add_taints(
     slice_: ResourceSlice, rules: Sequence[tuple[DeviceTaintRule, Reach]]
 ) -> ResourceSlice:
     spec = slice_.spec

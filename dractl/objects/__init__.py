@@ -1,7 +1,8 @@
 """Lenient views of what people wrote: they never fail, and they know their paths.
 
-A missing value, or one of the wrong type, reads as empty; all versions of the API have one structure; paths are those
-of the object as written. Verdicts use :mod:`dractl.model`, whose objects are complete and typed.
+A missing value, or one of the wrong type, reads as empty; all versions of the API have one
+structure; paths are those of the object as written. Verdicts use :mod:`dractl.model`, whose objects
+are complete and typed.
 """
 
 from dractl.objects.claims import CLAIMS, Claim, Constraint, Expression, Request, selectors_of

@@ -1,7 +1,8 @@
-"""Pods that charts of bjw-s' common library, such as app-template, make from the values of a HelmRelease.
+"""Pods that charts of bjw-s' common library, such as app-template, make from the values of a
+HelmRelease.
 
-Source: bjw-s-labs/helm-charts@51909ff charts/library/common/templates/lib/pod/_spec.tpl, _getOption.tpl and
-fields/_containers.tpl.
+Source: bjw-s-labs/helm-charts@51909ff charts/library/common/templates/lib/pod/_spec.tpl,
+_getOption.tpl and fields/_containers.tpl.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,8 +16,9 @@ _CONTAINERS = ("initContainers", "containers")
 
 
 def chart_pods(subject: Owner, value: Mapping[str, Any]) -> Iterator[PodSpec[Owner]]:
-    """The pods with claims that the controllers in the values have; none if other values are added to those in the
-    object."""
+    """Yield the pods with claims that the controllers in the values have; none if other values are
+    added to those in the object.
+    """
     if mapping(value.get("spec")).get("valuesFrom"):
         return
     for path, values in _values(value, ()):
@@ -28,7 +30,7 @@ def chart_pods(subject: Owner, value: Mapping[str, Any]) -> Iterator[PodSpec[Own
 
 
 def _values(node: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """Every map with ``controllers`` whose containers have names as keys."""
+    """Yield every map with ``controllers`` whose containers have names as keys."""
     if len(path) > _DEPTH:
         return
     if isinstance(node, dict):

@@ -22,7 +22,8 @@ class Expression(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True, dict=True):
-    """A request, or one of the alternatives in ``firstAvailable`` (then ``parent`` is the request's name).
+    """A request, or one of the alternatives in ``firstAvailable`` (then ``parent`` is the request's
+    name).
 
     ``path`` leads to ``fields`` (deviceClassName, selectors, count ...).
     """
@@ -34,7 +35,9 @@ class Request(Struct, frozen=True, dict=True):
 
     @property
     def reference(self) -> str:
-        """Its name in constraints, configurations and allocations: ``request`` or ``request/subrequest``."""
+        """Its name in constraints, configurations and allocations: ``request`` or
+        ``request/subrequest``.
+        """
         return f"{self.parent}/{self.name}" if self.parent is not None else self.name
 
     @property
@@ -90,8 +93,9 @@ class Constraint(Struct, frozen=True):
 
 
 class Claim(Struct, Generic[Owner], frozen=True, dict=True):
-    """The ``devices`` of a ResourceClaim or of a ResourceClaimTemplate; ``subject`` identifies the object for the
-    caller."""
+    """The ``devices`` of a ResourceClaim or of a ResourceClaimTemplate; ``subject`` identifies the
+    object for the caller.
+    """
 
     subject: Owner
     path: Path
@@ -99,7 +103,9 @@ class Claim(Struct, Generic[Owner], frozen=True, dict=True):
 
     @classmethod
     def of(cls, subject: Owner, value: Mapping[str, Any], prefix: Path) -> Claim[Owner]:
-        """From a whole object and the path of its claim's spec: ``("spec",)``, in a template ``("spec", "spec")``."""
+        """From a whole object and the path of its claim's spec: ``("spec",)``, in a template
+        ``("spec", "spec")``.
+        """
         spec: Any = value
         for key in prefix:
             spec = mapping(spec).get(str(key))
@@ -137,8 +143,9 @@ class Claim(Struct, Generic[Owner], frozen=True, dict=True):
         return tuple(request for group in self.requests for request in group)
 
     def request(self, reference: str) -> Request | None:
-        """The request or subrequest with this :attr:`Request.reference`; for the name of a request with alternatives,
-        the entry that contains them."""
+        """Return the request or subrequest with this :attr:`Request.reference`; for the name of a
+        request with alternatives, the entry that contains them.
+        """
         for at, alternatives in enumerate(self.requests):
             found = next(
                 (request for request in alternatives if request.reference == reference), None
@@ -159,7 +166,9 @@ class Claim(Struct, Generic[Owner], frozen=True, dict=True):
         ]
 
     def targets(self, names: Sequence[str]) -> Sequence[Request]:
-        """The requests that ``names`` of a constraint or configuration refer to; all if there are none."""
+        """Return the requests that ``names`` of a constraint or configuration refer to; all if
+        there are none.
+        """
         if not names:
             return self.alternatives
         return [
@@ -169,7 +178,9 @@ class Claim(Struct, Generic[Owner], frozen=True, dict=True):
         ]
 
     def binds_one(self, constraint: Constraint) -> bool:
-        """True if a constraint covers a single device and so has nothing to compare it with."""
+        """Return True if a constraint covers a single device and so has nothing to
+        compare it with.
+        """
         bound = self.targets(constraint.requests)
         return len({request.whole for request in bound}) == 1 and all(
             request.amount == 1 for request in bound
@@ -177,12 +188,12 @@ class Claim(Struct, Generic[Owner], frozen=True, dict=True):
 
 
 def selectors_of(device_class: Mapping[str, Any]) -> list[Expression]:
-    """The selectors of a DeviceClass."""
+    """Return the selectors of a DeviceClass."""
     return expressions(mapping(device_class.get("spec")).get("selectors"), ("spec", "selectors"))
 
 
 def expressions(value: Any, path: Path) -> list[Expression]:
-    """The CEL expressions of the list of selectors at ``path``."""
+    """Return the CEL expressions of the list of selectors at ``path``."""
     found = []
     for at, item in enumerate(items(value)):
         expression = mapping(mapping(item).get("cel")).get("expression")

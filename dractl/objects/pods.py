@@ -13,9 +13,10 @@ Owner = TypeVar("Owner")
 
 
 class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
-    """The specification of a pod, in a Pod or in a workload's template; ``subject`` identifies the containing object
-    for the caller. ``places`` are the paths of items that are not written in lists below ``path``, by field and
-    index: a chart's values have maps of containers."""
+    """The specification of a pod, in a Pod or in a workload's template; ``subject`` identifies the
+    containing object for the caller. ``places`` are the paths of items that are not written in
+    lists below ``path``, by field and index: a chart's values have maps of containers.
+    """
 
     subject: Owner
     path: Path
@@ -23,7 +24,7 @@ class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
     places: Mapping[tuple[str, int], Path] | None = None
 
     def at(self, field: str, number: int) -> Path:
-        """The path of an item of a list."""
+        """Return the path of an item of a list."""
         return (
             self.places[field, number] if self.places is not None else (*self.path, field, number)
         )

@@ -14,7 +14,9 @@ PoolName = tuple[str, str]
 
 
 class Device(Struct, frozen=True):
-    """A device of a ResourceSlice; ``path`` leads to ``fields`` (attributes, capacity, taints ...)."""
+    """A device of a ResourceSlice; ``path`` leads to ``fields`` (attributes,
+    capacity, taints ...).
+    """
 
     name: str
     path: Path
@@ -22,7 +24,9 @@ class Device(Struct, frozen=True):
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        """The values of its attributes by name, each in a map by its type: ``{"string": "a100"}``."""
+        """The values of its attributes by name, each in a map by its type:
+        ``{"string": "a100"}``.
+        """
         return mapping(self.fields.get("attributes"))
 
     @property
@@ -79,7 +83,7 @@ class Slice(Struct, frozen=True):
 
 
 def slice_of(value: Mapping[str, Any]) -> Slice:
-    """The view of a whole ResourceSlice."""
+    """Return the view of a whole ResourceSlice."""
     return Slice(mapping(value.get("spec")))
 
 
@@ -91,8 +95,10 @@ def identity(item: ResourceSlice) -> tuple[str, str, int]:
 def newest(
     slices: Iterable[T], identity: Callable[[T], tuple[str, str, int]]
 ) -> dict[PoolName, list[T]]:
-    """The slices of each pool's newest generation, in their order; the others are obsolete
-    (k8s.io/dynamic-resource-allocation/structured GatherPools). ``identity`` gives driver, pool and generation."""
+    """Return the slices of each pool's newest generation, in their order; the others are obsolete
+    (k8s.io/dynamic-resource-allocation/structured GatherPools). ``identity`` gives driver, pool and
+    generation.
+    """
     generations: dict[PoolName, int] = {}
     found: dict[PoolName, list[T]] = {}
     for item in slices:

@@ -16,27 +16,27 @@ Path = tuple[str | int, ...]
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """``value`` if it is a mapping, else an empty one."""
+    """Return ``value`` if it is a mapping, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def items(value: Any) -> list[Any]:
-    """``value`` if it is a list, else an empty one."""
+    """Return ``value`` if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def text(value: Any) -> str:
-    """``value`` if it is a string, else an empty one."""
+    """Return ``value`` if it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
 
 
 def number(value: Any) -> int:
-    """``value`` if it is an integer, else 0."""
+    """Return ``value`` if it is an integer, else 0."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def quantity(value: Any) -> Quantity | None:
-    """A quantity as written; None if it is not one."""
+    """Return a quantity as written; None if it is not one."""
     try:
         return Quantity.parse(value) if isinstance(value, str | int | float) else None
     except ValueError:
@@ -44,11 +44,12 @@ def quantity(value: Any) -> Quantity | None:
 
 
 def written(value: Any) -> bytes:
-    """``value`` as JSON: the same for two values only if they are the same, with their keys in the same order."""
+    """Return ``value`` as JSON: the same for two values only if they are the same, with their keys
+    in the same order.
+    """
     try:
         said = msgspec.json.encode(value)
     except UnicodeEncodeError:  # half of a pair of surrogates
         said = b"null"
-    return (
-        json.dumps(value).encode() if b"null" in said else said
-    )  # msgspec writes it for infinity, too
+    # Msgspec writes it for infinity, too
+    return json.dumps(value).encode() if b"null" in said else said

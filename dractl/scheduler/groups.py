@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dractl.allocation.nodes import some_term_matches
+from dractl.allocation.nodes import matches_some_term
 from dractl.cel import Program
 from dractl.cluster.derived import DerivedValues
 from dractl.model import ResourceSlice
@@ -309,4 +309,4 @@ def _pool_of(resource_slice: ResourceSlice) -> PoolName:
 
 def _selects(resource_slice: ResourceSlice, node: Node) -> bool:
     selector = resource_slice.spec.node_selector
-    return selector is not None and some_term_matches(selector, node.name, node.labels)
+    return selector is not None and matches_some_term(selector, node.name, node.labels)

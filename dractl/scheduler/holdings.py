@@ -73,7 +73,7 @@ def _holdings(
     for claim in added:
         devices = _plain_holding(claim)
         if devices is None:
-            devices = AllocatedState.of_claim(state.decode(claim), features)
+            devices = AllocatedState.from_claim(state.decode(claim), features)
         in_use = {pool: interned.setdefault(d, d) for pool, d in _by_pool(devices).items()}
         holdings[id(claim)] = claim, ClaimHolding(devices, in_use)
     return holdings
@@ -113,7 +113,7 @@ def _by_pool(held: AllocatedState) -> DevicesInUse:
 
 
 def _add_up(claims: Mapping[Key, Raw], holdings: Sequence[ClaimHolding]) -> HeldDevices:
-    devices = AllocatedState.united([holding.devices for holding in holdings])
+    devices = AllocatedState.merge([holding.devices for holding in holdings])
     in_use = _merge(holding.in_use for holding in holdings)
     for device, amounts in devices.capacity.items():
         consumed = tuple(sorted((name, str(amount)) for name, amount in amounts.items()))
@@ -131,8 +131,8 @@ def _update(
     """Add up the pools of the changed claims again, without capacity."""
     pools = {pool for holding in changed for pool in holding.in_use}
     neighbours = [holding for holding in current if not pools.isdisjoint(holding.in_use)]
-    before = AllocatedState.united([holding.devices for holding in changed])
-    after = AllocatedState.united([holding.devices for holding in neighbours])
+    before = AllocatedState.merge([holding.devices for holding in changed])
+    after = AllocatedState.merge([holding.devices for holding in neighbours])
     devices = AllocatedState(
         _replace_part(previous.devices.devices, before.devices, after.devices),
         _replace_part(previous.devices.shared, before.shared, after.shared),

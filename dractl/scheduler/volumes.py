@@ -12,7 +12,7 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.allocation.nodes import some_term_matches
+from dractl.allocation.nodes import matches_some_term
 from dractl.cluster.derived import derive_from
 from dractl.cluster.state import ClusterState, Key
 from dractl.model import NodeSelector
@@ -393,4 +393,4 @@ def _is_reachable(volume: PersistentVolume, node: NodeInfo) -> bool:
     labels only).
     """
     affinity = volume.node_affinity
-    return affinity is None or some_term_matches(affinity, "", node.labels)
+    return affinity is None or matches_some_term(affinity, "", node.labels)

@@ -14,7 +14,9 @@ MAX_INT64 = (1 << 63) - 1
 
 
 def request_policy(place: Place, *, shareable: bool, target: Target) -> Iterator[Violation]:
-    """Violations in the policy of the capacity at ``place``; ``shareable``: the device allows multiple allocations."""
+    """Yield the violations in the policy of the capacity at ``place``; ``shareable``: the device
+    allows multiple allocations.
+    """
     policy = place.child("requestPolicy")
     if not policy.set:
         return
@@ -26,7 +28,10 @@ def request_policy(place: Place, *, shareable: bool, target: Target) -> Iterator
         policy.child(name) for name in ("validValues", "validRange", "default")
     )
     if values.size and valid_range.set:
-        detail = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time'
+        detail = (
+            'exactly one policy can be specified, cannot specify "validValues" and "validRange" at'
+            " the same time"
+        )
         yield forbidden("RS-23", policy, detail)
     elif values.size:
         if default.set:
@@ -77,7 +82,9 @@ def _valid_values(
 
 
 def _key(option: Quantity, target: Target) -> object:
-    """Key by which options are equal: the integer value, or the decimal string (``1`` is not ``1.0``)."""
+    """Key by which options are equal: the integer value, or the decimal string (``1`` is not
+    ``1.0``).
+    """
     if not (target.has("fractional-ranges") and target.enabled("DRAFractionalCapacityRange")):
         return option.value()
     unscaled, exponent = option.scaled()
@@ -127,7 +134,9 @@ def _bounds(place: Place, default: Quantity, target: Target) -> list[tuple[Place
 def _steps(
     place: Place, default: Quantity, capacity: Quantity, target: Target
 ) -> Iterator[Violation]:
-    """1.37: fractions are compared in thousandths, and values that overflow int64 are reported first."""
+    """Yield 1.37: fractions are compared in thousandths, and values that overflow int64 are
+    reported first.
+    """
     bounds = _bounds(place, default, target)
     in_milli = target.enabled("DRAFractionalCapacityRange") and not all(
         bound.is_integer() for _, bound in bounds
@@ -189,9 +198,8 @@ def _multiples(
 ) -> Iterator[Violation]:
     for value in values:
         numbers = [q.milli_value() if in_milli else q.value() for q in (value, low, step)]
-        difference = (numbers[0] - numbers[1] + (1 << 63)) % (1 << 64) - (
-            1 << 63
-        )  # int64 wraps around
+        # Int64 wraps around
+        difference = (numbers[0] - numbers[1] + (1 << 63)) % (1 << 64) - (1 << 63)
         if difference % numbers[2] != 0:
             detail = f"value is not a multiple of a given step ({step}) from ({low})"
             yield invalid("RS-30", place, detail, value)

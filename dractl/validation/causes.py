@@ -1,4 +1,6 @@
-"""Violations as the API server words them (k8s.io/apimachinery/pkg/util/validation/field/errors.go)."""
+"""Violations as the API server words them
+(k8s.io/apimachinery/pkg/util/validation/field/errors.go).
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +29,7 @@ def invalid(
     allowed: Sequence[str] = (),
     field: str | None = None,
 ) -> Violation:
-    """Violation for an invalid value; ``value`` is shown instead of the whole value.
+    """Return the violation for an invalid value; ``value`` is shown instead of the whole value.
 
     ``field``: the path the server names, if it differs from that of the place.
     """
@@ -61,7 +63,9 @@ def duplicate(rule: str, place: Place, value: Any) -> Violation:
 def not_supported(
     rule: str, place: Place, allowed: Sequence[str], *, key: str | None = None
 ) -> Violation:
-    """Violation for a string that is not ``allowed``; ``key``: the string is the key of the entry at the place."""
+    """Return the violation for a string that is not ``allowed``; ``key``: the string is the key of
+    the entry at the place.
+    """
     text = place.text if key is None else key
     listed = ", ".join(f'"{name}"' for name in allowed)
     message = f"Unsupported value: {show(text)}: supported values: {listed}"
@@ -99,15 +103,16 @@ def internal(rule: str, place: Place, detail: str) -> Violation:
 
 
 class Declared(Violation, frozen=True):
-    """Violation from 1.37's validation, which is generated from the tags of api/resource/v1*/types.go.
+    """Violation from 1.37's validation, which is generated from the tags of
+    api/resource/v1*/types.go.
 
-    That code runs alongside the handwritten validation and continues after the latter has stopped; it spells paths as
-    in the version that was written. Other releases report the same by hand.
+    That code runs alongside the handwritten validation and continues after the latter has stopped;
+    it spells paths as in the version that was written. Other releases report the same by hand.
     """
 
 
 def declared(place: Place, violations: Iterable[Violation]) -> Iterator[Declared]:
-    """Violations as those of generated validation, reported for ``place``."""
+    """Yield violations as those of generated validation, reported for ``place``."""
     for v in violations:
         yield Declared(
             v.rule,
@@ -124,12 +129,16 @@ def declared(place: Place, violations: Iterable[Violation]) -> Iterator[Declared
 
 
 def ratcheted(violation: Violation) -> Violation:
-    """Return the violation as one that an update overlooks where its field stays as it is stored."""
+    """Return the violation as one that an update overlooks where its field stays as
+    it is stored.
+    """
     return replace(violation, ratcheted=True)
 
 
 def only_declared(violations: Iterable[Violation], target: Target) -> Iterator[Violation]:
-    """Violations left where handwritten validation stops: those of generated validation, so none up to 1.36."""
+    """Yield violations left where handwritten validation stops: those of generated validation, so
+    none up to 1.36.
+    """
     if target.has("declared-where-stopped"):
         yield from (violation for violation in violations if isinstance(violation, Declared))
 

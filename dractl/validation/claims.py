@@ -1,6 +1,8 @@
-"""ResourceClaims and ResourceClaimTemplates: the rules RC-01 to RC-33 and those of a template's metadata.
+"""ResourceClaims and ResourceClaimTemplates: the rules RC-01 to RC-33 and those of a template's
+metadata.
 
-They follow validateDeviceClaim of kubernetes/kubernetes pkg/apis/resource/validation/validation.go, release by release.
+They follow validateDeviceClaim of kubernetes/kubernetes pkg/apis/resource/validation/validation.go,
+release by release.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,11 +32,16 @@ from dractl.validation.violation import Violation
 MAX_REQUESTS = MAX_CONSTRAINTS = MAX_CONFIG = MAX_DERIVED = 32
 MAX_FIRST_AVAILABLE = 8
 MAX_OFFERED = 64
-"""Most names suggested for a wrong one: few claims have more, and hostile input takes bounded time."""
+"""Most names suggested for a wrong one: few claims have more, and hostile input takes
+bounded time.
+"""
 
 _SELECTORS = SelectorRules("RC-10", "RC-11", "RC-12", "RC-13", "RC-14")
 _OPAQUE = OpaqueRules("RC-26", "RC-27", "RC-28", "RC-29", "RC-30")
-_REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
+_REFERENCE = (
+    "must be the name of a request in the claim or the name of a request and a subrequest separated"
+    " by '/'"
+)
 
 
 class _Claim(Struct, frozen=True):
@@ -50,7 +57,7 @@ class _Claim(Struct, frozen=True):
 
 
 def spec(place: Place, target: Target) -> Iterator[Violation]:
-    """The spec of a claim."""
+    """Yield the spec of a claim."""
     devices = place.child("devices")
     requests, constraints, config = (
         devices.child(name) for name in ("requests", "constraints", "config")
@@ -68,17 +75,21 @@ def spec(place: Place, target: Target) -> Iterator[Violation]:
     yield from bounded("RC-01", constraints, MAX_CONSTRAINTS, partial(_constraint, claim), target)
     yield from bounded("RC-01", config, MAX_CONFIG, partial(_config, claim), target)
     if sum(claim.cost) > MAX_COST:
-        detail = "too complex, total cost of derived attribute CEL expressions in the claim exceeds cost limit"
+        detail = (
+            "too complex, total cost of derived attribute CEL expressions in the claim exceeds cost"
+            " limit"
+        )
         yield forbidden("RC-33", devices, detail)
 
 
 def admin_access(
     place: Place, namespace: Mapping[str, str] | None, target: Target
 ) -> Iterator[Violation]:
-    """Violations of admin access in a namespace without the label (pkg/registry/resource/utils.go AuthorizedForAdmin).
+    """Yield the violations of admin access in a namespace without the label
+    (pkg/registry/resource/utils.go AuthorizedForAdmin).
 
-    ``namespace``: its labels; None if they are not known. The server names the path of a flat request in a claim, for a
-    template too.
+    ``namespace``: its labels; None if they are not known. The server names the path of a flat
+    request in a claim, for a template too.
     """
     if namespace is None or not target.has("admin-access-namespace"):
         return
@@ -91,7 +102,10 @@ def admin_access(
         access = request.child("exactly", "adminAccess")
         if access.value is True:
             if namespace.get(label_key) != "true":
-                detail = f"admin access to devices requires the `{label_key}: true` label on the containing namespace"
+                detail = (
+                    f"admin access to devices requires the `{label_key}: true` label on the"
+                    " containing namespace"
+                )
                 reported = f"spec.devices.requests[{index}].adminAccess"
                 yield forbidden("RC-19", access, detail, field=reported)
             return
@@ -141,7 +155,7 @@ def _request(claim: _Claim, place: Place) -> Iterator[Violation]:
 
 
 def _alternatives(claim: _Claim, place: Place) -> Iterator[Violation]:
-    """Violations in ``exactly`` and ``firstAvailable``."""
+    """Yield the violations in ``exactly`` and ``firstAvailable``."""
     exactly, first_available = place.child("exactly"), place.child("firstAvailable")
     if first_available.size:
         check = partial(_sub_request, claim, place.child("name").text)
@@ -164,7 +178,7 @@ def _sub_request(claim: _Claim, parent: str, place: Place) -> Iterator[Violation
 
 
 def _body(claim: _Claim, place: Place, reference: str, *, alternative: bool) -> Iterator[Violation]:
-    """Violations in the fields that exact requests and alternatives share."""
+    """Yield the violations in the fields that exact requests and alternatives share."""
     device_class = place.child("deviceClassName")
     wrong = (
         subdomain("RC-09", device_class) if device_class.text else [required("RC-08", device_class)]
@@ -172,9 +186,8 @@ def _body(claim: _Claim, place: Place, reference: str, *, alternative: bool) -> 
     yield from declared(device_class, wrong) if alternative else wrong
     yield from selectors(_SELECTORS, place.child("selectors"), claim.target)
     yield from _derived_attributes(claim, place.child("derivedAttributes"), reference)
-    if (
-        claim.target.has("allocation-mode-checked") or place.child("allocationMode").set
-    ):  # it always had a default before
+    # It always had a default before
+    if claim.target.has("allocation-mode-checked") or place.child("allocationMode").set:
         yield from _allocation_mode(place)
     for item in place.child("tolerations").items():
         yield from toleration("RC-18", item, claim.target)
@@ -207,14 +220,18 @@ def _derived(
     claim: _Claim, place: Place, reference: str, *, declarative: bool
 ) -> Iterator[Violation]:
     name, expression = place.child("name"), place.child("expression")
-    # Too many items hide the reports of generated validation about each, not those of handwritten validation.
+    # Too many items hide the reports of generated validation about each, not those of handwritten
+    # validation.
     if declarative and not name.text:
         yield from declared(name, [required("RC-31", name)])
     elif declarative:
         yield from declared(name, fully_qualified_name("RC-31", name, claim.target))
     targets = {"", reference, reference.partition("/")[0]}
     if name.text and not any(name.text in claim.constrained.get(ref, ()) for ref in targets):
-        detail = "must be referenced by at least one matchAttribute or distinctAttribute constraint targeting this request"
+        detail = (
+            "must be referenced by at least one matchAttribute or distinctAttribute constraint"
+            " targeting this request"
+        )
         yield invalid("RC-32", name, detail)
     if expression.text:
         yield from derived_attribute(("RC-31", "RC-33"), expression, claim.target, claim.cost)
@@ -235,7 +252,10 @@ def _constraint(claim: _Claim, place: Place) -> Iterator[Violation]:
     if match.set or distinct.set:
         return
     if target.has("match-or-distinct") and target.enabled("DRAConsumableCapacity"):
-        detail = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
+        detail = (
+            'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple'
+            " fields are set"
+        )
         yield required("RC-24", place, detail)
     else:
         yield required("RC-24", match)
@@ -251,7 +271,7 @@ def _config(claim: _Claim, place: Place) -> Iterator[Violation]:
 def request_references(
     rules: tuple[str, str], places: Place, known: Mapping[str, frozenset[str]], target: Target
 ) -> Iterator[Violation]:
-    """Violations in references to requests from another part of a claim.
+    """Yield the violations in references to requests from another part of a claim.
 
     ``rules``: the ids for too many or repeated ones, and for one that is not in ``known``.
     """
@@ -262,7 +282,9 @@ def request_references(
 def request_reference(
     rule: str, place: Place, known: Mapping[str, frozenset[str]]
 ) -> Iterator[Violation]:
-    """validateRequestNameRef: the name of a request, or that of an alternative after it and a slash."""
+    """validateRequestNameRef: the name of a request, or that of an alternative after it and a
+    slash.
+    """
     segments = place.text.split("/")
     if len(segments) <= 2:
         for segment in segments:

@@ -6,13 +6,15 @@ from dractl.validation.violation import Path
 
 
 def source_path(path: Path, value: dict[str, Any]) -> Path:
-    """Path in the document as written."""
+    """Return the path in the document as written."""
     version = str(value.get("apiVersion", "")).rpartition("/")[2]
     return _older(path, value.get("kind"), version) if version in ("v1beta1", "v1alpha3") else path
 
 
 def _older(path: Path, kind: Any, version: str) -> Path:
-    """v1beta1 has requests without ``exactly`` and devices with ``basic``; v1alpha3 capacities without ``value``."""
+    """v1beta1 has requests without ``exactly`` and devices with ``basic``; v1alpha3 capacities
+    without ``value``.
+    """
     if (
         kind == "ResourceSlice"
         and path[:2] == ("spec", "devices")

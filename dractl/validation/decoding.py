@@ -16,15 +16,18 @@ from dractl.validation.walk import has_field, is_former, unknown_field, walk, wr
 
 DRA_GROUP = "resource.k8s.io"
 MAX_FAULTS = 100
-"""More unknown fields than this the server does not list (sigs.k8s.io/json decode.go); they are one fault by then."""
+"""More unknown fields than this the server does not list (sigs.k8s.io/json decode.go); they are one
+fault by then.
+"""
 
 KUBERNETES_GROUPS = ("", "apps", "batch", DRA_GROUP, "scheduling.k8s.io")
 
 
 def identify(value: Mapping[str, Any], target: Target) -> Record | list[Violation]:
-    """Type of a document, or the violations if it has none.
+    """Return the type of a document, or the violations if it has none.
 
-    An empty list for a kind that is not one of Kubernetes' own (a custom resource) or for which dractl has no schema.
+    An empty list for a kind that is not one of Kubernetes' own (a custom resource) or for which
+    dractl has no schema.
     """
     api_version, kind = value.get("apiVersion"), value.get("kind")
     if not api_version or not kind:
@@ -41,7 +44,8 @@ def identify(value: Mapping[str, Any], target: Target) -> Record | list[Violatio
 def decode(
     value: Mapping[str, Any], shape: Record, target: Target, faults: Collection[DoubledKey]
 ) -> list[Violation]:
-    """Decoding errors. A value of the wrong type hides all others; duplicate keys and unknown fields hide none.
+    """Decoding errors. A value of the wrong type hides all others; duplicate keys and unknown
+    fields hide none.
 
     The messages of ``faults`` are used unchanged. For a preview, unknown fields are doubts.
     """
@@ -79,7 +83,7 @@ def _unknown(
 
 
 def _known_when(api_version: str, kind: str, path: Path, target: Target) -> str | None:
-    """Other releases that have a field unknown to this one, as a phrase."""
+    """Return other releases that have a field unknown to this one, as a phrase."""
     shapes = {release: of_release(release).kind(api_version, kind) for release in RELEASES}
     return _when(
         [release for release, shape in shapes.items() if shape and has_field(shape, path)], target
@@ -87,7 +91,9 @@ def _known_when(api_version: str, kind: str, path: Path, target: Target) -> str 
 
 
 def _in_other_version(kind: str, path: Path) -> bool:
-    """True if another version of the kind has a field at this place, as v1beta1 has those of ``exactly``."""
+    """Return True if another version of the kind has a field at this place, as v1beta1 has those of
+    ``exactly``.
+    """
     schemas = [of_release(release) for release in RELEASES]
     versions = {(each, version) for each in schemas for version in each.versions(kind)}
     shapes = (schema.kind(version, kind) for schema, version in versions)
@@ -133,7 +139,9 @@ def _as_doubt(violation: Violation, subject: str, target: Target) -> list[Violat
 
 
 def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
-    """Violations for a kind that Kubernetes lacks in that version; empty if it can be a custom resource."""
+    """Return the violations for a kind that Kubernetes lacks in that version; empty if it can be a
+    custom resource.
+    """
     group, _, version = api_version.rpartition("/")
     schemas = of_release(target.release)
     kinds = tuple(
@@ -195,7 +203,7 @@ def _served(kind: str, served: tuple[str, ...], target: Target) -> str:
 
 
 def _kind_when(kind: str, target: Target) -> str | None:
-    """Other releases that have a kind which this one lacks, as a phrase."""
+    """Return other releases that have a kind which this one lacks, as a phrase."""
     if kind in (
         "ResourceClass",
         "ResourceClaimParameters",
@@ -207,5 +215,5 @@ def _kind_when(kind: str, target: Target) -> str | None:
 
 
 def _meant_ours(group: str) -> bool:
-    """True if a group is probably a misspelt resource.k8s.io."""
+    """Return True if a group is probably a misspelt resource.k8s.io."""
     return nearest(group, (DRA_GROUP, "resource.kubernetes.io")) is not None

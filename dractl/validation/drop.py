@@ -28,14 +28,18 @@ _SPEC = {
 
 
 class Dropped(Struct, frozen=True):
-    """Field that the server drops because of a gate, and the paths (in the shape of v1) where it is set."""
+    """Field that the server drops because of a gate, and the paths (in the shape of v1) where it is
+    set.
+    """
 
     gate: str
     paths: tuple[Path, ...]
 
 
 def drop(value: dict[str, Any], target: Target) -> tuple[dict[str, Any], list[Dropped]]:
-    """A v1 document without the fields that the server drops, and these fields. The input is not modified."""
+    """Return a v1 document without the fields that the server drops, and these fields. The input is
+    not modified.
+    """
     lost: list[Dropped] = []
     if value.get("kind") not in _SPEC:
         return value, lost
@@ -58,7 +62,7 @@ def _steps(path: str) -> list[str]:
 
 
 def _without(value: Any, steps: list[str], path: Path, found: list[Path]) -> Any:
-    """``value`` without the fields at ``steps``; the same object if there are none."""
+    """Return ``value`` without the fields at ``steps``; the same object if there are none."""
     step, rest = steps[0], steps[1:]
     if not rest:
         if type(value) is not dict or step not in value:

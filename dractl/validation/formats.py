@@ -1,7 +1,7 @@
 """Formats of names, keys and values.
 
-k8s.io/apimachinery/pkg/api/validate/content and pkg/util/validation; pkg/apis/resource/validation for DRA's own. The
-first half checks a string, the second turns faults into violations at a place.
+k8s.io/apimachinery/pkg/api/validate/content and pkg/util/validation; pkg/apis/resource/validation
+for DRA's own. The first half checks a string, the second turns faults into violations at a place.
 """
 
 import re
@@ -36,7 +36,9 @@ MAX_ID: Final = 32
 
 
 def length(text: str) -> int:
-    """In bytes of UTF-8, as Go counts; a lone surrogate counts as the character that replaces it."""
+    """In bytes of UTF-8, as Go counts; a lone surrogate counts as the character that
+    replaces it.
+    """
     return len(text.encode("utf-8", "replace")) if not text.isascii() else len(text)
 
 
@@ -62,8 +64,8 @@ def label_errors(text: str) -> tuple[str, ...]:
         else:
             errors.append(
                 _regex(
-                    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must"
-                    " start and end with an alphanumeric character",
+                    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters"
+                    " or '-', and must start and end with an alphanumeric character",
                     _LABEL,
                     "my-name",
                     "123-abc",
@@ -80,8 +82,8 @@ def subdomain_errors(text: str, *, caseless: bool = False) -> list[str]:
     if caseless and not re.fullmatch(_CASELESS, text):
         errors.append(
             _regex(
-                "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with"
-                " an alphanumeric character",
+                "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and"
+                " must start and end with an alphanumeric character",
                 _SUBDOMAIN,
                 "Example.com",
             )
@@ -89,8 +91,8 @@ def subdomain_errors(text: str, *, caseless: bool = False) -> list[str]:
     if not caseless and not _SUBDOMAIN_RE.fullmatch(text):
         errors.append(
             _regex(
-                "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and"
-                " must start and end with an alphanumeric character",
+                "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters,"
+                " '-' or '.', and must start and end with an alphanumeric character",
                 _SUBDOMAIN,
                 "example.com",
             )
@@ -100,10 +102,12 @@ def subdomain_errors(text: str, *, caseless: bool = False) -> list[str]:
 
 @lru_cache(4096)
 def label_key_errors(text: str) -> tuple[str, ...]:
-    """Keys of labels, taints and tolerations, types of conditions: ``name`` or ``domain/name``."""
+    """Return the keys of labels, taints and tolerations, types of conditions: ``name`` or
+    ``domain/name``.
+    """
     wrong = _regex(
-        "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric"
-        " character",
+        "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an"
+        " alphanumeric character",
         _KEY,
         "MyName",
         "my.name",
@@ -112,7 +116,10 @@ def label_key_errors(text: str) -> tuple[str, ...]:
     parts = text.split("/")
     if len(parts) > 2:
         return (
-            f"a valid label key {wrong} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+            (
+                f"a valid label key {wrong} with an optional DNS subdomain prefix and '/' (e.g."
+                " 'example.com/MyName')"
+            ),
         )
     errors = []
     if len(parts) == 2:
@@ -138,8 +145,8 @@ def label_value_errors(text: str) -> tuple[str, ...]:
     if not re.fullmatch(_VALUE, text):
         errors.append(
             _regex(
-                "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must"
-                " start and end with an alphanumeric character",
+                "a valid label must be an empty string or consist of alphanumeric characters, '-',"
+                " '_' or '.', and must start and end with an alphanumeric character",
                 _VALUE,
                 "MyValue",
                 "my_value",
@@ -172,7 +179,7 @@ def extended_resource_name_errors(text: str) -> list[str]:
 
 
 def label(rule: str, place: Place) -> Iterator[Violation]:
-    """A DNS label; the server reports an empty one as Invalid, too."""
+    """Yield a DNS label; the server reports an empty one as Invalid, too."""
     for error in label_errors(place.text):
         yield invalid(rule, place, error, place.text)
 
@@ -193,7 +200,9 @@ def label_value(rule: str, place: Place) -> Iterator[Violation]:
 
 
 def driver_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
-    """A driver's name: a subdomain of at most 63 bytes in whatever case (ValidateCSIDriverName)."""
+    """Yield a driver's name: a subdomain of at most 63 bytes in whatever case
+    (ValidateCSIDriverName).
+    """
     if not place.text:
         yield required(rule, place)
         if target.has("first-error-hides-the-rest"):
@@ -202,7 +211,7 @@ def driver_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
 
 
 def declared_driver_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
-    """A driver's name, for which 1.37 also has a generated rule.
+    """Yield a driver's name, for which 1.37 also has a generated rule.
 
     That rule does not convert to lower case first, which would turn some letters into ASCII.
     """
@@ -264,7 +273,9 @@ def qualified_name(
 
 
 def fully_qualified_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
-    """``domain/name``. 1.37 checks it declaratively too, and then the domain must be lower case."""
+    """Yield ``domain/name``. 1.37 checks it declaratively too, and then the domain must be lower
+    case.
+    """
     text = place.text
     yield from qualified_name(rule, place, text, target)
     if "/" not in text and (text or target.has("empty-names-invalid")):
@@ -286,15 +297,17 @@ def _c_identifier(rule: str, place: Place, text: str, *, key: bool = False) -> I
         yield too_long(rule, place, MAX_ID, key=key)
     if not _C_IDENTIFIER_RE.fullmatch(text):
         message = (
-            "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric"
-            " characters or '_'"
+            "a valid C identifier must start with alphabetic character or '_', followed by a string"
+            " of alphanumeric characters or '_'"
         )
         error = _regex(message, _C_IDENTIFIER, "my_name", "MY_NAME", "MyName")
         yield invalid(rule, place, error, text, key=key)
 
 
 def shortened(key: str, limit: int) -> str:
-    """A key of a map as it appears in a path: cut in the middle if it is too long (truncateIfTooLong)."""
+    """Return a key of a map as it appears in a path: cut in the middle if it is too long
+    (truncateIfTooLong).
+    """
     limit = max(limit, 16)
     if length(key) <= limit:
         return key

@@ -1,4 +1,6 @@
-"""Lists and maps with a bound: validateSlice, validateSet and validateMap of pkg/apis/resource/validation."""
+"""Lists and maps with a bound: validateSlice, validateSet and validateMap of
+pkg/apis/resource/validation.
+"""
 
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
@@ -16,8 +18,9 @@ def bounded(
     check: Callable[[Place], Iterator[Violation]],
     target: Target,
 ) -> Iterator[Violation]:
-    """Violations of a bounded list and its items. From 1.35 on, the items of a list that is too long go unchecked.
-    ``limit`` None: any number of items."""
+    """Yield the violations of a bounded list and its items. From 1.35 on, the items of a list that
+    is too long go unchecked. ``limit`` None: any number of items.
+    """
     if limit is not None and places.size > limit:
         yield from declared(places, [too_many(rule, places, limit)])
         if target.has("first-error-hides-the-rest"):
@@ -34,7 +37,9 @@ def unique(
     *,
     name: str | None = None,
 ) -> Iterator[Violation]:
-    """Items whose key an earlier item has. 1.34 points to the field ``name``, which holds the key."""
+    """Yield items whose key an earlier item has. 1.34 points to the field ``name``, which holds the
+    key.
+    """
     seen: set[Hashable] = set()
     for item in places.items():
         found = key(item)
@@ -54,7 +59,9 @@ def bounded_set(
     *,
     name: str | None = None,
 ) -> Iterator[Violation]:
-    """Violations of a bounded list without duplicates; ``rules``: ids for too many items and for duplicates."""
+    """Yield the violations of a bounded list without duplicates; ``rules``: ids for too many items
+    and for duplicates.
+    """
     yield from bounded(rules[0], places, limit, check, target)
     if limit is None or places.size <= limit or not target.has("first-error-hides-the-rest"):
         for violation in unique(rules[1], places, key, target, name=name):
@@ -65,10 +72,10 @@ def bounded_set(
 
 
 def name_of(place: Place) -> str:
-    """The item's ``name`` as the key."""
+    """Return the item's ``name`` as the key."""
     return place.child("name").text
 
 
 def text_of(place: Place) -> Any:
-    """The item itself as the key."""
+    """Return the item itself as the key."""
     return place.text

@@ -17,7 +17,8 @@ from dractl.validation.place import Place
 from dractl.validation.violation import Violation
 
 MAX_ANNOTATIONS = 256 * 1024
-_SUFFIX = "xxxxx"  # what the server appends to generateName is random, but always these many letters and digits
+# What the server appends to generateName is random, but always these many letters and digits
+_SUFFIX = "xxxxx"
 _MAX_BASE = 63 - len(_SUFFIX)
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 
@@ -38,7 +39,7 @@ _COUNTS_GENERATIONS = frozenset(
 
 
 def object_meta(kind: str, place: Place, target: Target) -> Iterator[Violation]:
-    """Violations in ``metadata`` of an object that is created."""
+    """Yield the violations in ``metadata`` of an object that is created."""
     yield from _names(kind, place, target)
     namespace = place.child("namespace")
     if kind not in CLUSTER_SCOPED and namespace.text:
@@ -58,15 +59,14 @@ def object_meta(kind: str, place: Place, target: Target) -> Iterator[Violation]:
 
 
 def template_meta(place: Place) -> Iterator[Violation]:
-    """``spec.metadata`` of a template: labels and annotations only (ValidateTemplateObjectMeta)."""
+    """Yield ``spec.metadata`` of a template: labels and annotations only
+    (ValidateTemplateObjectMeta).
+    """
     yield from _annotations(place.child("annotations"))
     yield from _labels(place.child("labels"))
     for name, value in place.entries():
-        if name not in ("labels", "annotations") and value not in (
-            None,
-            "",
-            0,
-        ):  # an empty list is one, though
+        # An empty list is one, though
+        if name not in ("labels", "annotations") and value not in (None, "", 0):
             # The server makes its path of the Go field's name with a lower first letter.
             reported = f"{place.field}.{'uID' if name == 'uid' else name}"
             yield forbidden("OM-09", place.child(name), "cannot be set", field=reported)
@@ -74,7 +74,8 @@ def template_meta(place: Place) -> Iterator[Violation]:
 
 def _names(kind: str, place: Place, target: Target) -> Iterator[Violation]:
     name, base = place.child("name"), place.child("generateName")
-    # Since 1.35, classes are validated with ValidateObjectMetaWithOpts, which checks only the name that was generated.
+    # Since 1.35, classes are validated with ValidateObjectMetaWithOpts, which checks only the name
+    # that was generated.
     if base.text and not (kind == "DeviceClass" and target.has("class-generate-name")):
         masked = (
             base.text[:-2] + "a" if len(base.text) > 1 and base.text.endswith("-") else base.text
@@ -93,7 +94,7 @@ def _names(kind: str, place: Place, target: Target) -> Iterator[Violation]:
 
 
 def _labels(place: Place) -> Iterator[Violation]:
-    """The server reports keys and values alike at the map; the path leads to the entry."""
+    """Yield the server reports keys and values alike at the map; the path leads to the entry."""
     for key, value in place.entries():
         for error in label_key_errors(key):
             yield invalid("OM-04", place.key(key), error, key, key=True, field=place.field)
@@ -121,7 +122,8 @@ def _owner_references(places: Place, target: Target) -> Iterator[Violation]:
             reference.child("blockOwnerDeletion").value,
         )
         if same in seen:
-            continue  # the server counts a repeated reference once (dedupOwnerReferencesAndAddWarning)
+            # The server counts a repeated reference once (dedupOwnerReferencesAndAddWarning)
+            continue
         seen.add(same)
         # 1.36 and older name the list, not the item.
         at = reference.field if since_37 else places.field
@@ -152,8 +154,8 @@ def _owner_references(places: Place, target: Target) -> Iterator[Violation]:
             this = f"{reference.child('kind').text}/{reference.child('name').text}"
             if controller:
                 detail = (
-                    'Only one reference can have Controller set to true. Found "true" in references for'
-                    f" {controller} and {this}"
+                    'Only one reference can have Controller set to true. Found "true" in'
+                    f" references for {controller} and {this}"
                 )
                 yield invalid("OM-07", places, detail)
             else:
@@ -161,7 +163,9 @@ def _owner_references(places: Place, target: Target) -> Iterator[Violation]:
 
 
 def _group_version(text: str) -> bool:
-    """schema.ParseGroupVersion: at most one slash, and a version after it. ``/`` alone is empty, not wrong."""
+    """schema.ParseGroupVersion: at most one slash, and a version after it. ``/`` alone is empty,
+    not wrong.
+    """
     return text.count("/") < 2 and bool(text.rpartition("/")[2])
 
 

@@ -54,7 +54,9 @@ MOVED: Final[dict[tuple[str, str], str]] = {
     ): "create a ResourceClaimTemplate for the pods to name",
     ("ResourceSliceSpec", "namedResources"): "only 1.30 had named resources: publish devices",
 }
-"""Sources: k8s.io/api/resource/<version>/types.go and k8s.io/api/core/v1/types.go of the releases named."""
+"""Sources: k8s.io/api/resource/<version>/types.go and k8s.io/api/core/v1/types.go of the releases
+named.
+"""
 
 UNWRAPPED: Final = frozenset(
     {

@@ -1,4 +1,5 @@
-"""Violations as 1.31 to 1.33 word them, taken from their source code; not compared with their servers.
+"""Violations as 1.31 to 1.33 word them, taken from their source code; not compared with their
+servers.
 
 pkg/apis/resource/validation/validation.go of v1.31.13, v1.32.9 and v1.33.5.
 """
@@ -19,7 +20,7 @@ _BASIC = re.compile(r"^(spec\.devices\[\d+\])(?!\.name$)(?=\.|$)")
 
 
 def reworded(violations: Iterable[Violation], target: Target) -> Iterator[Violation]:
-    """Violations with the types and fields of an older release."""
+    """Yield the violations with the types and fields of an older release."""
     for violation in violations:
         if "a valid C identifier" in violation.message:
             violation = replace(violation, type="FieldValueTypeInvalid")  # noqa: PLW2901
@@ -40,9 +41,11 @@ def reworded(violations: Iterable[Violation], target: Target) -> Iterator[Violat
 
 
 def without_basic(document: Mapping[str, Any]) -> Iterator[Violation]:
-    """Violations for devices of a ResourceSlice without ``basic``; paths are those of the document as written.
+    """Yield the violations for devices of a ResourceSlice without ``basic``; paths are those of the
+    document as written.
 
-    validateDevice up to 1.32; since 1.33 the conversion treats such a device as one without attributes.
+    validateDevice up to 1.32; since 1.33 the conversion treats such a device as one without
+    attributes.
     """
     if document["kind"] == "ResourceSlice":
         for device in Place(document).child("spec", "devices").items():

@@ -54,8 +54,8 @@ def json_object(rules: tuple[str, str], place: Place, limit: int | None) -> Iter
 def json_length(value: Any) -> int:
     """Length in bytes of the value as compact JSON, as sigs.k8s.io/yaml writes it.
 
-    Go writes ``<``, ``>``, ``&`` and two line separators as six bytes each. Uses an explicit stack: parameters can be
-    nested deeper than Python's calls.
+    Go writes ``<``, ``>``, ``&`` and two line separators as six bytes each. Uses an explicit stack:
+    parameters can be nested deeper than Python's calls.
     """
     total = 0
     stack: list[Any] = [value]

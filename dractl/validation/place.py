@@ -18,9 +18,9 @@ _BASIC_DEVICE = r"^(spec\.devices\[\d+\])\.(?!name$)"
 class Place(Struct, frozen=True, eq=False):
     """A value and the path to it. ``path`` and ``field`` are built only on demand.
 
-    The step of the root is the version in which the document was written, if there is generated validation. ``shown``
-    is the server's spelling of a key that it shortens. The accessors rely on successful decoding: null is absent, an
-    absent string is "", an absent list empty.
+    The step of the root is the version in which the document was written, if there is generated
+    validation. ``shown`` is the server's spelling of a key that it shortens. The accessors rely on
+    successful decoding: null is absent, an absent string is "", an absent list empty.
     """
 
     value: Any
@@ -30,7 +30,9 @@ class Place(Struct, frozen=True, eq=False):
     shown: str | None = None
 
     def child(self, name: str, *inner: str) -> Place:
-        """Field of that name, then the field in it, and so on; the value is None if it is absent."""
+        """Return the field of that name, then the field in it, and so on; the value is None if it
+        is absent.
+        """
         value = self.value
         place = Place(value.get(name) if isinstance(value, dict) else None, self, name)
         return place.child(*inner) if inner else place
@@ -65,12 +67,12 @@ class Place(Struct, frozen=True, eq=False):
         return len(self.value or ())
 
     def items(self) -> Iterator[Place]:
-        """Items of a list."""
+        """Yield the items of a list."""
         for index, value in enumerate(self.value or ()):
             yield Place(value, self, index, "index")
 
     def entries(self) -> Iterator[tuple[str, Any]]:
-        """Entries of a map, unchanged."""
+        """Yield the entries of a map, unchanged."""
         yield from (self.value or {}).items()
 
     @property

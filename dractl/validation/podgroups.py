@@ -1,4 +1,6 @@
-"""Claims of pod groups and workloads (pkg/apis/scheduling/validation; generated validation from 1.36)."""
+"""Claims of pod groups and workloads (pkg/apis/scheduling/validation; generated validation from
+1.36).
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -13,12 +15,12 @@ MAX_TEMPLATES: Final = 8  # WorkloadMaxPodGroupTemplates
 
 
 def pod_group(spec: Place) -> Iterator[Violation]:
-    """Violations in ``spec`` of a PodGroup."""
+    """Yield the violations in ``spec`` of a PodGroup."""
     yield from _claims(spec.child("resourceClaims"))
 
 
 def workload(spec: Place) -> Iterator[Violation]:
-    """Violations in ``spec`` of a Workload."""
+    """Yield the violations in ``spec`` of a Workload."""
     templates = spec.child("podGroupTemplates")
     if templates.size > MAX_TEMPLATES:
         yield too_many("PC-14", templates, MAX_TEMPLATES)

@@ -27,7 +27,7 @@ _SUPPORTED = ("cpu", "hugepages-", "memory")
 
 
 def pods(value: Mapping[str, Any]) -> Iterator[Violation]:
-    """Violations in the pod, or in every pod template, of a document."""
+    """Yield the violations in the pod, or in every pod template, of a document."""
     for path, _ in pod_templates(value):
         place = Place(value)
         for step in path:
@@ -75,8 +75,9 @@ def _pod_spec(place: Place, *, template: bool) -> Iterator[Violation]:
 
 
 def _containers(place: Place) -> Iterator[Violation]:
-    """What validateContainers and validateInitContainers say of names and images: a patch that misses the container by
-    its name makes a second one without image."""
+    """What validateContainers and validateInitContainers say of names and images: a patch that
+    misses the container by its name makes a second one without image.
+    """
     names: set[str] = set()
     for field in ("containers", "initContainers"):
         for container in place.child(field).items():
@@ -147,7 +148,9 @@ def _container_claims(places: Place, names: list[str]) -> Iterator[Violation]:
 
 
 _Amounts: TypeAlias = Sequence[tuple[str, Place, Place]]
-"""Requested amounts: the name of each, its place, and the one whose field the server names for it."""
+"""Requested amounts: the name of each, its place, and the one whose field the server
+names for it.
+"""
 
 
 def _amounts(place: Place, *, template: bool) -> _Amounts:
@@ -206,10 +209,11 @@ def _names_of_the_whole(amounts: _Amounts) -> Iterator[Violation]:
 
 
 def _quantities(place: Place, amounts: _Amounts) -> Iterator[Violation]:
-    """Violations in requests and limits (validateResourceRequirements) that extended resources can have.
+    """Yield the violations in requests and limits (validateResourceRequirements) that extended
+    resources can have.
 
-    They must be whole numbers, and equal; names in ``kubernetes.io``, such as those of classes, are not restricted like
-    that.
+    They must be whole numbers, and equal; names in ``kubernetes.io``, such as those of classes, are
+    not restricted like that.
     """
     for name, amount, named in amounts:
         quantity = amount.quantity

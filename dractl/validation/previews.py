@@ -1,7 +1,8 @@
 """Names that are not known of a preview, a release that was not out when it was read about.
 
-Such a release may have what dractl does not know: a field, a kind, a value, a name in an expression. What a server would
-refuse for that reason alone is a doubt: a violation without a type. Nothing is built on what was probably meant.
+Such a release may have what dractl does not know: a field, a kind, a value, a name in an
+expression. What a server would refuse for that reason alone is a doubt: a violation without a type.
+Nothing is built on what was probably meant.
 """
 
 import json
@@ -23,7 +24,7 @@ def preview_of(target: Target) -> Preview | None:
 
 
 def is_doubt(violation: Violation) -> bool:
-    """True if it is only in doubt whether the server would refuse the document."""
+    """Return True if it is only in doubt whether the server would refuse the document."""
     return violation.rule == RULE
 
 
@@ -48,7 +49,9 @@ def doubt(violation: Violation, subject: str, preview: Preview) -> Violation:
 def doubt_names(
     violations: Iterable[Violation], document: Mapping[str, Any], target: Target
 ) -> list[Violation]:
-    """Return the violations of a document, with doubts in place of those about values and names in expressions."""
+    """Return the violations of a document, with doubts in place of those about values and names in
+    expressions.
+    """
     preview = preview_of(target)
     if preview is None:
         return list(violations)
@@ -61,7 +64,9 @@ def doubt_names(
 
 
 def _name_in_question(violation: Violation, document: Mapping[str, Any]) -> str | None:
-    """Return the value or the names that a release after this one may have; None if the violation is about no name."""
+    """Return the value or the names that a release after this one may have; None if the violation
+    is about no name.
+    """
     if violation.type == "FieldValueNotSupported":
         value = violation.path[-1] if violation.key else at(document, *violation.path)
         return f"{dotted(violation.path)}: value {json.dumps(value, ensure_ascii=False)}"
@@ -72,7 +77,9 @@ def _name_in_question(violation: Violation, document: Mapping[str, Any]) -> str 
 
 
 def is_decided(violation: Violation, doubts: Sequence[Violation]) -> bool:
-    """Return False where a value only seems to be missing, since a field in doubt may stand for it."""
+    """Return False where a value only seems to be missing, since a field in doubt may
+    stand for it.
+    """
     if violation.type not in ("FieldValueRequired", "FieldValueInvalid"):
         return True
     holders = {violation.path}

@@ -1,8 +1,9 @@
 """Validation by kind of a document that is decoded, defaulted and converted.
 
-Rule ids begin with ``RC`` (claims and templates) or ``RS`` (slices), numbered in the order of upstream's checks, ``DC``
-(classes), ``DT`` (taint rules), ``PS`` (pool status requests), ``CS`` (the status of claims), ``PC`` (claims of pods)
-or ``OM`` (object metadata). The page of the lint rule that reports an id describes it.
+Rule ids begin with ``RC`` (claims and templates) or ``RS`` (slices), numbered in the order of
+upstream's checks, ``DC`` (classes), ``DT`` (taint rules), ``PS`` (pool status requests), ``CS``
+(the status of claims), ``PC`` (claims of pods) or ``OM`` (object metadata). The page of the lint
+rule that reports an id describes it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,10 +26,11 @@ def check(
     namespaces: Mapping[str, Mapping[str, str]],
     written: str = "v1",
 ) -> Iterator[Violation]:
-    """Violations that the API server of ``target`` reports for a document converted to v1.
+    """Return the violations that the API server of ``target`` reports for a document converted to
+    v1.
 
-    ``namespaces``: the labels of known namespaces. Paths are those of v1. ``written``: the version that the document
-    had; 1.37 spells some fields as in that version.
+    ``namespaces``: the labels of known namespaces. Paths are those of v1. ``written``: the version
+    that the document had; 1.37 spells some fields as in that version.
     """
     root = Place(value, step=written if target.has("paths-as-written") else "")
     return _worded(chain(_metadata(root, target), _spec(root, target, namespaces)), target)

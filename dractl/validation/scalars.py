@@ -1,4 +1,6 @@
-"""The types without fields: strings, numbers, and types with their own decoder, as Go decodes them."""
+"""The types without fields: strings, numbers, and types with their own decoder, as Go
+decodes them.
+"""
 
 import math
 import re
@@ -15,14 +17,14 @@ def _never(_: Any) -> str:
 
 
 def string(go: str) -> Scalar:
-    """A string type; ``go`` is its name."""
+    """Return a string type; ``go`` is its name."""
     return Scalar(go, _never, str)
 
 
 def _integer(low: int, high: int) -> Callable[[Any], str | None]:
     def error(value: Any) -> str | None:
-        # A whole float arrives without its fraction: YAML is turned into JSON first, and Go writes 5.0 as 5. From 1e21
-        # on it writes an exponent, which no integer type accepts.
+        # A whole float arrives without its fraction: YAML is turned into JSON first, and Go writes
+        # 5.0 as 5. From 1e21 on it writes an exponent, which no integer type accepts.
         if type(value) is float and value.is_integer() and abs(value) < 1e21:
             value = int(value)
         return None if type(value) is int and low <= value <= high else ""
@@ -32,7 +34,8 @@ def _integer(low: int, high: int) -> Callable[[Any], str | None]:
 
 def _quantity(value: Any) -> str | None:
     if type(value) is str:
-        # The decoder cuts the quotes off the JSON text and does not undo its escapes (quantity.go UnmarshalJSON).
+        # The decoder cuts the quotes off the JSON text and does not undo its escapes (quantity.go
+        # UnmarshalJSON).
         text = (
             value.replace("\\", "\\\\")
             .replace("\n", "\\n")
@@ -51,7 +54,8 @@ def _quantity(value: Any) -> str | None:
 
 
 _TIME: Final = (
-    # The elements that Go's time.Parse reads for RFC 3339: layout, syntax, and for each number its name and its range.
+    # The elements that Go's time.Parse reads for RFC 3339: layout, syntax, and for each number its
+    # name and its range.
     ("2006", r"([0-9]{4})", (("year", 0, 9999),)),
     ("-", "-", ()),
     ("01", r"([0-9]{2})", (("month", 1, 12),)),
@@ -82,7 +86,10 @@ def _time(layout: str) -> Callable[[Any], str | None]:
         for element, syntax, numbers in _TIME:
             match = re.match(syntax, rest, re.ASCII)
             if not match:
-                return f"{said} as {_quoted(layout)}: cannot parse {_quoted(rest)} as {_quoted(element)}"
+                return (
+                    f"{said} as {_quoted(layout)}: cannot parse {_quoted(rest)} as"
+                    f" {_quoted(element)}"
+                )
             for (name, low, high), digits in zip(numbers, match.groups(), strict=True):
                 read[name] = int(digits or 0)
                 if not low <= read[name] <= high:
@@ -105,7 +112,9 @@ def _days(year: int, month: int) -> int:
 
 
 def _quoted(text: str) -> str:
-    """Quotes as Go's time package does: anything but printable ASCII becomes bytes in hexadecimal."""
+    """Quotes as Go's time package does: anything but printable ASCII becomes bytes in
+    hexadecimal.
+    """
     return '"' + "".join(_escaped(char) for char in text) + '"'
 
 
@@ -120,7 +129,7 @@ def _escaped(char: str) -> str:
 
 
 def number(value: float) -> str:
-    """A number as Go's JSON encoder writes it."""
+    """Return a number as Go's JSON encoder writes it."""
     if type(value) is int and -(2**63) <= value < 2**64:
         return str(value)
     try:

@@ -1,6 +1,7 @@
 """API types of one release, read from ``schemas/<release>/`` on demand.
 
-``tools/make_schemas.py`` makes the files and describes their content; a claim needs two of them, 17 kB together.
+``tools/make_schemas.py`` makes the files and describes their content; a claim needs two of them, 17
+kB together.
 """
 
 import json
@@ -49,7 +50,9 @@ class Schemas:
         self._kinds: dict[str, tuple[str, ...]] = {}
 
     def kind(self, api_version: str, kind: str) -> Record | None:
-        """Type of a top-level kind; None if this release has no such kind in that group and version."""
+        """Return the type of a top-level kind; None if this release has no such kind in that group
+        and version.
+        """
         file = _file(api_version)
         if kind not in self.kinds(file):
             return None
@@ -57,22 +60,24 @@ class Schemas:
         return shape if isinstance(shape, Record) else None
 
     def versions(self, kind: str) -> tuple[str, ...]:
-        """Every apiVersion of the release that has the kind, newest first."""
+        """Return every apiVersion of the release that has the kind, newest first."""
         found = [file for file in self._known if kind in self.kinds(file)]
         return tuple(_api_version(file) for file in sorted(found, key=_age))
 
     def kinds_of(self, api_version: str) -> tuple[str, ...]:
-        """The top-level kinds of ``resource.k8s.io/v1``."""
+        """Return the top-level kinds of ``resource.k8s.io/v1``."""
         return self.kinds(_file(api_version))
 
     def files(self, group: str) -> tuple[str, ...]:
-        """The files of a group, one per version."""
+        """Return the files of a group, one per version."""
         return tuple(
             sorted((file for file in self._known if file.rpartition("-")[0] == group), key=_age)
         )
 
     def kinds(self, file: str) -> tuple[str, ...]:
-        """The top-level kinds of a file such as ``resource.k8s.io-v1``; empty if there is no such file."""
+        """Return the top-level kinds of a file such as ``resource.k8s.io-v1``; empty if there is no
+        such file.
+        """
         if file not in self._kinds:
             choices = self._read(file).get("oneOf", ())
             self._kinds[file] = tuple(choice["$ref"].rpartition("/")[2] for choice in choices)
@@ -99,7 +104,7 @@ class Schemas:
         return self._shapes[key]
 
     def _compile(self, file: str, schema: dict[str, Any]) -> Shape:
-        """Type of a field."""
+        """Return the type of a field."""
         if "$ref" in schema:
             there, _, name = schema["$ref"].partition("#/$defs/")
             return self._shape(there.removesuffix(".json") or file, name)
@@ -120,12 +125,14 @@ class Schemas:
 
 @cache
 def of_release(release: str) -> Schemas:
-    """The types of a release: ``of_release("1.36")``."""
+    """Return the types of a release: ``of_release("1.36")``."""
     return Schemas(paths_of(release), frozenset(map(_file, gone_versions(release))))
 
 
 def paths_of(release: str) -> dict[str, Path]:
-    """Return name to path of the files of a release. A preview has only files that differ from its ``like``."""
+    """Return name to path of the files of a release. A preview has only files that differ from its
+    ``like``.
+    """
     return {
         path.stem: path
         for name in (like(release), release)
@@ -134,7 +141,7 @@ def paths_of(release: str) -> dict[str, Path]:
 
 
 def _file(api_version: str) -> str:
-    """``resource.k8s.io/v1`` -> ``resource.k8s.io-v1``; ``v1`` -> ``core-v1``."""
+    """Return ``resource.k8s.io/v1`` -> ``resource.k8s.io-v1``; ``v1`` -> ``core-v1``."""
     group, _, version = api_version.rpartition("/")
     return f"{group or 'core'}-{version}"
 

@@ -1,4 +1,6 @@
-"""CEL expressions: the selectors of claims, classes and (up to 1.34) taint rules, and derived attributes."""
+"""CEL expressions: the selectors of claims, classes and (up to 1.34) taint rules, and derived
+attributes.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ def selectors(rules: SelectorRules, places: Place, target: Target) -> Iterator[V
 
 
 def selector(rules: SelectorRules, place: Place, target: Target) -> Iterator[Violation]:
-    """Violations of an expression that selects devices, of type bool."""
+    """Yield the violations of an expression that selects devices, of type bool."""
     if length(place.text) > MAX_EXPRESSION:
         yield too_long(rules.too_long, place, MAX_EXPRESSION)
         return
@@ -62,7 +64,7 @@ def selector(rules: SelectorRules, place: Place, target: Target) -> Iterator[Vio
 
 
 def _error(rule: str, place: Place, program: Program) -> Violation:
-    """One violation for all issues of an expression, placed at the first of them."""
+    """Return one violation for all issues of an expression, placed at the first of them."""
     if program.error_type == "InternalError":
         return internal(rule, place, program.error or "")
     offset = program.issues[0].offset if program.issues else None
@@ -73,7 +75,7 @@ def _error(rule: str, place: Place, program: Program) -> Violation:
 def derived_attribute(
     rules: tuple[str, str], place: Place, target: Target, costs: list[int]
 ) -> Iterator[Violation]:
-    """Violations of an expression that derives an attribute; adds its cost to ``costs``.
+    """Yield the violations of an expression that derives an attribute; adds its cost to ``costs``.
 
     ``rules``: the ids for errors in the expression, and for its cost.
     """

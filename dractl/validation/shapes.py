@@ -1,7 +1,8 @@
 """Go types that the API server decodes JSON into, reduced to what decides whether a value decodes.
 
-A shape walks over a value as ``sigs.k8s.io/json`` does with strict fields: names are case-sensitive, ``null`` means
-"not set", and after a wrong type the walk continues with the next value.
+A shape walks over a value as ``sigs.k8s.io/json`` does with strict fields: names are
+case-sensitive, ``null`` means "not set", and after a wrong type the walk continues with the next
+value.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from dractl.validation.violation import Path
 
 Steps = list[str | int]
 Shape: TypeAlias = "Record | List | Map | Scalar"
-"""A Go type. ``go`` is its name in the decoder's messages; ``plain`` the Python type that always fits, if any."""
+"""A Go type. ``go`` is its name in the decoder's messages; ``plain`` the Python type that always
+fits, if any.
+"""
 
 
 class Mismatch(Struct, frozen=True):
-    """A value that does not decode: ``value`` at ``path`` does not fit ``shape``; ``text`` is the error of its own
-    decoder.
+    """A value that does not decode: ``value`` at ``path`` does not fit ``shape``; ``text`` is the
+    error of its own decoder.
 
     ``unknown``: the struct ``shape`` has no field of the name that ends ``path``.
     """
@@ -53,7 +56,9 @@ class Record:
         return shape
 
     def embedded(self, name: str) -> list[str]:
-        """The name of the embedded struct that a field belongs to, if the decoder shows it."""
+        """Return the name of the embedded struct that a field belongs to, if the
+        decoder shows it.
+        """
         embedded = self.names.get(name, {}).get("x-go-embedded")
         return [embedded] if embedded else []
 
@@ -116,7 +121,8 @@ class Map:
 
 
 class Scalar:
-    """A string, number, boolean, or a type with its own decoder: ``error`` returns the error for a value.
+    """A string, number, boolean, or a type with its own decoder: ``error`` returns the error for a
+    value.
 
     That is None if the value fits, "" if Go names the types, else the decoder's own text.
     """

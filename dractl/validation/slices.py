@@ -1,7 +1,8 @@
 """ResourceSlices: the rules RS-01 to RS-43.
 
-They follow validateResourceSliceSpec of kubernetes/kubernetes pkg/apis/resource/validation/validation.go, release by
-release, together with the declarative rules of 1.37 (tags of api/resource/v1/types.go).
+They follow validateResourceSliceSpec of kubernetes/kubernetes
+pkg/apis/resource/validation/validation.go, release by release, together with the declarative rules
+of 1.37 (tags of api/resource/v1/types.go).
 """
 
 from collections.abc import Iterator, Mapping
@@ -110,7 +111,10 @@ def _nodes(place: Place) -> Iterator[Violation]:
             chosen.append("`allNodes`" if flag is all_nodes else "`perDeviceNodeSelection`")
         elif flag.set:
             yield invalid("RS-07", flag, "must be either unset or set to true")
-    detail = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
+    detail = (
+        "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is"
+        " required"
+    )
     if not chosen:
         yield required("RS-09", place, detail)
     elif len(chosen) > 1:
@@ -150,14 +154,17 @@ def _has_list(attributes: Mapping[str, Any]) -> bool:
     )
 
 
-# -- devices ----------------------------------------------------------------------------------------------------------
+# -- devices ---------------------------------------------------------------------------------------
 
 
 def _device(slice_spec: Place, target: Target, place: Place) -> Iterator[Violation]:
     yield from label("RS-14", place.child("name"))
     attributes, capacity = place.child("attributes"), place.child("capacity")
     if (total := attributes.size + capacity.size) > MAX_ATTRIBUTES_AND_CAPACITIES:
-        detail = f"the total number of attributes and capacities must not exceed {MAX_ATTRIBUTES_AND_CAPACITIES}"
+        detail = (
+            "the total number of attributes and capacities must not exceed"
+            f" {MAX_ATTRIBUTES_AND_CAPACITIES}"
+        )
         yield invalid("RS-15", place, detail, total)
     if (
         target.has("list-attributes-limit")
@@ -191,7 +198,7 @@ def _named(places: Place) -> Iterator[tuple[str, Place]]:
 
 
 def _plain(attribute: Any) -> bool:
-    """True for an attribute of the most common form, which cannot have violations."""
+    """Return True for an attribute of the most common form, which cannot have violations."""
     if type(attribute) is dict and len(attribute) == 1:
         ((name, value),) = attribute.items()
         return value is not None and (
@@ -202,7 +209,9 @@ def _plain(attribute: Any) -> bool:
 
 
 def _key(key: str, places: Place, entry: Place, target: Target) -> Iterator[Violation]:
-    """The server reports a wrong key at its entry, from 1.36 on at the map. The path always leads to the entry."""
+    """Yield the server reports a wrong key at its entry, from 1.36 on at the map. The path always
+    leads to the entry.
+    """
     for violation in qualified_name("RS-17", entry, key, target, key=True):
         yield replace(violation, field=places.field) if target.has("keys-at-the-map") else violation
 
@@ -236,7 +245,9 @@ def _attribute(place: Place, target: Target) -> Iterator[Violation]:
 def _one_value(
     place: Place, chosen: list[str], filled: list[str], target: Target
 ) -> Iterator[Violation]:
-    """Handwritten validation counts every list that is present; the generated one of 1.37 counts lists with items."""
+    """Handwritten validation counts every list that is present; the generated one of 1.37 counts
+    lists with items.
+    """
     generated = target.has("one-value-generated") and len(filled) != 1
     if not target.has("one-value-invalid") and not chosen:
         yield required("RS-18", place, "exactly one value must be specified")
@@ -272,8 +283,8 @@ def _device_nodes(slice_spec: Place, place: Place, target: Target) -> Iterator[V
     if not slice_spec.child("perDeviceNodeSelection").value:
         if node.set or selector.set or all_nodes.set:
             detail = (
-                "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true"
-                " in the ResourceSlice spec"
+                "`nodeName`, `nodeSelector` and `allNodes` can only be set if"
+                " `perDeviceNodeSelection` is set to true in the ResourceSlice spec"
             )
             yield invalid("RS-34", place, detail, None)
         return
@@ -294,8 +305,8 @@ def _device_nodes(slice_spec: Place, place: Place, target: Target) -> Iterator[V
     elif all_nodes.set:
         yield invalid("RS-33", all_nodes, "must be either unset or set to true")
     detail = (
-        "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to"
-        " true in the ResourceSlice spec"
+        "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when"
+        " `perDeviceNodeSelection` is set to true in the ResourceSlice spec"
     )
     if not chosen:
         yield required("RS-33", place, detail)
@@ -330,7 +341,7 @@ def _taints(places: Place, target: Target) -> Iterator[Violation]:
         yield from only_declared(found, target) if since_35 and places.size > limit else found
 
 
-# -- counters ---------------------------------------------------------------------------------------------------------
+# -- counters --------------------------------------------------------------------------------------
 
 
 def _shared_counters(slice_spec: Place, target: Target) -> Iterator[Violation]:
@@ -379,9 +390,8 @@ def _counters(rule: str, places: Place, target: Target) -> Iterator[Violation]:
         return
     if target.has("counter-limits") and places.size > MAX_COUNTERS:
         yield too_many(rule, places, MAX_COUNTERS)
-        if not target.has(
-            "counter-keys-declared"
-        ):  # the declarative rule for the keys still applies
+        # The declarative rule for the keys still applies
+        if not target.has("counter-keys-declared"):
             return
     for key, _ in places.entries():
         entry = places.key(key, shortened(key, MAX_LABEL))
@@ -425,7 +435,9 @@ def _consumption(target: Target, place: Place) -> Iterator[Violation]:
 
 
 def _counter_amounts(places: Place) -> Iterator[Violation]:
-    """Check that a device says how much of each counter it uses, in one way (KEP-5941, "API additions")."""
+    """Check that a device says how much of each counter it uses, in one way (KEP-5941, "API
+    additions").
+    """
     for key, _ in places.entries():
         entry = places.key(key)
         source = entry.child("valueFrom")
@@ -440,7 +452,9 @@ def _compatibility_group(place: Place) -> Iterator[Violation]:
 
 
 def _references_1_34(slice_spec: Place, device: Place) -> Iterator[Violation]:
-    """In 1.34 the counter sets of a device must be in the same slice; later they must be in another one."""
+    """In 1.34 the counter sets of a device must be in the same slice; later they must be in another
+    one.
+    """
     places = device.child("consumesCounters")
     total = sum(item.child("counters").size for item in places.items())
     if total > MAX_COUNTERS:
@@ -463,11 +477,13 @@ def _references_1_34(slice_spec: Place, device: Place) -> Iterator[Violation]:
                 yield invalid("RS-32", counters, detail, key, allowed=tuple(known[name.text]))
 
 
-# -- what alpha gates add ---------------------------------------------------------------------------------------------
+# -- what alpha gates add --------------------------------------------------------------------------
 
 
 def _node_allocatable_mappings(places: Place, capacity: Place) -> Iterator[Violation]:
-    """1.36 (validateNodeAllocatableResourceMappings), whose defaults set a missing multiplier."""
+    """Yield 1.36 (validateNodeAllocatableResourceMappings), whose defaults set a missing
+    multiplier.
+    """
     for name, _ in places.entries():
         place = places.key(name)
         multiplier, key = place.child("allocationMultiplier"), place.child("capacityKey")
@@ -481,7 +497,7 @@ def _node_allocatable_mappings(places: Place, capacity: Place) -> Iterator[Viola
 
 
 def _node_allocatable(places: Place, capacity: Place) -> Iterator[Violation]:
-    """1.37 (validateNodeAllocatableResources, and a declarative union)."""
+    """Yield 1.37 (validateNodeAllocatableResources, and a declarative union)."""
     for name, _ in places.entries():
         place = places.key(name)
         mapping, overhead = place.child("mapping"), place.child("overhead")
@@ -558,7 +574,10 @@ def _partition_type(slice_spec: Place, target: Target) -> Iterator[Violation]:
         name = next((n for n in (place.text, bare) if n in (attributes.value or {})), None)
         reported = attributes.key(place.text).field
         if name is None:
-            detail = "device consumes counters and `partitionTypeAttribute` names this attribute, so it must be set"
+            detail = (
+                "device consumes counters and `partitionTypeAttribute` names this attribute, so it"
+                " must be set"
+            )
             yield required("RS-38", attributes, detail, field=reported)
         elif not attributes.key(name).child("string").set:
             detail = "must be a string value because `partitionTypeAttribute` names this attribute"

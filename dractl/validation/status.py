@@ -1,9 +1,10 @@
 """The status of a ResourceClaim: the API server's verdict when the scheduler or a driver writes it.
 
-At creation the server drops a status, so none of this applies to a manifest. It applies to claims in dumps and
-simulations, whose status no server would have accepted. The rules follow validateResourceClaimStatusUpdate of
-kubernetes/kubernetes pkg/apis/resource/validation/validation.go for a claim without an earlier status; forbidden
-changes of a status cannot be seen in one document.
+At creation the server drops a status, so none of this applies to a manifest. It applies to claims
+in dumps and simulations, whose status no server would have accepted. The rules follow
+validateResourceClaimStatusUpdate of kubernetes/kubernetes
+pkg/apis/resource/validation/validation.go for a claim without an earlier status; forbidden changes
+of a status cannot be seen in one document.
 """
 
 import ipaddress
@@ -64,7 +65,8 @@ Known = dict[str, frozenset[str]]
 def claim_status(
     root: Place, namespace: Mapping[str, str] | None, target: Target
 ) -> Iterator[Violation]:
-    """The status of a claim, with the causes and fields that the server names at UpdateStatus.
+    """Yield the status of a claim, with the causes and fields that the server names at
+    UpdateStatus.
 
     ``root``: the claim. ``namespace``: the labels of its namespace; None if they are not known.
     """
@@ -125,8 +127,8 @@ def _result(known: Known, target: Target, place: Place) -> Iterator[Violation]:
 def _share_id(rule: str, place: Place) -> Iterator[Violation]:
     if place.set and not _UUID.fullmatch(place.text):
         detail = (
-            "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal"
-            " characters"
+            "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with"
+            " lowercase hexadecimal characters"
         )
         yield invalid(rule, place, detail)
 
@@ -144,7 +146,9 @@ def _configuration(known: Known, target: Target, place: Place) -> Iterator[Viola
 def _admin_access(
     places: Place, namespace: Mapping[str, str] | None, target: Target
 ) -> Iterator[Violation]:
-    """pkg/registry/resource/utils.go AuthorizedForAdminStatus: the first device allocated with admin access."""
+    """pkg/registry/resource/utils.go AuthorizedForAdminStatus: the first device allocated with
+    admin access.
+    """
     if (
         namespace is None
         or namespace.get(ADMIN_ACCESS) == "true"
@@ -153,7 +157,10 @@ def _admin_access(
         return
     for result in places.items():
         if result.child("adminAccess").value is True:
-            detail = f"admin access to devices requires the `{ADMIN_ACCESS}: true` label on the containing namespace"
+            detail = (
+                f"admin access to devices requires the `{ADMIN_ACCESS}: true` label on the"
+                " containing namespace"
+            )
             yield forbidden("CS-09", result.child("adminAccess"), detail)
             return
 
@@ -162,7 +169,7 @@ Device = tuple[str, str, str, str | None]
 
 
 def _device(place: Place) -> Device:
-    """The identity of a device, or of a share of one: driver, pool, name and share."""
+    """Return the identity of a device, or of a share of one: driver, pool, name and share."""
     driver, pool, device = (place.child(name).text for name in ("driver", "pool", "device"))
     return driver, pool, device, place.child("shareID").value
 
@@ -226,8 +233,9 @@ def _condition(place: Place, target: Target) -> Iterator[Violation]:
         yield required("CS-12", reason)
     elif not _REASON.fullmatch(reason.text):
         detail = (
-            "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric"
-            " characters or '_,:', and must end with an alphanumeric character or '_'"
+            "a condition reason must start with alphabetic character, optionally followed by a"
+            " string of alphanumeric characters or '_,:', and must end with an alphanumeric"
+            " character or '_'"
         )
         yield invalid("CS-12", reason, detail)
     for name, limit in (("reason", MAX_REASON), ("message", MAX_MESSAGE)):
@@ -264,10 +272,11 @@ def _address(place: Place) -> Iterator[Violation]:
 
 
 def canonical_interface_address(text: str) -> str | None:
-    """An address with the length of its network's prefix, as Go would print it; None if it is invalid.
+    """Return an address with the length of its network's prefix, as Go would print it; None if it
+    is invalid.
 
-    k8s.io/apimachinery/pkg/util/validation IsValidInterfaceAddress, which parses as Go did up to 1.16: leading zeros
-    are accepted. An IPv4 address in IPv6 is printed as the former.
+    k8s.io/apimachinery/pkg/util/validation IsValidInterfaceAddress, which parses as Go did up to
+    1.16: leading zeros are accepted. An IPv4 address in IPv6 is printed as the former.
     """
     address, slash, bits = text.partition("/")
     if not slash or not re.fullmatch("[0-9]{1,9}", bits) or "%" in address:

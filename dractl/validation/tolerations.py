@@ -1,4 +1,6 @@
-"""Device taints, and the tolerations of requests (validateDeviceTaint, validateDeviceToleration)."""
+"""Device taints, and the tolerations of requests (validateDeviceTaint,
+validateDeviceToleration).
+"""
 
 from collections.abc import Iterator
 

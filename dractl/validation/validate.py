@@ -27,10 +27,14 @@ _PARTS: dict[str, tuple[str, ...]] = {
     "ResourceClaimTemplate": ("spec", "spec"),
     "DeviceClass": ("spec",),
 }
-"""The part that many objects have alike: the spec of a claim, also in a template, and that of a class."""
+"""The part that many objects have alike: the spec of a claim, also in a template, and that of a
+class.
+"""
 
 _Part = tuple[str, bool, bytes]
-"""What decides about a part: the version, whether it is that of a class, and the digest of what it says."""
+"""What decides about a part: the version, whether it is that of a class, and the digest of what it
+says.
+"""
 _SOUND: set[tuple[_Part, Target]] = set()
 _MOST_SOUND = 10_000
 """Parts without violations in a release, and how many are remembered."""
@@ -43,15 +47,17 @@ def validate(
     namespaces: Mapping[str, Mapping[str, str]] | None = None,
     faults: Collection[DoubledKey] = (),
 ) -> list[Violation]:
-    """Violations that the API server of ``target`` reports when a document is created, in the server's order of steps.
+    """Return the violations that the API server of ``target`` reports when a document is created,
+    in the server's order of steps.
 
-    The document must be served in this version, decode strictly, and pass validation after defaulting, conversion and
-    the dropping of disabled fields; a step that fails hides the later ones. Violations that the server does not report
-    have a ``type`` of None: dropped fields, a version that is served only on demand, the status of a claim, and what is
-    not known of a preview.
+    The document must be served in this version, decode strictly, and pass validation after
+    defaulting, conversion and the dropping of disabled fields; a step that fails hides the later
+    ones. Violations that the server does not report have a ``type`` of None: dropped fields, a
+    version that is served only on demand, the status of a claim, and what is not known of a
+    preview.
 
-    ``namespaces``: the labels of known namespaces. ``faults``: findings from loading the document that matter to strict
-    decoding. A custom resource has no violations.
+    ``namespaces``: the labels of known namespaces. ``faults``: findings from loading the document
+    that matter to strict decoding. A custom resource has no violations.
     """
     part = _part(value)
     if part is not None and (part, target) in _SOUND:
@@ -63,8 +69,9 @@ def validate(
 
 
 def _part(value: Mapping[str, Any]) -> _Part | None:
-    """Identifies the part that may be judged already. None where more decides, the namespace or the status, and for
-    parameters of drivers, which may have any size and depth."""
+    """Identifies the part that may be judged already. None where more decides, the namespace or the
+    status, and for parameters of drivers, which may have any size and depth.
+    """
     kind = str(value.get("kind"))
     part = at(value, *_PARTS[kind]) if kind in _PARTS and "status" not in value else None
     asked = part if kind == "DeviceClass" else at(part, "devices")
@@ -84,7 +91,9 @@ def _part(value: Mapping[str, Any]) -> _Part | None:
 def _beside(
     value: Mapping[str, Any], target: Target, faults: Collection[DoubledKey]
 ) -> list[Violation]:
-    """Violations in a document whose part has none: in its metadata, and fields that do not exist."""
+    """Return the violations in a document whose part has none: in its metadata, and fields that do
+    not exist.
+    """
     shape = identify(value, target)
     if isinstance(shape, list):  # a custom resource
         return shape
@@ -96,7 +105,7 @@ def _beside(
 
 
 def _without(value: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
-    """``value`` with nothing at ``path``."""
+    """Return ``value`` with nothing at ``path``."""
     return {**value, path[0]: _without(value[path[0]], path[1:]) if path[1:] else {}}
 
 
@@ -130,7 +139,9 @@ def _violations(
 
 
 def _on_demand(api_version: str, kind: str, target: Target) -> list[Violation]:
-    """Violation for a version that is off unless ``--runtime-config`` names it, as all of DRA is up to 1.33."""
+    """Return the violation for a version that is off unless ``--runtime-config`` names it, as all
+    of DRA is up to 1.33.
+    """
     always = served_versions(kind, target.release, by_default=True)
     if (
         not target.has("served-by-default")
@@ -138,7 +149,10 @@ def _on_demand(api_version: str, kind: str, target: Target) -> list[Violation]:
         or api_version not in served_versions(kind, target.release)
     ):
         return []
-    message = f"Kubernetes {target.release} serves {api_version} {kind} only if --runtime-config enables it"
+    message = (
+        f"Kubernetes {target.release} serves {api_version} {kind} only if --runtime-config"
+        " enables it"
+    )
     if always:
         message += f"; {always[0]} is always served"
     return [
@@ -152,7 +166,9 @@ def _on_demand(api_version: str, kind: str, target: Target) -> list[Violation]:
 def _status(
     claim: dict[str, Any], target: Target, namespaces: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Violation]:
-    """Violations in the status of a claim. They do not reject the document: the server drops the status at creation."""
+    """Yield the violations in the status of a claim. They do not reject the document: the server
+    drops the status at creation.
+    """
     root = Place(claim)
     namespace = namespaces.get(root.child("metadata", "namespace").text or "default")
     for violation in claim_status(root, namespace, target):
@@ -167,6 +183,7 @@ def _dropped(item: Dropped, source: dict[str, Any], target: Target) -> Violation
         None,
         dotted(item.paths[0]),
         item.paths[0],
-        f"the API server of {target.release} silently drops {written}{more}: feature gate {item.gate} is off",
+        f"the API server of {target.release} silently drops {written}{more}: feature gate"
+        f" {item.gate} is off",
         key=True,
     )

@@ -19,11 +19,13 @@ class Violation(Struct, frozen=True):
     """One error that the API server reports, or that dractl adds where the server is silent."""
 
     rule: str
-    """Id of the validation rule (``RC-16``), or a word: ``unknown-field``, ``wrong-type``, ``not-served``,
-    ``duplicate-key``, ``dropped-field``, ``not-known-of-preview``."""
+    """Id of the validation rule (``RC-16``), or a word: ``unknown-field``, ``wrong-type``,
+    ``not-served``, ``duplicate-key``, ``dropped-field``, ``not-known-of-preview``.
+    """
     type: str | None
-    """Type of the cause as the server reports it (``FieldValueInvalid``, ``BadRequest``), ``NotServed``, or None for
-    what the server does silently."""
+    """Type of the cause as the server reports it (``FieldValueInvalid``, ``BadRequest``),
+    ``NotServed``, or None for what the server does silently.
+    """
     field: str | None
     """Path of the field as the server reports it: ``spec.devices.requests[0].exactly.count``."""
     path: Path
@@ -45,7 +47,9 @@ class Violation(Struct, frozen=True):
     moved_to: Path | None = None
     """The probable path of an unknown field; its parent's path if its content belongs there."""
     meant: Any = None
-    """The value that was probably meant in place of one of the wrong type; None if there is none."""
+    """The value that was probably meant in place of one of the wrong type; None if
+    there is none.
+    """
     ratcheted: bool = False
     """True if the server overlooks the error in an update that leaves the field as it is stored."""
 
@@ -56,7 +60,9 @@ class Violation(Struct, frozen=True):
 
 
 def dotted(path: Iterable[str | int]) -> str:
-    """A path as the server's decoder prints it: ``spec.devices.requests[0].name``; a map's keys follow a dot."""
+    """Return a path as the server's decoder prints it: ``spec.devices.requests[0].name``; a map's
+    keys follow a dot.
+    """
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step

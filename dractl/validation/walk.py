@@ -1,7 +1,8 @@
 """Decodes a document as the API server's strict decoder does, with its messages.
 
 Follows ``sigs.k8s.io/json`` (a fork of Go's ``encoding/json``: ``decode.go``) and
-``k8s.io/apimachinery/pkg/runtime/serializer/json``. Required fields and formats are not checked here.
+``k8s.io/apimachinery/pkg/runtime/serializer/json``. Required fields and formats are not checked
+here.
 """
 
 import json
@@ -32,7 +33,9 @@ def walk(value: Any, shape: Record) -> list[Mismatch]:
 
 
 def wrong_type(root: Record, misfit: Mismatch) -> Violation:
-    """Violation for a value of the wrong type; ``detail`` is the decoder's own sentence."""
+    """Return the violation for a value of the wrong type; ``detail`` is the decoder's
+    own sentence.
+    """
     shape, path = misfit.shape, misfit.path
     place = dotted(path)
     said = misfit.text or _cannot_unmarshal(root, misfit)
@@ -94,7 +97,7 @@ def _converted(value: Any, shape: Shape) -> Any:
 
 
 def _named(value: dict[str, Any], item: Shape) -> list[Any] | None:
-    """The list for a map of objects keyed by their names."""
+    """Return the list for a map of objects keyed by their names."""
     if not value or not isinstance(item, Record) or "name" not in item.names:
         return None
     if not all(
@@ -105,7 +108,7 @@ def _named(value: dict[str, Any], item: Shape) -> list[Any] | None:
 
 
 def has_field(root: Record, path: Path) -> bool:
-    """True if the last step of a path is a field of its struct."""
+    """Return True if the last step of a path is a field of its struct."""
     last = next(reversed(list(_holders(root, path))), None)
     return (
         last is not None
@@ -116,7 +119,8 @@ def has_field(root: Record, path: Path) -> bool:
 
 
 def unknown_field(root: Record, misfit: Mismatch, known_when: str | None = None) -> Violation:
-    """Violation for an unknown field, with the name or the place that was probably meant.
+    """Return the violation for an unknown field, with the name or the place that was probably
+    meant.
 
     ``known_when`` says which other releases have the field.
     """
@@ -158,7 +162,9 @@ def unknown_field(root: Record, misfit: Mismatch, known_when: str | None = None)
 
 
 def _cannot_unmarshal(root: Record, misfit: Mismatch) -> str:
-    """Sentence of encoding/json, such as ``json: cannot unmarshal string into Go struct field ...``."""
+    """Sentence of encoding/json, such as ``json: cannot unmarshal string into Go struct field
+    ...``.
+    """
     struct, fields = root, []
     for holder, step in _holders(root, misfit.path):
         if isinstance(holder, Record):
@@ -172,7 +178,7 @@ def _cannot_unmarshal(root: Record, misfit: Mismatch) -> str:
 
 
 def _holders(root: Record, path: Path) -> Iterator[tuple[Shape, str | int]]:
-    """Steps of a path, each with the type it starts from."""
+    """Yield the steps of a path, each with the type it starts from."""
     shape: Shape | None = root
     for step in path:
         if shape is None:
@@ -185,7 +191,9 @@ def _holders(root: Record, path: Path) -> Iterator[tuple[Shape, str | int]]:
 
 
 def _elsewhere(root: Record, path: Path, name: str) -> Path | None:
-    """Path of a known field with this name: in a struct inside this one, else in an outer one or inside that."""
+    """Return the path of a known field with this name: in a struct inside this one, else in an
+    outer one or inside that.
+    """
     for depth, (holder, _) in reversed(list(enumerate(_holders(root, path)))):
         at = path[:depth]
         below = _below(holder, name) if isinstance(holder, Record) else None
@@ -195,7 +203,9 @@ def _elsewhere(root: Record, path: Path, name: str) -> Path | None:
 
 
 def _below(struct: Record, name: str) -> Path | None:
-    """Path of the field in this struct, or one or two plain fields (no list, no map) further down."""
+    """Return the path of the field in this struct, or one or two plain fields (no list, no map)
+    further down.
+    """
     level: list[tuple[Path, Record]] = [((), struct)]
     for _ in range(3):
         for path, this in level:
@@ -212,7 +222,9 @@ def _below(struct: Record, name: str) -> Path | None:
 
 
 def _nearest_below(struct: Record, name: str, value: Any) -> Path | None:
-    """Nearest name one plain field further down: ``deviceclassname`` -> ``exactly.deviceClassName``."""
+    """Nearest name one plain field further down: ``deviceclassname`` ->
+    ``exactly.deviceClassName``.
+    """
     for field in struct.names:
         inner = struct.field(field)
         if isinstance(inner, Record) and field not in ("metadata", "status"):
@@ -223,7 +235,9 @@ def _nearest_below(struct: Record, name: str, value: Any) -> Path | None:
 
 
 def _may_hold(shape: "Shape | None", value: Any) -> bool:
-    """Return False if a value cannot be meant for a field, such as a map for a quantity: its name is another one."""
+    """Return False if a value cannot be meant for a field, such as a map for a quantity: its name
+    is another one.
+    """
     if shape is None or value is None or shape is ANYTHING:
         return True
     if isinstance(value, dict | list):
@@ -232,7 +246,9 @@ def _may_hold(shape: "Shape | None", value: Any) -> bool:
 
 
 def is_former(misfit: Mismatch) -> bool:
-    """True if an unknown field was once part of the API, or belongs elsewhere in it by :data:`MOVED`."""
+    """Return True if an unknown field was once part of the API, or belongs elsewhere in it by
+    :data:`MOVED`.
+    """
     assert isinstance(misfit.shape, Record)
     return (misfit.shape.go.partition(".")[2], str(misfit.path[-1])) in MOVED
 
@@ -262,7 +278,10 @@ def _shown(value: Any) -> str:
         case int() | float():
             return f"the number {number(value)}"
         case str():
-            return f"the string {json.dumps(value if len(value) <= 60 else value[:57] + '...', ensure_ascii=False)}"
+            return (
+                "the string"
+                f" {json.dumps(value if len(value) <= 60 else value[:57] + '...', ensure_ascii=False)}"
+            )
         case list():
             return "a list"
         case _:

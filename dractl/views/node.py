@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from dractl.allocation.nodes import some_term_matches
+from dractl.allocation.nodes import matches_some_term
 from dractl.model import NodeSelector, Quantity, Taint
 from dractl.model.paths import at, list_at, map_at, maps_at, text_at
 from dractl.views.amounts import quantity
@@ -87,4 +87,4 @@ class Node(View):
 
     def matches(self, selector: NodeSelector) -> bool:
         """Decide whether a term of node affinity matches; unreadable terms match nothing."""
-        return some_term_matches(selector, self.name, self.labels)
+        return matches_some_term(selector, self.name, self.labels)

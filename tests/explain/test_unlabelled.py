@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dractl.allocation.nodes import some_term_matches
+from dractl.allocation.nodes import matches_some_term
 from dractl.explain.fleet.machines import (
     RequiredLabel,
     add_labels,
@@ -89,7 +89,7 @@ def test_random_selectors_match_the_node_that_has_what_they_need() -> None:
         found = labels_for_selector(wanted, KNOWN, "test")
         if found is not None:
             answers += 1
-            assert some_term_matches(wanted, "node", add_labels(KNOWN, found))
+            assert matches_some_term(wanted, "node", add_labels(KNOWN, found))
             continue
         for zone in (None, *values, "other"):
             for team in (None, *values, "other"):
@@ -98,7 +98,7 @@ def test_random_selectors_match_the_node_that_has_what_they_need() -> None:
                     for key, value in (("zone", zone), ("team", team))
                     if value is not None
                 }
-                assert not some_term_matches(wanted, "node", {**KNOWN, **others})
+                assert not matches_some_term(wanted, "node", {**KNOWN, **others})
     assert 0 < answers < 400
 
 
