@@ -11,7 +11,7 @@ from dractl.model.reader import Path
 from dractl.objects import Raw, items, mapping, slice_of
 from dractl.program import program_name
 from dractl.validation.claims import MAX_CONSTRAINTS
-from dractl.validation.violation import dotted
+from dractl.validation.violation import dot_path
 from dractl.views import View
 
 _CONSTRAINT_PATHS: Final[Mapping[str, Path]] = {
@@ -77,7 +77,7 @@ def _unsafe_name_error(document: Document, path: Path, name: str) -> InputError:
     place = document.locate(path)
     holds = "holds control characters" if not name.isprintable() else f"is {name!r}"
     return InputError(
-        f"{dotted(path)} of this {document.kind} {holds}; no API server takes such a name",
+        f"{dot_path(path)} of this {document.kind} {holds}; no API server takes such a name",
         place=f"{place.file}:{place.line}:{place.column}",
         hint=f"{program_name()} lint says what is allowed in a name",
     )
@@ -96,7 +96,7 @@ def _check_constraints(document: Document) -> None:
         return
     place = document.locate(path)
     raise InputError(
-        f"{dotted(path)} of this {document.kind} has {len(constraints):,} items; an API server"
+        f"{dot_path(path)} of this {document.kind} has {len(constraints):,} items; an API server"
         f" takes at most {MAX_CONSTRAINTS}",
         place=f"{place.file}:{place.line}:{place.column}",
     )

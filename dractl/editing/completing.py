@@ -9,7 +9,7 @@ from dractl.editing import expressions, fields, published
 from dractl.editing.places import Cursor, outline, place_at, split_lines
 from dractl.lint.published import classes, products
 from dractl.model import Target
-from dractl.validation.schemas import of_release
+from dractl.validation.schemas import schemas_of
 from dractl.validation.shapes import List, Map, Record
 from dractl.validation.tolerations import OPERATORS, effects
 
@@ -112,7 +112,7 @@ def _values(place: Cursor, column: int, text: str, target: Target) -> Iterator[C
     match place.path[-1]:
         case "apiVersion" if len(place.path) == 1:
             kind = place.outline.value("kind")
-            schemas = of_release(target.release)
+            schemas = schemas_of(target.release)
             known = (
                 schemas.versions(kind)
                 if kind
@@ -123,7 +123,7 @@ def _values(place: Cursor, column: int, text: str, target: Target) -> Iterator[C
             api_version = place.outline.value("apiVersion") or f"{_GROUP}/v1"
             yield from (
                 Completion(name, "value", start)
-                for name in of_release(target.release).kinds_of(api_version)
+                for name in schemas_of(target.release).kinds_of(api_version)
             )
         case "deviceClassName":
             yield from (

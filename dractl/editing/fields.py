@@ -5,7 +5,7 @@ from __future__ import annotations
 from dractl.editing.places import Outline, Path
 from dractl.model import Target
 from dractl.model.releases import FIELDS, SpecField
-from dractl.validation.schemas import of_release
+from dractl.validation.schemas import schemas_of
 from dractl.validation.shapes import List, Map, Record, Shape
 
 _SPECS = {
@@ -21,7 +21,7 @@ def shape_at(outline: Outline, path: Path, target: Target) -> Shape | None:
     api_version, kind = outline.value("apiVersion"), outline.value("kind")
     if api_version is None or kind is None:
         return None
-    shape: Shape | None = of_release(target.release).kind(api_version, kind)
+    shape: Shape | None = schemas_of(target.release).kind(api_version, kind)
     for step in path:
         if isinstance(shape, Record) and isinstance(step, str):
             shape = shape.field(step)

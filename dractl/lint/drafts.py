@@ -15,7 +15,7 @@ from dractl.manifests.documents import DoubledKey, Spot, Within
 from dractl.model import Target
 from dractl.model.paths import at as value_at
 from dractl.validation.decoding import DRA_GROUP, decode, identify
-from dractl.validation.schemas import of_release
+from dractl.validation.schemas import schemas_of
 from dractl.validation.violation import Path, Violation
 
 HIDING = frozenset({"wrong-type", "unknown-field", "duplicate-key", "merged-key", "not-served"})
@@ -168,7 +168,7 @@ def _alike(written: str, meant: str) -> bool:
 
 
 def _newest(kind: object, target: Target) -> tuple[str, ...]:
-    versions = of_release(target.release).versions(kind) if isinstance(kind, str) else ()
+    versions = schemas_of(target.release).versions(kind) if isinstance(kind, str) else ()
     return tuple(version for version in versions if version.startswith(DRA_GROUP)) or versions
 
 

@@ -15,7 +15,7 @@ from dractl.model.nearest import nearest
 from dractl.model.pods import main_containers, pod_specs
 from dractl.objects import items, mapping, text
 from dractl.objects.chart_values import chart_pods
-from dractl.validation.violation import Violation, dotted
+from dractl.validation.violation import Violation, dot_path
 
 _OF_CLAIMS = frozenset(f"PC-{number:02}" for number in range(1, 11))
 _DEPTH = 32
@@ -83,7 +83,7 @@ def _of_spec(
         yield _said(document, violation, found.of(violation.path))
     for name in spec:
         if name != "resourceClaims" and nearest(str(name), ("resourceClaims",)):
-            message = f'unknown field "{dotted((*path, name))}": did you mean resourceClaims?'
+            message = f'unknown field "{dot_path((*path, name))}": did you mean resourceClaims?'
             wrong = Violation(
                 "unknown-field", None, None, (*_ROOT, name), message, True, nearest="resourceClaims",
                 moved_to=(*path, "resourceClaims"),
@@ -118,7 +118,7 @@ def _without_claims(
         if items(holder.get("resourceClaims")):
             above = (*path[:length], "resourceClaims")
             message = (
-                f"the pods do not get these claims: {dotted(above)} belongs at {dotted(wanted)}"
+                f"the pods do not get these claims: {dot_path(above)} belongs at {dot_path(wanted)}"
             )
             wrong = Violation("unknown-field", None, None, above, message, True, moved_to=wanted)
             yield Flagged(wrong, server=False, severity="warning")
@@ -132,9 +132,9 @@ def _without_claims(
 
 
 def _said(document: Document, violation: Violation, path: Path) -> Flagged:
-    message = violation.message.replace(dotted(violation.path), dotted(path))
+    message = violation.message.replace(dot_path(violation.path), dot_path(path))
     if violation.field and (violation.type or "").startswith("FieldValue"):
-        message = f"{dotted(path)}: {message}"
+        message = f"{dot_path(path)}: {message}"
     moved = violation.moved_to
     there = replace(
         violation,

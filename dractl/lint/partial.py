@@ -8,7 +8,7 @@ from dractl.manifests import Document
 from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.markdown import ELIDED, SUFFIXES
 from dractl.model import pod_templates
-from dractl.objects import items, mapping, written
+from dractl.objects import items, mapping, encode_json
 from dractl.validation.violation import Violation
 
 _DIRECTIVE = re.compile(
@@ -72,7 +72,7 @@ def _about_a_scalar(violation: Violation) -> bool:
 
 
 def _has_directive(value: Any) -> bool:
-    said = written(value)
+    said = encode_json(value)
     if b'"$' not in said and b')":' not in said:  # few documents have either without such a key
         return False
     keys: set[object] = set()

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from dractl.lint.published import running_here
-from dractl.objects import written
+from dractl.objects import encode_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -45,12 +45,12 @@ def _read(run: Run) -> dict[Manifest, Hashable]:
     """The claims and classes of a run, with all that such rules go by."""
     versions = tuple(running_here(run).items())
     found: dict[Manifest, Hashable] = {
-        subject: (written(subject.spec), versions) for subject in run.of("DeviceClass")
+        subject: (encode_json(subject.spec), versions) for subject in run.of("DeviceClass")
     }
     for claim in run.claims:
         classes = (run.device_class(request.device_class) for request in claim.alternatives)
         found[claim.subject] = (
-            written(claim.subject.document.at(claim.path[:-1])),
+            encode_json(claim.subject.document.at(claim.path[:-1])),
             versions,
             *classes,
         )

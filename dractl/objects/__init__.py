@@ -1,14 +1,14 @@
-"""Lenient views of what people wrote: they never fail, and they know their paths.
+"""Lenient views of objects as people wrote them: they never fail, and they know their paths.
 
 A missing value, or one of the wrong type, reads as empty; all versions of the API have one
 structure; paths are those of the object as written. Verdicts use :mod:`dractl.model`, whose objects
-are complete and typed.
+are complete and typed; objects of a cluster are read through :mod:`dractl.views`.
 """
 
 from dractl.objects.claims import CLAIMS, Claim, Constraint, Expression, Request, selectors_of
 from dractl.objects.pods import PodSpec
 from dractl.objects.slices import Device, PoolName, Slice, identity, newest, slice_of
-from dractl.objects.values import Path, Raw, items, mapping, number, quantity, text, written
+from dractl.objects.values import Path, Raw, encode_json, items, mapping, number, quantity, text
 
 __all__ = [
     "CLAIMS",
@@ -22,6 +22,7 @@ __all__ = [
     "Raw",
     "Request",
     "Slice",
+    "encode_json",
     "identity",
     "items",
     "mapping",
@@ -31,5 +32,4 @@ __all__ = [
     "selectors_of",
     "slice_of",
     "text",
-    "written",
 ]

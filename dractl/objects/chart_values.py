@@ -11,7 +11,7 @@ from typing import Any
 from dractl.objects.pods import Owner, PodSpec
 from dractl.objects.values import Path, items, mapping
 
-_DEPTH = 16
+_MAX_DEPTH = 16
 _CONTAINERS = ("initContainers", "containers")
 
 
@@ -31,7 +31,7 @@ def chart_pods(subject: Owner, value: Mapping[str, Any]) -> Iterator[PodSpec[Own
 
 def _values(node: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
     """Yield every map with ``controllers`` whose containers have names as keys."""
-    if len(path) > _DEPTH:
+    if len(path) > _MAX_DEPTH:
         return
     if isinstance(node, dict):
         controllers = mapping(node.get("controllers")).values()
@@ -59,14 +59,14 @@ def _pod(subject: Owner, path: Path, values: Mapping[str, Any], name: str) -> Po
     controller = values["controllers"][name]
     places: dict[tuple[str, int], Path] = {}
     fields: dict[str, list[Any]] = {}
-    own = items(mapping(controller.get("pod")).get("resourceClaims"))
-    of_all = items(mapping(values.get("defaultPodOptions")).get("resourceClaims"))
-    listed = (*home, "pod") if own else (*path, "defaultPodOptions")
-    fields["resourceClaims"] = own or of_all
+    pod_claims = items(mapping(controller.get("pod")).get("resourceClaims"))
+    default_claims = items(mapping(values.get("defaultPodOptions")).get("resourceClaims"))
+    claims_path = (*home, "pod") if pod_claims else (*path, "defaultPodOptions")
+    fields["resourceClaims"] = pod_claims or default_claims
     places.update(
         {
-            ("resourceClaims", at): (*listed, "resourceClaims", at)
-            for at in range(len(own or of_all))
+            ("resourceClaims", at): (*claims_path, "resourceClaims", at)
+            for at in range(len(pod_claims or default_claims))
         }
     )
     for kind in _CONTAINERS:

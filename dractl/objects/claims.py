@@ -22,16 +22,15 @@ class Expression(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True, dict=True):
-    """A request, or one of the alternatives in ``firstAvailable`` (then ``parent`` is the request's
-    name).
-
-    ``path`` leads to ``fields`` (deviceClassName, selectors, count ...).
-    """
+    """A request, or one of the alternatives in ``firstAvailable``."""
 
     name: str
     path: Path
+    """The path of ``fields``."""
     fields: Mapping[str, Any]
+    """The content: deviceClassName, selectors, count ..."""
     parent: str | None = None
+    """The name of the request that an alternative belongs to."""
 
     @property
     def reference(self) -> str:
@@ -93,18 +92,17 @@ class Constraint(Struct, frozen=True):
 
 
 class Claim(Struct, Generic[Owner], frozen=True, dict=True):
-    """The ``devices`` of a ResourceClaim or of a ResourceClaimTemplate; ``subject`` identifies the
-    object for the caller.
-    """
+    """The ``devices`` of a ResourceClaim or of a ResourceClaimTemplate."""
 
     subject: Owner
+    """Identifies the object for the caller."""
     path: Path
     devices: Mapping[str, Any]
 
     @classmethod
     def of(cls, subject: Owner, value: Mapping[str, Any], prefix: Path) -> Claim[Owner]:
-        """From a whole object and the path of its claim's spec: ``("spec",)``, in a template
-        ``("spec", "spec")``.
+        """Make the view of a whole object, with the path of its claim's spec: ``("spec",)``, in a
+        template ``("spec", "spec")``.
         """
         spec: Any = value
         for key in prefix:
@@ -114,13 +112,13 @@ class Claim(Struct, Generic[Owner], frozen=True, dict=True):
     @cached_property
     def requests(self) -> Sequence[Sequence[Request]]:
         """Each request as its alternatives: one, or those of ``firstAvailable``."""
-        found = []
+        requests = []
         for at, item in enumerate(items(self.devices.get("requests"))):
             request, path = mapping(item), (*self.path, "requests", at)
             name = text(request.get("name"))
             alternatives = items(request.get("firstAvailable"))
             if alternatives:
-                found.append(
+                requests.append(
                     [
                         Request(
                             text(mapping(sub).get("name")),
@@ -132,10 +130,10 @@ class Claim(Struct, Generic[Owner], frozen=True, dict=True):
                     ]
                 )
             elif "exactly" in request:
-                found.append([Request(name, (*path, "exactly"), mapping(request["exactly"]))])
+                requests.append([Request(name, (*path, "exactly"), mapping(request["exactly"]))])
             else:
-                found.append([Request(name, path, request)])  # v1beta1
-        return found
+                requests.append([Request(name, path, request)])  # v1beta1
+        return requests
 
     @cached_property
     def alternatives(self) -> Sequence[Request]:
@@ -147,11 +145,11 @@ class Claim(Struct, Generic[Owner], frozen=True, dict=True):
         request with alternatives, the entry that contains them.
         """
         for at, alternatives in enumerate(self.requests):
-            found = next(
+            match = next(
                 (request for request in alternatives if request.reference == reference), None
             )
-            if found is not None:
-                return found
+            if match is not None:
+                return match
             if alternatives and alternatives[0].parent == reference:
                 entry = mapping(items(self.devices.get("requests"))[at])
                 return Request(reference, (*self.path, "requests", at), entry)
@@ -194,9 +192,9 @@ def selectors_of(device_class: Mapping[str, Any]) -> list[Expression]:
 
 def expressions(value: Any, path: Path) -> list[Expression]:
     """Return the CEL expressions of the list of selectors at ``path``."""
-    found = []
+    cel_expressions = []
     for at, item in enumerate(items(value)):
         expression = mapping(mapping(item).get("cel")).get("expression")
         if isinstance(expression, str) and expression:
-            found.append(Expression(expression, (*path, at, "cel", "expression")))
-    return found
+            cel_expressions.append(Expression(expression, (*path, at, "cel", "expression")))
+    return cel_expressions

@@ -40,7 +40,7 @@ _SPECS: Mapping[tuple[str, str], Mapping[str, Any]] = {
 
 
 def set_core_defaults(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a core object as an API server stores it; others stay as they are."""
+    """Return a core object as an API server stores it; other objects stay as they are."""
     version, kind = str(value.get("apiVersion")), str(value.get("kind"))
     if (version, kind) == ("storage.k8s.io/v1", "StorageClass"):
         return {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"} | _drop_nulls(value)

@@ -1,6 +1,6 @@
 """Defaults that the API server sets in objects of manifests.
 
-Those of resource.k8s.io are in kubernetes pkg/apis/resource/v1*/defaults.go.
+The defaults of resource.k8s.io are in kubernetes pkg/apis/resource/v1*/defaults.go.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ _FLAT_VERSIONS = ("v1beta1", "v1alpha3")
 def set_defaults(value: dict[str, Any]) -> dict[str, Any]:
     """Return an object as an API server stores it that gets it in its own version.
 
-    Objects of unknown kinds, and what cannot be read as a request, stay as they are.
+    Objects of unknown kinds, and values that cannot be read as a request, stay as they are.
     """
     api_version = str(value.get("apiVersion"))
     path = _REQUESTS.get(str(value.get("kind")))

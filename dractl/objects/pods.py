@@ -13,17 +13,18 @@ Owner = TypeVar("Owner")
 
 
 class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
-    """The specification of a pod, in a Pod or in a workload's template; ``subject`` identifies the
-    containing object for the caller. ``places`` are the paths of items that are not written in
-    lists below ``path``, by field and index: a chart's values have maps of containers.
-    """
+    """The specification of a pod, in a Pod or in a workload's template."""
 
     subject: Owner
+    """Identifies the containing object for the caller."""
     path: Path
     fields: Mapping[str, Any]
     places: Mapping[tuple[str, int], Path] | None = None
+    """The paths of items that are not written in lists below ``path``, by field and index: a
+    chart's values have maps of containers.
+    """
 
-    def at(self, field: str, number: int) -> Path:
+    def item_path(self, field: str, number: int) -> Path:
         """Return the path of an item of a list."""
         return (
             self.places[field, number] if self.places is not None else (*self.path, field, number)
@@ -33,7 +34,7 @@ class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
     def claims(self) -> Sequence[tuple[Path, Mapping[str, Any]]]:
         listed = items(self.fields.get("resourceClaims"))
         return tuple(
-            (self.at("resourceClaims", at), mapping(item)) for at, item in enumerate(listed)
+            (self.item_path("resourceClaims", at), mapping(item)) for at, item in enumerate(listed)
         )
 
     @cached_property
@@ -46,7 +47,7 @@ class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
             for at, container in enumerate(items(self.fields.get(kind))):
                 used = mapping(mapping(container).get("resources")).get("claims")
                 for number, item in enumerate(items(used)):
-                    yield (*self.at(kind, at), "resources", "claims", number), mapping(item)
+                    yield (*self.item_path(kind, at), "resources", "claims", number), mapping(item)
         for name in main_containers(self.fields):
             for number, item in enumerate(items(self.fields[name]["resources"]["claims"])):
                 yield (*self.path, name, "resources", "claims", number), mapping(item)

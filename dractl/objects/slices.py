@@ -11,16 +11,18 @@ from dractl.objects.values import Path, items, mapping, number, text
 T = TypeVar("T")
 PoolName = tuple[str, str]
 """A driver and the name of one of its pools."""
+PoolGeneration = tuple[str, str, int]
+"""A driver, the name of one of its pools, and a generation of that pool."""
 
 
 class Device(Struct, frozen=True):
-    """A device of a ResourceSlice; ``path`` leads to ``fields`` (attributes,
-    capacity, taints ...).
-    """
+    """A device of a ResourceSlice."""
 
     name: str
     path: Path
+    """The path of ``fields``."""
     fields: Mapping[str, Any]
+    """The content: attributes, capacity, taints ..."""
 
     @property
     def attributes(self) -> Mapping[str, Any]:
@@ -57,7 +59,7 @@ class Slice(Struct, frozen=True):
         return number(mapping(self.spec.get("pool")).get("generation"))
 
     @property
-    def identity(self) -> tuple[str, str, int]:
+    def identity(self) -> PoolGeneration:
         """Driver, pool and generation."""
         return self.driver, self.pool, self.generation
 
@@ -87,26 +89,24 @@ def slice_of(value: Mapping[str, Any]) -> Slice:
     return Slice(mapping(value.get("spec")))
 
 
-def identity(item: ResourceSlice) -> tuple[str, str, int]:
-    """Driver, pool and generation of a decoded slice."""
+def identity(item: ResourceSlice) -> PoolGeneration:
+    """Return driver, pool and generation of a decoded slice."""
     return item.spec.driver, item.spec.pool.name, item.spec.pool.generation
 
 
-def newest(
-    slices: Iterable[T], identity: Callable[[T], tuple[str, str, int]]
-) -> dict[PoolName, list[T]]:
+def newest(slices: Iterable[T], identity: Callable[[T], PoolGeneration]) -> dict[PoolName, list[T]]:
     """Return the slices of each pool's newest generation, in their order; the others are obsolete
     (k8s.io/dynamic-resource-allocation/structured GatherPools). ``identity`` gives driver, pool and
     generation.
     """
     generations: dict[PoolName, int] = {}
-    found: dict[PoolName, list[T]] = {}
+    by_pool: dict[PoolName, list[T]] = {}
     for item in slices:
         driver, pool, generation = identity(item)
-        known = generations.get((driver, pool))
-        if known is None or generation > known:
+        newest_generation = generations.get((driver, pool))
+        if newest_generation is None or generation > newest_generation:
             generations[driver, pool] = generation
-            found[driver, pool] = [item]
-        elif generation == known:
-            found[driver, pool].append(item)
-    return found
+            by_pool[driver, pool] = [item]
+        elif generation == newest_generation:
+            by_pool[driver, pool].append(item)
+    return by_pool

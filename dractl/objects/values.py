@@ -43,13 +43,13 @@ def quantity(value: Any) -> Quantity | None:
         return None
 
 
-def written(value: Any) -> bytes:
-    """Return ``value`` as JSON: the same for two values only if they are the same, with their keys
+def encode_json(value: Any) -> bytes:
+    """Encode ``value`` as JSON: the same for two values only if they are the same, with their keys
     in the same order.
     """
     try:
-        said = msgspec.json.encode(value)
+        encoded = msgspec.json.encode(value)
     except UnicodeEncodeError:  # half of a pair of surrogates
-        said = b"null"
+        encoded = b"null"
     # Msgspec writes it for infinity, too
-    return json.dumps(value).encode() if b"null" in said else said
+    return json.dumps(value).encode() if b"null" in encoded else encoded

@@ -16,7 +16,7 @@ from dractl.upgrade.finding import Finding
 from dractl.validation import validate
 from dractl.validation.drop import drop
 from dractl.validation.previews import is_doubt
-from dractl.validation.violation import Violation, dotted
+from dractl.validation.violation import Violation, dot_path
 from dractl.views import View
 
 Labels = Mapping[str, Mapping[str, str]]
@@ -133,7 +133,7 @@ def said(item: Input, target: Target, namespaces: Labels) -> Said:
     errors = tuple(violation for violation in found if violation.type)
     lost = () if errors else drop(dict(to_v1(value)), target)[1]
     doubts = tuple(violation.message for violation in found if is_doubt(violation))
-    return Said(errors, frozenset(dotted(path) for one in lost for path in one.paths), doubts)
+    return Said(errors, frozenset(dot_path(path) for one in lost for path in one.paths), doubts)
 
 
 def differences(

@@ -1,4 +1,4 @@
-"""Verdict of an API server of a chosen release on a document: decoding (schemas) and validation
+"""The verdict of an API server of a chosen release on a document: decoding (schemas) and validation
 rules.
 """
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from dractl.model.quantity import Quantity, SaturatingQuantity
 from dractl.model.releases import Target
-from dractl.validation.causes import duplicate, forbidden, invalid, required, too_many
+from dractl.validation.causes import count_violation, duplicate, forbidden, invalid, value_required
 from dractl.validation.place import Place
 from dractl.validation.violation import Violation
 
@@ -37,12 +37,12 @@ def request_policy(place: Place, *, shareable: bool, target: Target) -> Iterator
         if default.set:
             yield from _valid_values(values, _amount(default, target), capacity, target)
         else:
-            yield required("RS-24", default, "required when validValues is defined")
+            yield value_required("RS-24", default, "required when validValues is defined")
     elif valid_range.set:
         if default.set:
             yield from _valid_range(valid_range, _amount(default, target), capacity, target)
         else:
-            yield required("RS-24", default, "required when validRange is defined")
+            yield value_required("RS-24", default, "required when validRange is defined")
 
 
 def _amount(place: Place, target: Target) -> Quantity:
@@ -61,7 +61,7 @@ def _valid_values(
     found_default = False
     too_many_options = len(options) > MAX_VALID_VALUES
     if too_many_options:
-        yield too_many("RS-26", places, MAX_VALID_VALUES)
+        yield count_violation("RS-26", places, MAX_VALID_VALUES)
     if not (too_many_options and target.has("first-error-hides-the-rest")):
         found_default = any(option == default for _, option in options)
         for item, option in options:
@@ -82,8 +82,8 @@ def _valid_values(
 
 
 def _key(option: Quantity, target: Target) -> object:
-    """Key by which options are equal: the integer value, or the decimal string (``1`` is not
-    ``1.0``).
+    """Return the key by which options are equal: the integer value, or the decimal string (``1`` is
+    not ``1.0``).
     """
     if not (target.has("fractional-ranges") and target.enabled("DRAFractionalCapacityRange")):
         return option.value()
@@ -96,7 +96,7 @@ def _valid_range(
 ) -> Iterator[Violation]:
     minimum = place.child("min")
     if not minimum.set:
-        yield required("RS-29", minimum, "required when validRange is defined")
+        yield value_required("RS-29", minimum, "required when validRange is defined")
         return
     low = _amount(minimum, target)
     if low > capacity:
@@ -122,7 +122,7 @@ def _valid_range(
 
 
 def _bounds(place: Place, default: Quantity, target: Target) -> list[tuple[Place, Quantity]]:
-    """Return the default, and those of min, max and step that are set."""
+    """Return the default, and min, max and step if they are set."""
     bounds = [
         (place.child(name), _amount(place.child(name), target))
         for name in ("min", "max", "step")
@@ -134,8 +134,8 @@ def _bounds(place: Place, default: Quantity, target: Target) -> list[tuple[Place
 def _steps(
     place: Place, default: Quantity, capacity: Quantity, target: Target
 ) -> Iterator[Violation]:
-    """Yield 1.37: fractions are compared in thousandths, and values that overflow int64 are
-    reported first.
+    """Yield the violations as of 1.37: fractions are compared in thousandths, and values that
+    overflow int64 are reported first.
     """
     bounds = _bounds(place, default, target)
     in_milli = target.enabled("DRAFractionalCapacityRange") and not all(
@@ -153,7 +153,7 @@ def _steps(
     if step.sign() <= 0:
         yield invalid("RS-30", place.child("step"), "must be greater than zero", step)
         return
-    yield from _one_step(place.child("step"), low, step, capacity)
+    yield from _first_step(place.child("step"), low, step, capacity)
     if not in_milli:
         unsafe = [
             (at, bound) for at, bound in bounds if bound.sign() < 0 or bound > Quantity(MAX_INT64)
@@ -178,13 +178,13 @@ def _steps_before_37(place: Place, default: Quantity, capacity: Quantity) -> Ite
         # The server divides by it, panics and closes the connection; this is the message of 1.37.
         yield invalid("RS-30", place.child("step"), "must be greater than zero", step)
         return
-    yield from _one_step(place.child("step"), low, step, capacity)
+    yield from _first_step(place.child("step"), low, step, capacity)
     maximum = place.child("max")
     values = [default, *([maximum.quantity] if maximum.set else [])]
     yield from _multiples(place.child("step"), values, low, step, in_milli=False)
 
 
-def _one_step(
+def _first_step(
     place: Place, low: Quantity, step: Quantity, capacity: Quantity
 ) -> Iterator[Violation]:
     if low + step > capacity:

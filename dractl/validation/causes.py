@@ -34,7 +34,7 @@ def invalid(
     ``field``: the path the server names, if it differs from that of the place.
     """
     shown = place.value if value is ITSELF else value
-    return _violation(
+    violation = _violation(
         rule,
         "FieldValueInvalid",
         place,
@@ -42,12 +42,14 @@ def invalid(
         offset=offset,
         key=key,
         allowed=allowed,
-        near=shown if isinstance(shown, str) else "",
         field=field,
     )
+    return _suggest(violation, shown) if isinstance(shown, str) else violation
 
 
-def required(rule: str, place: Place, detail: str = "", *, field: str | None = None) -> Violation:
+def value_required(
+    rule: str, place: Place, detail: str = "", *, field: str | None = None
+) -> Violation:
     message = f"Required value: {detail}" if detail else "Required value"
     return _violation(rule, "FieldValueRequired", place, message, field=field)
 
@@ -69,31 +71,27 @@ def not_supported(
     text = place.text if key is None else key
     listed = ", ".join(f'"{name}"' for name in allowed)
     message = f"Unsupported value: {show(text)}: supported values: {listed}"
-    return _violation(
-        rule,
-        "FieldValueNotSupported",
-        place,
-        message,
-        key=key is not None,
-        allowed=allowed,
-        near=text,
+    violation = _violation(
+        rule, "FieldValueNotSupported", place, message, key=key is not None, allowed=allowed
     )
+    return _suggest(violation, text)
 
 
 def not_found(
     rule: str, place: Place, value: str, detail: str = "", allowed: Sequence[str] = ()
 ) -> Violation:
     message = f"Not found: {show(value)}" + (f": {detail}" if detail else "")
-    return _violation(rule, "FieldValueNotFound", place, message, allowed=allowed, near=value)
+    violation = _violation(rule, "FieldValueNotFound", place, message, allowed=allowed)
+    return _suggest(violation, value)
 
 
-def too_long(rule: str, place: Place, limit: int, *, key: bool = False) -> Violation:
+def length_violation(rule: str, place: Place, limit: int, *, key: bool = False) -> Violation:
     return _violation(
         rule, "FieldValueTooLong", place, f"Too long: may not be more than {limit} bytes", key=key
     )
 
 
-def too_many(rule: str, place: Place, limit: int) -> Violation:
+def count_violation(rule: str, place: Place, limit: int) -> Violation:
     message = f"Too many: {place.size}: must have at most {limit} items"
     return _violation(rule, "FieldValueTooMany", place, message)
 
@@ -103,7 +101,7 @@ def internal(rule: str, place: Place, detail: str) -> Violation:
 
 
 class Declared(Violation, frozen=True):
-    """Violation from 1.37's validation, which is generated from the tags of
+    """A violation from 1.37's validation, which is generated from the tags of
     api/resource/v1*/types.go.
 
     That code runs alongside the handwritten validation and continues after the latter has stopped;
@@ -111,7 +109,7 @@ class Declared(Violation, frozen=True):
     """
 
 
-def declared(place: Place, violations: Iterable[Violation]) -> Iterator[Declared]:
+def as_declared(place: Place, violations: Iterable[Violation]) -> Iterator[Declared]:
     """Yield violations as those of generated validation, reported for ``place``."""
     for v in violations:
         yield Declared(
@@ -128,16 +126,16 @@ def declared(place: Place, violations: Iterable[Violation]) -> Iterator[Declared
         )
 
 
-def ratcheted(violation: Violation) -> Violation:
-    """Return the violation as one that an update overlooks where its field stays as
+def as_ratcheted(violation: Violation) -> Violation:
+    """Return the violation as an error that an update overlooks if its field stays as
     it is stored.
     """
     return replace(violation, ratcheted=True)
 
 
-def only_declared(violations: Iterable[Violation], target: Target) -> Iterator[Violation]:
-    """Yield violations left where handwritten validation stops: those of generated validation, so
-    none up to 1.36.
+def filter_declared(violations: Iterable[Violation], target: Target) -> Iterator[Violation]:
+    """Yield the violations that remain if handwritten validation stops: those of generated
+    validation, so none up to 1.36.
     """
     if target.has("declared-where-stopped"):
         yield from (violation for violation in violations if isinstance(violation, Declared))
@@ -152,21 +150,24 @@ def _violation(
     offset: int | None = None,
     key: bool = False,
     allowed: Sequence[str] = (),
-    near: str = "",
     field: str | None = None,
 ) -> Violation:
-    meant = None
-    if near and allowed:
-        meant = nearest(near, allowed)
     reported = place.field if field is None else field
-    return Violation(rule, type_, reported, place.path, message, key, offset, tuple(allowed), meant)
+    return Violation(rule, type_, reported, place.path, message, key, offset, tuple(allowed))
+
+
+def _suggest(violation: Violation, text: str) -> Violation:
+    """Add the allowed value that was probably meant by ``text``."""
+    if not text or not violation.allowed:
+        return violation
+    return replace(violation, nearest=nearest(text, violation.allowed))
 
 
 def show(value: Any) -> str:
-    """Value as the server prints it, shortened if long."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_other)
+    """Return a value as the server prints it, shortened if long."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_json_fallback)
     return text if len(text) <= 300 else f"{text[:240]}…{text[-40:]}"
 
 
-def _other(value: object) -> str:
+def _json_fallback(value: object) -> str:
     return str(value) if isinstance(value, Quantity) else repr(value)

@@ -13,27 +13,27 @@ from msgspec import Struct
 
 from dractl.model.releases import Target
 from dractl.validation.causes import (
-    declared,
+    as_declared,
+    count_violation,
+    filter_declared,
     forbidden,
     invalid,
     not_supported,
-    only_declared,
-    required,
-    too_many,
+    value_required,
 )
 from dractl.validation.formats import fully_qualified_name, label, label_errors, subdomain
-from dractl.validation.lists import bounded, bounded_set, name_of, text_of, unique
+from dractl.validation.lists import check_list, check_set, name_of, text_of, unique
 from dractl.validation.opaque import OpaqueRules, configuration
 from dractl.validation.place import Place
-from dractl.validation.selectors import MAX_COST, SelectorRules, derived_attribute, selectors
+from dractl.validation.selectors import MAX_COST, SelectorRules, check_derived_attribute, selectors
 from dractl.validation.tolerations import toleration
 from dractl.validation.violation import Violation
 
 MAX_REQUESTS = MAX_CONSTRAINTS = MAX_CONFIG = MAX_DERIVED = 32
 MAX_FIRST_AVAILABLE = 8
 MAX_OFFERED = 64
-"""Most names suggested for a wrong one: few claims have more, and hostile input takes
-bounded time.
+"""Names suggested for a wrong one, at most: few claims have more, and hostile input takes bounded
+time.
 """
 
 _SELECTORS = SelectorRules("RC-10", "RC-11", "RC-12", "RC-13", "RC-14")
@@ -49,21 +49,21 @@ class _Claim(Struct, frozen=True):
 
     target: Target
     references: Mapping[str, frozenset[str]]
-    """Names of requests, and of the alternatives of each."""
+    """The names of requests, and of the alternatives of each."""
     constrained: Mapping[str, frozenset[str]]
     """Attributes in constraints by the reference they are for; "": for all requests."""
     cost: list[int]
-    """Of the derived attributes that compile; filled in as they are looked at."""
+    """The costs of the derived attributes that compile; filled in as they are looked at."""
 
 
 def spec(place: Place, target: Target) -> Iterator[Violation]:
-    """Yield the spec of a claim."""
+    """Yield the violations in the spec of a claim."""
     devices = place.child("devices")
     requests, constraints, config = (
         devices.child(name) for name in ("requests", "constraints", "config")
     )
-    claim = _Claim(target, references(requests), _constrained(constraints), cost=[])
-    yield from bounded_set(
+    claim = _Claim(target, references(requests), _attributes_by_reference(constraints), cost=[])
+    yield from check_set(
         ("RC-01", "RC-02"),
         requests,
         MAX_REQUESTS,
@@ -72,8 +72,10 @@ def spec(place: Place, target: Target) -> Iterator[Violation]:
         target,
         name="name",
     )
-    yield from bounded("RC-01", constraints, MAX_CONSTRAINTS, partial(_constraint, claim), target)
-    yield from bounded("RC-01", config, MAX_CONFIG, partial(_config, claim), target)
+    yield from check_list(
+        "RC-01", constraints, MAX_CONSTRAINTS, partial(_constraint, claim), target
+    )
+    yield from check_list("RC-01", config, MAX_CONFIG, partial(_config, claim), target)
     if sum(claim.cost) > MAX_COST:
         detail = (
             "too complex, total cost of derived attribute CEL expressions in the claim exceeds cost"
@@ -112,15 +114,15 @@ def admin_access(
 
 
 def references(requests: Place) -> dict[str, frozenset[str]]:
-    """Names of requests, and of the alternatives of each."""
+    """Return the names of requests, and of the alternatives of each."""
     return {
         name_of(request): frozenset(name_of(sub) for sub in request.child("firstAvailable").items())
         for request in requests.items()
     }
 
 
-def _constrained(constraints: Place) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+def _attributes_by_reference(constraints: Place) -> dict[str, frozenset[str]]:
+    by_reference: dict[str, set[str]] = {}
     for constraint in constraints.items():
         attribute = next(
             (
@@ -132,8 +134,8 @@ def _constrained(constraints: Place) -> dict[str, frozenset[str]]:
         )
         if attribute is not None:
             for reference in [item.text for item in constraint.child("requests").items()] or [""]:
-                found.setdefault(reference, set()).add(attribute.text)
-    return {reference: frozenset(attributes) for reference, attributes in found.items()}
+                by_reference.setdefault(reference, set()).add(attribute.text)
+    return {reference: frozenset(attributes) for reference, attributes in by_reference.items()}
 
 
 def _request(claim: _Claim, place: Place) -> Iterator[Violation]:
@@ -144,12 +146,12 @@ def _request(claim: _Claim, place: Place) -> Iterator[Violation]:
         return
     detail = "exactly one of `exactly` or `firstAvailable` is required"
     if not exactly.set and not first_available.size:
-        yield required("RC-04", place, detail)
+        yield value_required("RC-04", place, detail)
         return
     if exactly.set and first_available.size:
         yield invalid("RC-05", place, f"{detail}, but multiple fields are set", None)
         if claim.target.has("declarative-validation"):
-            yield from only_declared(_alternatives(claim, place), claim.target)
+            yield from filter_declared(_alternatives(claim, place), claim.target)
             return
     yield from _alternatives(claim, place)
 
@@ -159,7 +161,7 @@ def _alternatives(claim: _Claim, place: Place) -> Iterator[Violation]:
     exactly, first_available = place.child("exactly"), place.child("firstAvailable")
     if first_available.size:
         check = partial(_sub_request, claim, place.child("name").text)
-        yield from bounded_set(
+        yield from check_set(
             ("RC-06", "RC-06"),
             first_available,
             MAX_FIRST_AVAILABLE,
@@ -181,11 +183,13 @@ def _body(claim: _Claim, place: Place, reference: str, *, alternative: bool) -> 
     """Yield the violations in the fields that exact requests and alternatives share."""
     device_class = place.child("deviceClassName")
     wrong = (
-        subdomain("RC-09", device_class) if device_class.text else [required("RC-08", device_class)]
+        subdomain("RC-09", device_class)
+        if device_class.text
+        else [value_required("RC-08", device_class)]
     )
-    yield from declared(device_class, wrong) if alternative else wrong
+    yield from as_declared(device_class, wrong) if alternative else wrong
     yield from selectors(_SELECTORS, place.child("selectors"), claim.target)
-    yield from _derived_attributes(claim, place.child("derivedAttributes"), reference)
+    yield from _check_derived_attributes(claim, place.child("derivedAttributes"), reference)
     # It always had a default before
     if claim.target.has("allocation-mode-checked") or place.child("allocationMode").set:
         yield from _allocation_mode(place)
@@ -204,28 +208,32 @@ def _allocation_mode(place: Place) -> Iterator[Violation]:
                 yield invalid("RC-16", count, "must be greater than zero")
         case _:
             wrong = not_supported("RC-17", mode, ("All", "ExactCount"))
-            yield from declared(mode, [wrong]) if mode.text else [wrong]
+            yield from as_declared(mode, [wrong]) if mode.text else [wrong]
 
 
-def _derived_attributes(claim: _Claim, places: Place, reference: str) -> Iterator[Violation]:
-    """validateDeviceDerivedAttributes, and the declarative rules of the field."""
+def _check_derived_attributes(claim: _Claim, places: Place, reference: str) -> Iterator[Violation]:
+    """Yield the violations of validateDeviceDerivedAttributes, and of the declarative rules of the
+    field.
+    """
     if places.size > MAX_DERIVED:
-        yield from declared(places, [too_many("RC-31", places, MAX_DERIVED)])
+        yield from as_declared(places, [count_violation("RC-31", places, MAX_DERIVED)])
     for item in places.items():
-        yield from _derived(claim, item, reference, declarative=places.size <= MAX_DERIVED)
+        yield from _check_derived_attribute(
+            claim, item, reference, declarative=places.size <= MAX_DERIVED
+        )
     yield from unique("RC-31", places, name_of, claim.target)
 
 
-def _derived(
+def _check_derived_attribute(
     claim: _Claim, place: Place, reference: str, *, declarative: bool
 ) -> Iterator[Violation]:
     name, expression = place.child("name"), place.child("expression")
     # Too many items hide the reports of generated validation about each, not those of handwritten
     # validation.
     if declarative and not name.text:
-        yield from declared(name, [required("RC-31", name)])
+        yield from as_declared(name, [value_required("RC-31", name)])
     elif declarative:
-        yield from declared(name, fully_qualified_name("RC-31", name, claim.target))
+        yield from as_declared(name, fully_qualified_name("RC-31", name, claim.target))
     targets = {"", reference, reference.partition("/")[0]}
     if name.text and not any(name.text in claim.constrained.get(ref, ()) for ref in targets):
         detail = (
@@ -234,9 +242,9 @@ def _derived(
         )
         yield invalid("RC-32", name, detail)
     if expression.text:
-        yield from derived_attribute(("RC-31", "RC-33"), expression, claim.target, claim.cost)
+        yield from check_derived_attribute(("RC-31", "RC-33"), expression, claim.target, claim.cost)
     elif declarative:
-        yield from declared(expression, [required("RC-31", expression)])
+        yield from as_declared(expression, [value_required("RC-31", expression)])
 
 
 def _constraint(claim: _Claim, place: Place) -> Iterator[Violation]:
@@ -256,9 +264,9 @@ def _constraint(claim: _Claim, place: Place) -> Iterator[Violation]:
             'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple'
             " fields are set"
         )
-        yield required("RC-24", place, detail)
+        yield value_required("RC-24", place, detail)
     else:
-        yield required("RC-24", match)
+        yield value_required("RC-24", match)
 
 
 def _config(claim: _Claim, place: Place) -> Iterator[Violation]:
@@ -273,17 +281,18 @@ def request_references(
 ) -> Iterator[Violation]:
     """Yield the violations in references to requests from another part of a claim.
 
-    ``rules``: the ids for too many or repeated ones, and for one that is not in ``known``.
+    ``rules``: the ids for too many or repeated references, and for a reference that is not in
+    ``known``.
     """
     check = partial(request_reference, rules[1], known=known)
-    yield from bounded_set((rules[0], rules[0]), places, MAX_REQUESTS, check, text_of, target)
+    yield from check_set((rules[0], rules[0]), places, MAX_REQUESTS, check, text_of, target)
 
 
 def request_reference(
     rule: str, place: Place, known: Mapping[str, frozenset[str]]
 ) -> Iterator[Violation]:
-    """validateRequestNameRef: the name of a request, or that of an alternative after it and a
-    slash.
+    """Yield the violations of validateRequestNameRef: a reference is the name of a request, or that
+    of an alternative after it and a slash.
     """
     segments = place.text.split("/")
     if len(segments) <= 2:

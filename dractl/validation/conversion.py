@@ -8,12 +8,16 @@ from dractl.validation.violation import Path
 def source_path(path: Path, value: dict[str, Any]) -> Path:
     """Return the path in the document as written."""
     version = str(value.get("apiVersion", "")).rpartition("/")[2]
-    return _older(path, value.get("kind"), version) if version in ("v1beta1", "v1alpha3") else path
+    return (
+        _older_path(path, value.get("kind"), version)
+        if version in ("v1beta1", "v1alpha3")
+        else path
+    )
 
 
-def _older(path: Path, kind: Any, version: str) -> Path:
-    """v1beta1 has requests without ``exactly`` and devices with ``basic``; v1alpha3 capacities
-    without ``value``.
+def _older_path(path: Path, kind: Any, version: str) -> Path:
+    """Return a path in an older version: v1beta1 has requests without ``exactly`` and devices with
+    ``basic``; v1alpha3 capacities without ``value``.
     """
     if (
         kind == "ResourceSlice"

@@ -9,15 +9,15 @@ from dractl.manifests import DoubledKey
 from dractl.model.nearest import nearest
 from dractl.model.releases import PREVIEWS, RELEASES, SERVED, Target, served_versions
 from dractl.validation.previews import doubt, preview_of
-from dractl.validation.schemas import of_release
+from dractl.validation.schemas import schemas_of
 from dractl.validation.shapes import Mismatch, Record
-from dractl.validation.violation import Path, Violation, dotted
+from dractl.validation.violation import Path, Violation, dot_path
 from dractl.validation.walk import has_field, is_former, unknown_field, walk, wrong_type
 
 DRA_GROUP = "resource.k8s.io"
 MAX_FAULTS = 100
-"""More unknown fields than this the server does not list (sigs.k8s.io/json decode.go); they are one
-fault by then.
+"""Unknown fields that the server lists at most (sigs.k8s.io/json decode.go); they are one fault by
+then.
 """
 
 KUBERNETES_GROUPS = ("", "apps", "batch", DRA_GROUP, "scheduling.k8s.io")
@@ -31,12 +31,16 @@ def identify(value: Mapping[str, Any], target: Target) -> Record | list[Violatio
     """
     api_version, kind = value.get("apiVersion"), value.get("kind")
     if not api_version or not kind:
-        return [_missing(value, [name for name in ("apiVersion", "kind") if not value.get(name)])]
+        return [
+            _identity_violation(
+                value, [name for name in ("apiVersion", "kind") if not value.get(name)]
+            )
+        ]
     if not isinstance(api_version, str):
         return [_not_served("apiVersion", "error validating data: apiVersion isn't string type")]
     if not isinstance(kind, str):
         return [_not_served("kind", "error validating data: kind isn't string type")]
-    return of_release(target.release).kind(api_version, kind) or _unserved(
+    return schemas_of(target.release).kind(api_version, kind) or _kind_not_served(
         api_version, kind, target
     )
 
@@ -44,8 +48,8 @@ def identify(value: Mapping[str, Any], target: Target) -> Record | list[Violatio
 def decode(
     value: Mapping[str, Any], shape: Record, target: Target, faults: Collection[DoubledKey]
 ) -> list[Violation]:
-    """Decoding errors. A value of the wrong type hides all others; duplicate keys and unknown
-    fields hide none.
+    """Return the decoding errors. A value of the wrong type hides all others; duplicate keys and
+    unknown fields hide none.
 
     The messages of ``faults`` are used unchanged. For a preview, unknown fields are doubts.
     """
@@ -72,35 +76,35 @@ def decode(
 def _unknown(
     value: Mapping[str, Any], shape: Record, misfit: Mismatch, target: Target
 ) -> Violation:
-    """Return what the server says of an unknown field; a doubt if a preview may have it."""
+    """Return the server's violation for an unknown field; a doubt if a preview may have it."""
     api_version, kind = value["apiVersion"], value["kind"]
-    history = _known_when(api_version, kind, misfit.path, target)
+    history = _releases_with_field(api_version, kind, misfit.path, target)
     violation = unknown_field(shape, misfit, history)
     preview = preview_of(target)
     if preview is None or history or is_former(misfit) or _in_other_version(kind, misfit.path):
         return violation
-    return doubt(violation, f'field "{dotted(misfit.path)}"', preview)
+    return doubt(violation, f'field "{dot_path(misfit.path)}"', preview)
 
 
-def _known_when(api_version: str, kind: str, path: Path, target: Target) -> str | None:
-    """Return other releases that have a field unknown to this one, as a phrase."""
-    shapes = {release: of_release(release).kind(api_version, kind) for release in RELEASES}
-    return _when(
+def _releases_with_field(api_version: str, kind: str, path: Path, target: Target) -> str | None:
+    """Return other releases that have a field unknown to this release, as a phrase."""
+    shapes = {release: schemas_of(release).kind(api_version, kind) for release in RELEASES}
+    return _release_phrase(
         [release for release, shape in shapes.items() if shape and has_field(shape, path)], target
     )
 
 
 def _in_other_version(kind: str, path: Path) -> bool:
-    """Return True if another version of the kind has a field at this place, as v1beta1 has those of
-    ``exactly``.
+    """Return True if another version of the kind has a field at this place, as v1beta1 has the
+    fields of ``exactly``.
     """
-    schemas = [of_release(release) for release in RELEASES]
+    schemas = [schemas_of(release) for release in RELEASES]
     versions = {(each, version) for each in schemas for version in each.versions(kind)}
     shapes = (schema.kind(version, kind) for schema, version in versions)
     return any(shape is not None and has_field(shape, path) for shape in shapes)
 
 
-def _when(knowing: list[str], target: Target) -> str | None:
+def _release_phrase(knowing: list[str], target: Target) -> str | None:
     later = [
         release for release in knowing if RELEASES.index(release) > RELEASES.index(target.release)
     ]
@@ -111,20 +115,26 @@ def _when(knowing: list[str], target: Target) -> str | None:
     return f"Kubernetes {knowing[-1]} was the last release to have it" if knowing else None
 
 
-def _missing(value: Mapping[str, Any], missing: list[str]) -> Violation:
-    said = " and ".join(f"{name} is not set" for name in missing)
+def _identity_violation(value: Mapping[str, Any], missing: list[str]) -> Violation:
+    subject = " and ".join(f"{name} is not set" for name in missing)
     if "kind" in missing and "kind" in value:
-        said = "kind is empty"
-    message = f"{said}: the API server cannot identify the object"
+        subject = "kind is empty"
+    message = f"{subject}: the API server cannot identify the object"
     for name in missing:
         written = next(
             (key for key in value if key != name and str(key).lower() == name.lower()), None
         )
         if written is not None:
             return Violation(
-                "not-served", "NotServed", missing[0], (written,), f"{message}; did you mean {name}?", True,
-                nearest=name, moved_to=(name,),
-            )  # fmt: skip
+                "not-served",
+                "NotServed",
+                missing[0],
+                (written,),
+                f"{message}; did you mean {name}?",
+                True,
+                nearest=name,
+                moved_to=(name,),
+            )
     return _not_served(missing[0], message)
 
 
@@ -138,33 +148,33 @@ def _as_doubt(violation: Violation, subject: str, target: Target) -> list[Violat
     return [violation if preview is None else doubt(violation, subject, preview)]
 
 
-def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
+def _kind_not_served(api_version: str, kind: str, target: Target) -> list[Violation]:
     """Return the violations for a kind that Kubernetes lacks in that version; empty if it can be a
     custom resource.
     """
     group, _, version = api_version.rpartition("/")
-    schemas = of_release(target.release)
+    schemas = schemas_of(target.release)
     kinds = tuple(
-        sorted({known for file in schemas.files(DRA_GROUP) for known in schemas.kinds(file)})
+        sorted({name for file in schemas.files(DRA_GROUP) for name in schemas.kinds(file)})
     )
     ours = group == DRA_GROUP or (
-        _meant_ours(group) and kind.lower() in {known.lower() for known in kinds}
+        _is_misspelt_group(group) and kind.lower() in {name.lower() for name in kinds}
     )
     if not ours and group not in KUBERNETES_GROUPS:
         return []
-    said = f'no matches for kind "{kind}" in version "{api_version}"'
+    sentence = f'no matches for kind "{kind}" in version "{api_version}"'
     if served := schemas.versions(kind):
-        listed = _served(kind, served, target)
+        listed = _list_versions(kind, served, target)
         message = f"Kubernetes {target.release} serves {kind} as {listed}, not as {api_version}"
         near = next((name for name in served if name.rpartition("/")[2] == version), served[0])
         wrong = _not_served(
-            "apiVersion", message, allowed=served, nearest=near, detail=f"{message}: {said}"
+            "apiVersion", message, allowed=served, nearest=near, detail=f"{message}: {sentence}"
         )
         if any(row.api_version == api_version for row in SERVED):
             return [wrong]  # an earlier release served it
         return _as_doubt(wrong, f"{kind} in {api_version}", target)
     here = schemas.kinds_of(api_version)
-    if meant := next((known for known in here if known.lower() == kind), None):
+    if meant := next((name for name in here if name.lower() == kind), None):
         # kubectl finds the resource by its lower-case name, so it is the server that refuses.
         message = f"the kind is {meant}, not {kind}"
         detail = f'no kind "{kind}" is registered for version "{api_version}"'
@@ -172,24 +182,24 @@ def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
         return [replace(wrong, type="BadRequest")]
     if not ours:  # for the other groups, dractl knows only the kinds that contain pods
         kinds = tuple(
-            known
-            for known in kinds
-            if known.lower() in (kind.lower(), kind.lower().removesuffix("s"))
+            name for name in kinds if name.lower() in (kind.lower(), kind.lower().removesuffix("s"))
         )
         if not kinds:
             return []
     when = _kind_when(kind, target)
     close = None if when else nearest(kind, kinds)
-    known = when or (
+    advice = when or (
         f"did you mean {close}?" if close else f"the kinds of {DRA_GROUP} are {', '.join(kinds)}"
     )
-    message = f"Kubernetes {target.release} has no {kind} in {api_version}; {known}"
-    wrong = _not_served("kind", message, allowed=kinds, nearest=close, detail=f"{message}: {said}")
+    message = f"Kubernetes {target.release} has no {kind} in {api_version}; {advice}"
+    wrong = _not_served(
+        "kind", message, allowed=kinds, nearest=close, detail=f"{message}: {sentence}"
+    )
     return [wrong] if when else _as_doubt(wrong, f"{kind} in {api_version}", target)
 
 
-def _served(kind: str, served: tuple[str, ...], target: Target) -> str:
-    """Served versions as a phrase; those that are off by default are listed apart."""
+def _list_versions(kind: str, served: tuple[str, ...], target: Target) -> str:
+    """List served versions as a phrase; versions that are off by default are listed apart."""
     always = (
         served_versions(kind, target.release, by_default=True)
         if target.has("served-by-default")
@@ -203,7 +213,7 @@ def _served(kind: str, served: tuple[str, ...], target: Target) -> str:
 
 
 def _kind_when(kind: str, target: Target) -> str | None:
-    """Return other releases that have a kind which this one lacks, as a phrase."""
+    """Return other releases that have a kind which this release lacks, as a phrase."""
     if kind in (
         "ResourceClass",
         "ResourceClaimParameters",
@@ -211,9 +221,11 @@ def _kind_when(kind: str, target: Target) -> str | None:
         "PodScheduling",
     ):
         return "it was part of classic DRA, which was removed in 1.32"
-    return _when([release for release in RELEASES if of_release(release).versions(kind)], target)
+    return _release_phrase(
+        [release for release in RELEASES if schemas_of(release).versions(kind)], target
+    )
 
 
-def _meant_ours(group: str) -> bool:
+def _is_misspelt_group(group: str) -> bool:
     """Return True if a group is probably a misspelt resource.k8s.io."""
     return nearest(group, (DRA_GROUP, "resource.kubernetes.io")) is not None

@@ -24,16 +24,15 @@ _SPEC = {
     "PodGroup": ("pod-group", ["spec"]),
     "Workload": ("workload", ["spec"]),
 }
-"""Kind to the spec it holds and where."""
+"""By kind, the spec that it holds and its path."""
 
 
 class Dropped(Struct, frozen=True):
-    """Field that the server drops because of a gate, and the paths (in the shape of v1) where it is
-    set.
-    """
+    """A field that the server drops because of a gate."""
 
     gate: str
     paths: tuple[Path, ...]
+    """The paths (in the shape of v1) where it is set."""
 
 
 def drop(value: dict[str, Any], target: Target) -> tuple[dict[str, Any], list[Dropped]]:
@@ -45,12 +44,12 @@ def drop(value: dict[str, Any], target: Target) -> tuple[dict[str, Any], list[Dr
         return value, lost
     spec, prefix = _SPEC[value["kind"]]
     for field in dropped_fields(spec, target):
-        found: list[Path] = []
-        value = _without(value, prefix + _steps(field.path), (), found)
-        if found:
+        paths: list[Path] = []
+        value = _remove_fields(value, prefix + _steps(field.path), (), paths)
+        if paths:
             lost.append(
                 Dropped(
-                    next(gate for gate in field.gates if not target.enabled(gate)), tuple(found)
+                    next(gate for gate in field.gates if not target.enabled(gate)), tuple(paths)
                 )
             )
     return value, lost
@@ -61,18 +60,18 @@ def _steps(path: str) -> list[str]:
     return re.findall(r"\w+|\[\]|\{\}", path)
 
 
-def _without(value: Any, steps: list[str], path: Path, found: list[Path]) -> Any:
+def _remove_fields(value: Any, steps: list[str], path: Path, removed: list[Path]) -> Any:
     """Return ``value`` without the fields at ``steps``; the same object if there are none."""
-    step, rest = steps[0], steps[1:]
-    if not rest:
+    step, further = steps[0], steps[1:]
+    if not further:
         if type(value) is not dict or step not in value:
             return value
         if value[step]:  # null, false, 0, "" and empty lists mean the same when they are gone
-            found.append((*path, step))
+            removed.append((*path, step))
         return {key: item for key, item in value.items() if key != step}
     changed: dict[str | int, Any] = {}
     for key in _keys(value, step):
-        new = _without(value[key], rest, (*path, key), found)
+        new = _remove_fields(value[key], further, (*path, key), removed)
         if new is not value[key]:
             changed[key] = new
     if not changed:

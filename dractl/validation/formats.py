@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from dractl.model.releases import Target
-from dractl.validation.causes import invalid, ratcheted, required, too_long
+from dractl.validation.causes import as_ratcheted, invalid, length_violation, value_required
 from dractl.validation.place import Place
 from dractl.validation.violation import Violation
 
@@ -36,14 +36,14 @@ MAX_ID: Final = 32
 
 
 def length(text: str) -> int:
-    """In bytes of UTF-8, as Go counts; a lone surrogate counts as the character that
-    replaces it.
+    """Return the length in bytes of UTF-8, as Go counts; a lone surrogate counts as the character
+    that replaces it.
     """
     return len(text.encode("utf-8", "replace")) if not text.isascii() else len(text)
 
 
 def lower(text: str) -> str:
-    """As Go's strings.ToLower: one character for one."""
+    """Convert to lower case as Go's strings.ToLower: one character for one."""
     return text.lower() if text.isascii() else "".join(character.lower()[0] for character in text)
 
 
@@ -54,7 +54,9 @@ def _regex(message: str, expression: str, *examples: str) -> str:
 
 @lru_cache(4096)  # many objects have the same namespaces, requests and keys
 def label_errors(text: str) -> tuple[str, ...]:
-    """RFC 1123 label: the names of requests, devices, counters and counter sets."""
+    """Return the errors in an RFC 1123 label: the name of a request, device, counter or counter
+    set.
+    """
     errors = []
     if length(text) > MAX_LABEL:
         errors.append(f"must be no more than {MAX_LABEL} characters")
@@ -75,7 +77,7 @@ def label_errors(text: str) -> tuple[str, ...]:
 
 
 def subdomain_errors(text: str, *, caseless: bool = False) -> list[str]:
-    """RFC 1123 subdomain: the names of objects."""
+    """Return the errors in an RFC 1123 subdomain: the name of an object."""
     errors = []
     if length(text) > MAX_SUBDOMAIN:
         errors.append(f"must be no more than {MAX_SUBDOMAIN} characters")
@@ -102,8 +104,8 @@ def subdomain_errors(text: str, *, caseless: bool = False) -> list[str]:
 
 @lru_cache(4096)
 def label_key_errors(text: str) -> tuple[str, ...]:
-    """Return the keys of labels, taints and tolerations, types of conditions: ``name`` or
-    ``domain/name``.
+    """Return the errors in a key of labels, taints and tolerations, or a type of conditions:
+    ``name`` or ``domain/name``.
     """
     wrong = _regex(
         "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an"
@@ -157,17 +159,21 @@ def label_value_errors(text: str) -> tuple[str, ...]:
 
 
 def is_extended_resource_name(text: str) -> bool:
-    """pkg/apis/core/v1/helper IsExtendedResourceName."""
-    return "/" in text and not extended_resource_name_errors(text)
+    """Return True for an extended resource (IsExtendedResourceName in pkg/apis/core/v1/helper)."""
+    return "/" in text and not errors_in_extended_resource_name(text)
 
 
 def is_native_resource(text: str) -> bool:
-    """pkg/apis/core/v1/helper IsNativeResource: without domain, or one in ``kubernetes.io``."""
+    """Return True for a resource without domain, or in ``kubernetes.io`` (IsNativeResource in
+    pkg/apis/core/v1/helper).
+    """
     return "/" not in text or "kubernetes.io/" in text
 
 
-def extended_resource_name_errors(text: str) -> list[str]:
-    """k8s.io/apimachinery/pkg/api/validate/strfmt.go ExtendedResourceName."""
+def errors_in_extended_resource_name(text: str) -> list[str]:
+    """Return the errors of ExtendedResourceName in
+    k8s.io/apimachinery/pkg/api/validate/strfmt.go.
+    """
     errors = []
     if "/" not in text:
         errors.append("a name must be a domain-prefixed path, such as 'example.com/my-prop'")
@@ -179,7 +185,7 @@ def extended_resource_name_errors(text: str) -> list[str]:
 
 
 def label(rule: str, place: Place) -> Iterator[Violation]:
-    """Yield a DNS label; the server reports an empty one as Invalid, too."""
+    """Yield the violations in a DNS label; the server reports an empty one as Invalid, too."""
     for error in label_errors(place.text):
         yield invalid(rule, place, error, place.text)
 
@@ -200,18 +206,18 @@ def label_value(rule: str, place: Place) -> Iterator[Violation]:
 
 
 def driver_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
-    """Yield a driver's name: a subdomain of at most 63 bytes in whatever case
+    """Yield the violations in a driver's name: a subdomain of at most 63 bytes in whatever case
     (ValidateCSIDriverName).
     """
     if not place.text:
-        yield required(rule, place)
+        yield value_required(rule, place)
         if target.has("first-error-hides-the-rest"):
             return
     yield from _domain(rule, place, place.text)
 
 
-def declared_driver_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
-    """Yield a driver's name, for which 1.37 also has a generated rule.
+def driver_name_as_declared(rule: str, place: Place, target: Target) -> Iterator[Violation]:
+    """Yield the violations in a driver's name, for which 1.37 also has a generated rule.
 
     That rule does not convert to lower case first, which would turn some letters into ASCII.
     """
@@ -226,28 +232,30 @@ def _domain(
     rule: str, place: Place, text: str, *, key: bool = False, caseless: bool = True
 ) -> Iterator[Violation]:
     if length(text) > MAX_DRIVER:
-        yield too_long(rule, place, MAX_DRIVER, key=key)
+        yield length_violation(rule, place, MAX_DRIVER, key=key)
     for error in subdomain_errors(lower(text) if caseless else text):
         yield invalid(rule, place, error, text, key=key)
 
 
 def pool_name(rule: str, place: Place) -> Iterator[Violation]:
-    """Subdomains with slashes between them (validatePoolName)."""
+    """Yield the violations in the name of a pool: subdomains with slashes between them
+    (validatePoolName).
+    """
     text = place.text
     if not text:
-        yield required(rule, place)
+        yield value_required(rule, place)
         return
     if length(text) > MAX_POOL:
-        yield too_long(rule, place, MAX_POOL)
+        yield length_violation(rule, place, MAX_POOL)
     for segment in text.split("/"):
         for error in subdomain_errors(segment):
             yield invalid(rule, place, error, segment)
 
 
-def qualified_name(
+def check_qualified_name(
     rule: str, place: Place, text: str, target: Target, *, key: bool = False
 ) -> Iterator[Violation]:
-    """Yield what is wrong with ``name`` or ``domain/name`` (validateQualifiedName).
+    """Yield the violations in ``name`` or ``domain/name`` (validateQualifiedName).
 
     Releases up to 1.37 accept any name with more slashes.
     """
@@ -256,28 +264,30 @@ def qualified_name(
     # 1.34 reports a missing part as Required.
     parts = text.split("/")
     if not text and not target.has("empty-names-invalid"):
-        yield required(rule, place, "name required")
+        yield value_required(rule, place, "name required")
     elif len(parts) == 1:
         yield from _c_identifier(rule, place, text, key=key)
     elif len(parts) == 2:
-        for part, what in zip(parts, ("domain", "name"), strict=True):
+        for part, part_name in zip(parts, ("domain", "name"), strict=True):
             if part:
-                check = _domain if what == "domain" else _c_identifier
+                check = _domain if part_name == "domain" else _c_identifier
                 yield from check(rule, place, part, key=key)
             elif target.has("empty-names-invalid"):
-                yield invalid(rule, place, f"the {what} must not be empty", "", key=key)
+                yield invalid(rule, place, f"the {part_name} must not be empty", "", key=key)
             else:
-                yield required(rule, place, f"the {what} must not be empty")
+                yield value_required(rule, place, f"the {part_name} must not be empty")
     elif target.has("one-slash"):
-        yield ratcheted(invalid(rule, place, "must not contain more than one slash", text, key=key))
+        yield as_ratcheted(
+            invalid(rule, place, "must not contain more than one slash", text, key=key)
+        )
 
 
 def fully_qualified_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
-    """Yield ``domain/name``. 1.37 checks it declaratively too, and then the domain must be lower
-    case.
+    """Yield the violations in ``domain/name``. 1.37 checks it declaratively too, and then the
+    domain must be lower case.
     """
     text = place.text
-    yield from qualified_name(rule, place, text, target)
+    yield from check_qualified_name(rule, place, text, target)
     if "/" not in text and (text or target.has("empty-names-invalid")):
         detail = "a fully qualified name must be a domain and a name separated by a slash"
         yield invalid(
@@ -294,7 +304,7 @@ def fully_qualified_name(rule: str, place: Place, target: Target) -> Iterator[Vi
 
 def _c_identifier(rule: str, place: Place, text: str, *, key: bool = False) -> Iterator[Violation]:
     if length(text) > MAX_ID:
-        yield too_long(rule, place, MAX_ID, key=key)
+        yield length_violation(rule, place, MAX_ID, key=key)
     if not _C_IDENTIFIER_RE.fullmatch(text):
         message = (
             "a valid C identifier must start with alphabetic character or '_', followed by a string"
@@ -304,7 +314,7 @@ def _c_identifier(rule: str, place: Place, text: str, *, key: bool = False) -> I
         yield invalid(rule, place, error, text, key=key)
 
 
-def shortened(key: str, limit: int) -> str:
+def shorten_key(key: str, limit: int) -> str:
     """Return a key of a map as it appears in a path: cut in the middle if it is too long
     (truncateIfTooLong).
     """

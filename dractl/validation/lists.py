@@ -6,12 +6,12 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 from dractl.model.releases import Target
-from dractl.validation.causes import declared, duplicate, too_many
+from dractl.validation.causes import as_declared, count_violation, duplicate
 from dractl.validation.place import Place
 from dractl.validation.violation import Violation
 
 
-def bounded(
+def check_list(
     rule: str,
     places: Place,
     limit: int | None,
@@ -22,7 +22,7 @@ def bounded(
     is too long go unchecked. ``limit`` None: any number of items.
     """
     if limit is not None and places.size > limit:
-        yield from declared(places, [too_many(rule, places, limit)])
+        yield from as_declared(places, [count_violation(rule, places, limit)])
         if target.has("first-error-hides-the-rest"):
             return
     for item in places.items():
@@ -42,14 +42,14 @@ def unique(
     """
     seen: set[Hashable] = set()
     for item in places.items():
-        found = key(item)
-        if found in seen:
+        item_key = key(item)
+        if item_key in seen:
             at = item if name is None or target.has("duplicates-at-the-item") else item.child(name)
-            yield duplicate(rule, at, found)
-        seen.add(found)
+            yield duplicate(rule, at, item_key)
+        seen.add(item_key)
 
 
-def bounded_set(
+def check_set(
     rules: tuple[str, str],
     places: Place,
     limit: int | None,
@@ -62,12 +62,14 @@ def bounded_set(
     """Yield the violations of a bounded list without duplicates; ``rules``: ids for too many items
     and for duplicates.
     """
-    yield from bounded(rules[0], places, limit, check, target)
+    yield from check_list(rules[0], places, limit, check, target)
     if limit is None or places.size <= limit or not target.has("first-error-hides-the-rest"):
         for violation in unique(rules[1], places, key, target, name=name):
             item = places.index(int(violation.path[len(places.path)]))
             yield from (
-                declared(item, [violation]) if target.has("declarative-validation") else [violation]
+                as_declared(item, [violation])
+                if target.has("declarative-validation")
+                else [violation]
             )
 
 

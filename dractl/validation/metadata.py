@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dractl.model.releases import Target
-from dractl.validation.causes import forbidden, invalid, required, too_long
+from dractl.validation.causes import forbidden, invalid, length_violation, value_required
 from dractl.validation.formats import (
     label_errors,
     label_key_errors,
@@ -59,7 +59,7 @@ def object_meta(kind: str, place: Place, target: Target) -> Iterator[Violation]:
 
 
 def template_meta(place: Place) -> Iterator[Violation]:
-    """Yield ``spec.metadata`` of a template: labels and annotations only
+    """Yield the violations in ``spec.metadata`` of a template: labels and annotations only
     (ValidateTemplateObjectMeta).
     """
     yield from _annotations(place.child("annotations"))
@@ -90,11 +90,13 @@ def _names(kind: str, place: Place, target: Target) -> Iterator[Violation]:
         for error in subdomain_errors(generated):
             yield invalid("OM-03", name, error, generated)
     else:
-        yield required("OM-01", name, "name or generateName is required")
+        yield value_required("OM-01", name, "name or generateName is required")
 
 
 def _labels(place: Place) -> Iterator[Violation]:
-    """Yield the server reports keys and values alike at the map; the path leads to the entry."""
+    """Yield the violations in labels. The server reports keys and values alike at the map; the path
+    leads to the entry.
+    """
     for key, value in place.entries():
         for error in label_key_errors(key):
             yield invalid("OM-04", place.key(key), error, key, key=True, field=place.field)
@@ -107,7 +109,7 @@ def _annotations(place: Place) -> Iterator[Violation]:
         for error in label_key_errors(lower(key)):
             yield invalid("OM-05", place.key(key), error, key, key=True, field=place.field)
     if sum(length(key) + length(value or "") for key, value in place.entries()) > MAX_ANNOTATIONS:
-        yield too_long("OM-05", place, MAX_ANNOTATIONS)
+        yield length_violation("OM-05", place, MAX_ANNOTATIONS)
 
 
 def _owner_references(places: Place, target: Target) -> Iterator[Violation]:
@@ -140,7 +142,7 @@ def _owner_references(places: Place, target: Target) -> Iterator[Violation]:
             if value.text:
                 continue
             if since_37:
-                yield required("OM-07", value, "must not be empty")
+                yield value_required("OM-07", value, "must not be empty")
             else:
                 detail = (
                     "version must not be empty" if name == "apiVersion" else "must not be empty"
@@ -163,8 +165,8 @@ def _owner_references(places: Place, target: Target) -> Iterator[Violation]:
 
 
 def _group_version(text: str) -> bool:
-    """schema.ParseGroupVersion: at most one slash, and a version after it. ``/`` alone is empty,
-    not wrong.
+    """Return True for an apiVersion as in schema.ParseGroupVersion: at most one slash, and a
+    version after it. ``/`` alone is empty, not wrong.
     """
     return text.count("/") < 2 and bool(text.rpartition("/")[2])
 

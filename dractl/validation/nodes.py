@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dractl.validation.causes import forbidden, invalid, required
+from dractl.validation.causes import forbidden, invalid, value_required
 from dractl.validation.formats import label_key, label_value, subdomain, subdomain_errors
 from dractl.validation.place import Place
 from dractl.validation.violation import Violation
@@ -15,7 +15,7 @@ node_name = subdomain
 def node_selector(rule: str, place: Place) -> Iterator[Violation]:
     terms = place.child("nodeSelectorTerms")
     if not terms.size:
-        yield required(rule, terms, "must have at least one node selector term")
+        yield value_required(rule, terms, "must have at least one node selector term")
     for term in terms.items():
         for expression in term.child("matchExpressions").items():
             yield from _label_requirement(rule, expression)
@@ -28,7 +28,9 @@ def _label_requirement(rule: str, place: Place) -> Iterator[Violation]:
     match operator.text:
         case "In" | "NotIn":
             if not values.size:
-                yield required(rule, values, "must be specified when `operator` is 'In' or 'NotIn'")
+                yield value_required(
+                    rule, values, "must be specified when `operator` is 'In' or 'NotIn'"
+                )
         case "Exists" | "DoesNotExist":
             if values.size:
                 yield forbidden(
@@ -38,7 +40,7 @@ def _label_requirement(rule: str, place: Place) -> Iterator[Violation]:
                 )
         case "Gt" | "Lt":
             if values.size != 1:
-                yield required(
+                yield value_required(
                     rule, values, "must be specified single value when `operator` is 'Lt' or 'Gt'"
                 )
         case _:
@@ -57,7 +59,7 @@ def _field_requirement(rule: str, place: Place) -> Iterator[Violation]:
             detail = (
                 "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
             )
-            yield required(rule, values, detail)
+            yield value_required(rule, values, detail)
     else:
         yield invalid(
             rule, operator, "not a valid selector operator", operator.text, allowed=("In", "NotIn")

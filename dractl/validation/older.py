@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dractl.model.releases import Target
-from dractl.validation.causes import required
+from dractl.validation.causes import value_required
 from dractl.validation.place import Place
 from dractl.validation.violation import Violation
 
@@ -19,7 +19,7 @@ _EXACTLY = re.compile(r"(devices\.requests\[\d+\])\.exactly\b")
 _BASIC = re.compile(r"^(spec\.devices\[\d+\])(?!\.name$)(?=\.|$)")
 
 
-def reworded(violations: Iterable[Violation], target: Target) -> Iterator[Violation]:
+def reword(violations: Iterable[Violation], target: Target) -> Iterator[Violation]:
     """Yield the violations with the types and fields of an older release."""
     for violation in violations:
         if "a valid C identifier" in violation.message:
@@ -40,7 +40,7 @@ def reworded(violations: Iterable[Violation], target: Target) -> Iterator[Violat
         yield violation
 
 
-def without_basic(document: Mapping[str, Any]) -> Iterator[Violation]:
+def check_basic(document: Mapping[str, Any]) -> Iterator[Violation]:
     """Yield the violations for devices of a ResourceSlice without ``basic``; paths are those of the
     document as written.
 
@@ -51,4 +51,4 @@ def without_basic(document: Mapping[str, Any]) -> Iterator[Violation]:
         for device in Place(document).child("spec", "devices").items():
             basic = device.child("basic")
             if not basic.set:
-                yield required("RS-44", basic)
+                yield value_required("RS-44", basic)

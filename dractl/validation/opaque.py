@@ -7,8 +7,8 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.model.releases import Target
-from dractl.validation.causes import invalid, required, too_long
-from dractl.validation.formats import declared_driver_name
+from dractl.validation.causes import invalid, length_violation, value_required
+from dractl.validation.formats import driver_name_as_declared
 from dractl.validation.place import Place
 from dractl.validation.scalars import number
 from dractl.validation.violation import Violation
@@ -29,30 +29,31 @@ class OpaqueRules(Struct, frozen=True):
 def configuration(rules: OpaqueRules, place: Place, target: Target) -> Iterator[Violation]:
     opaque = place.child("opaque")
     if not opaque.set:
-        yield required(rules.missing, opaque)
+        yield value_required(rules.missing, opaque)
         return
-    yield from declared_driver_name(rules.driver, opaque.child("driver"), target)
+    yield from driver_name_as_declared(rules.driver, opaque.child("driver"), target)
     parameters = opaque.child("parameters")
     if not parameters.set:
-        yield required(rules.no_parameters, parameters)
+        yield value_required(rules.no_parameters, parameters)
     else:
         limit = MAX_PARAMETERS if target.has("parameters-limit") else None
         yield from json_object((rules.too_long, rules.no_object), parameters, limit)
 
 
 def json_object(rules: tuple[str, str], place: Place, limit: int | None) -> Iterator[Violation]:
-    """validateRawExtension: free-form JSON must be an object of at most ``limit`` bytes.
+    """Yield the violations of validateRawExtension: free-form JSON must be an object of at most
+    ``limit`` bytes.
 
-    ``rules``: the ids for a value that is too long, and for one that is not an object.
+    ``rules``: the ids for a value that is too long, and for a value that is not an object.
     """
     if limit is not None and json_length(place.value) > limit:
-        yield too_long(rules[0], place, limit)
+        yield length_violation(rules[0], place, limit)
     elif not isinstance(place.value, Mapping):
         yield invalid(rules[1], place, "must be a valid JSON object", "<value omitted>")
 
 
 def json_length(value: Any) -> int:
-    """Length in bytes of the value as compact JSON, as sigs.k8s.io/yaml writes it.
+    """Return the length in bytes of the value as compact JSON, as sigs.k8s.io/yaml writes it.
 
     Go writes ``<``, ``>``, ``&`` and two line separators as six bytes each. Uses an explicit stack:
     parameters can be nested deeper than Python's calls.

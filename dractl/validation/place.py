@@ -18,16 +18,19 @@ _BASIC_DEVICE = r"^(spec\.devices\[\d+\])\.(?!name$)"
 class Place(Struct, frozen=True, eq=False):
     """A value and the path to it. ``path`` and ``field`` are built only on demand.
 
-    The step of the root is the version in which the document was written, if there is generated
-    validation. ``shown`` is the server's spelling of a key that it shortens. The accessors rely on
-    successful decoding: null is absent, an absent string is "", an absent list empty.
+    The accessors rely on successful decoding: null is absent, an absent string is "", an absent
+    list empty.
     """
 
     value: Any
     parent: Place | None = None
     step: str | int = ""
+    """The step from the parent. That of the root is the version in which the document was written,
+    if there is generated validation.
+    """
     kind: Literal["field", "index", "key"] = "field"
     shown: str | None = None
+    """The server's spelling of a key that it shortens."""
 
     def child(self, name: str, *inner: str) -> Place:
         """Return the field of that name, then the field in it, and so on; the value is None if it
@@ -41,7 +44,7 @@ class Place(Struct, frozen=True, eq=False):
         return Place(value, self, index, "index")
 
     def key(self, key: str, shown: str | None = None) -> Place:
-        """Entry of a map; ``shown``: the server's spelling of a key that it shortens."""
+        """Return the entry of a map; ``shown``: the server's spelling of a key that it shortens."""
         value = self.value
         return Place(value.get(key) if isinstance(value, dict) else None, self, key, "key", shown)
 
@@ -77,16 +80,16 @@ class Place(Struct, frozen=True, eq=False):
 
     @property
     def path(self) -> Path:
-        return tuple(place.step for place in self._way())
+        return tuple(place.step for place in self._ancestry())
 
     @property
     def field(self) -> str:
         """Path as the API server spells it."""
-        return self._spelt(shortened=True)
+        return self._spell(shortened=True)
 
-    def _spelt(self, *, shortened: bool) -> str:
+    def _spell(self, *, shortened: bool) -> str:
         text = ""
-        for place in self._way():
+        for place in self._ancestry():
             if place.kind == "field":
                 text += f".{place.step}" if text else str(place.step)
             else:
@@ -106,12 +109,12 @@ class Place(Struct, frozen=True, eq=False):
             root = root.parent
         if not root.step:
             return self.field
-        field = self._spelt(shortened=False)
+        field = self._spell(shortened=False)
         if root.step != "v1beta1":
             return field
         return re.sub(_BASIC_DEVICE, r"\1.basic.", re.sub(_FLAT_REQUEST, r"\1", field))
 
-    def _way(self) -> list[Place]:
+    def _ancestry(self) -> list[Place]:
         way = []
         place = self
         while place.parent is not None:

@@ -5,7 +5,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from dractl.validation.causes import duplicate, invalid, required, too_many
+from dractl.validation.causes import count_violation, duplicate, invalid, value_required
 from dractl.validation.formats import label, subdomain
 from dractl.validation.place import Place
 from dractl.validation.violation import Violation
@@ -23,7 +23,7 @@ def workload(spec: Place) -> Iterator[Violation]:
     """Yield the violations in ``spec`` of a Workload."""
     templates = spec.child("podGroupTemplates")
     if templates.size > MAX_TEMPLATES:
-        yield too_many("PC-14", templates, MAX_TEMPLATES)
+        yield count_violation("PC-14", templates, MAX_TEMPLATES)
         return
     for template in templates.items():
         yield from _claims(template.child("resourceClaims"))
@@ -31,7 +31,7 @@ def workload(spec: Place) -> Iterator[Violation]:
 
 def _claims(places: Place) -> Iterator[Violation]:
     if places.size > MAX_CLAIMS:
-        yield too_many("PC-14", places, MAX_CLAIMS)
+        yield count_violation("PC-14", places, MAX_CLAIMS)
         return
     names = set()
     for claim in places.items():
@@ -42,17 +42,17 @@ def _claims(places: Place) -> Iterator[Violation]:
         if name.text:
             yield from label("PC-03", name)
         else:
-            yield required("PC-01", name)
+            yield value_required("PC-01", name)
         references = [claim.child(n) for n in ("resourceClaimName", "resourceClaimTemplateName")]
-        found = [reference for reference in references if reference.set]
-        if len(found) == 2:
+        chosen = [reference for reference in references if reference.set]
+        if len(chosen) == 2:
             detail = "must specify exactly one of: `resourceClaimName`, `resourceClaimTemplateName`"
             yield invalid("PC-04", claim, detail)
-        elif not found:
+        elif not chosen:
             yield invalid(
                 "PC-05",
                 claim,
                 "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
             )
-        for reference in found:
+        for reference in chosen:
             yield from subdomain("PC-06", reference)

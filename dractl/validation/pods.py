@@ -10,7 +10,7 @@ from dractl.validation.causes import (
     invalid,
     not_found,
     not_supported,
-    required,
+    value_required,
 )
 from dractl.validation.formats import (
     is_extended_resource_name,
@@ -22,7 +22,7 @@ from dractl.validation.formats import (
 from dractl.validation.place import Place
 from dractl.validation.violation import Violation
 
-_SUPPORTED = ("cpu", "hugepages-", "memory")
+_POD_RESOURCES = ("cpu", "hugepages-", "memory")
 """Resources that a pod as a whole can request."""
 
 
@@ -58,7 +58,7 @@ def _pod_spec(place: Place, *, template: bool) -> Iterator[Violation]:
             yield forbidden("PC-11", claims, "claims may not be set for Resources at pod-level")
             yield from _container_claims(claims, names)
         amounts = _amounts(whole, template=True)
-        yield from _names_of_the_whole(amounts)
+        yield from _pod_level_names(amounts)
         yield from _quantities(whole, amounts)
     for container in ephemeral.items():
         if container.child("resources").value:
@@ -75,31 +75,31 @@ def _pod_spec(place: Place, *, template: bool) -> Iterator[Violation]:
 
 
 def _containers(place: Place) -> Iterator[Violation]:
-    """What validateContainers and validateInitContainers say of names and images: a patch that
-    misses the container by its name makes a second one without image.
+    """Yield the violations that validateContainers and validateInitContainers report in names and
+    images: a patch that misses the container by its name makes a second one without image.
     """
     names: set[str] = set()
     for field in ("containers", "initContainers"):
         for container in place.child(field).items():
             name, image = container.child("name"), container.child("image")
             if not name.text:
-                yield required("PC-17", name)
+                yield value_required("PC-17", name)
             elif name.text in names:
                 yield duplicate("PC-18", name, name.text)
             names.add(name.text)
             if not image.text:
-                yield required("PC-17", image)
+                yield value_required("PC-17", image)
 
 
 def _pod_claims(places: Place) -> Iterator[Violation]:
-    """validatePodResourceClaim."""
+    """Yield the violations of validatePodResourceClaim."""
     names = set()
     for claim in places.items():
         name, by_name, by_template = (
             claim.child(n) for n in ("name", "resourceClaimName", "resourceClaimTemplateName")
         )
         if not name.text:
-            yield required("PC-01", name)
+            yield value_required("PC-01", name)
         elif name.text in names:
             yield duplicate("PC-02", name, name.text)
         else:
@@ -119,12 +119,12 @@ def _pod_claims(places: Place) -> Iterator[Violation]:
 
 
 def _container_claims(places: Place, names: list[str]) -> Iterator[Violation]:
-    """validateResourceClaimNames."""
+    """Yield the violations of validateResourceClaimNames."""
     seen: set[tuple[str, str]] = set()
     for claim in places.items():
         name, request = claim.child("name").text, claim.child("request").text
         if not name:
-            yield required("PC-07", claim)
+            yield value_required("PC-07", claim)
             continue
         if (name, "") in seen:
             yield duplicate("PC-08", claim, name)
@@ -137,41 +137,43 @@ def _container_claims(places: Place, names: list[str]) -> Iterator[Violation]:
                 yield duplicate("PC-08", claim, name)
             seen.add((name, request))
         if name not in names:
-            known = f": {', '.join(names)}" if names else " which is empty"
+            allowed = f": {', '.join(names)}" if names else " which is empty"
             yield not_found(
                 "PC-09",
                 claim,
                 name,
-                f"must be one of the names in pod.spec.resourceClaims{known}",
+                f"must be one of the names in pod.spec.resourceClaims{allowed}",
                 names,
             )
 
 
 _Amounts: TypeAlias = Sequence[tuple[str, Place, Place]]
-"""Requested amounts: the name of each, its place, and the one whose field the server
-names for it.
+"""Requested amounts: the name of each, its place, and the place whose field the server names for
+it.
 """
 
 
 def _amounts(place: Place, *, template: bool) -> _Amounts:
     limits, requests = place.child("limits"), place.child("requests")
-    found = []
+    amounts = []
     for quantities in (limits, requests):
         for name in quantities.value or ():
             amount = quantities.key(name)
-            found.append((name, amount, amount))
+            amounts.append((name, amount, amount))
     if not template:  # a pod's limit is its request, too
-        asked = requests.value or ()
-        found += [
+        requested = requests.value or ()
+        amounts += [
             (name, limits.key(name), requests.key(name))
             for name in limits.value or ()
-            if name not in asked
+            if name not in requested
         ]
-    return found
+    return amounts
 
 
 def _names(amounts: _Amounts) -> Iterator[Violation]:
-    """ValidateContainerResourceName: a resource that is not standard must be an extended one."""
+    """Yield the violations of ValidateContainerResourceName: a resource that is not standard must
+    be an extended one.
+    """
     for name, amount, named in amounts:
         if "/" in name:
             extended = is_native_resource(name) or is_extended_resource_name(name)
@@ -187,14 +189,16 @@ def _names(amounts: _Amounts) -> Iterator[Violation]:
             yield invalid("PC-15", amount, error, name, key=True, field=named.field)
 
 
-def _names_of_the_whole(amounts: _Amounts) -> Iterator[Violation]:
-    """validatePodResourceName: pod-level resources cannot be extended ones."""
+def _pod_level_names(amounts: _Amounts) -> Iterator[Violation]:
+    """Yield the violations of validatePodResourceName: pod-level resources cannot be
+    extended ones.
+    """
     for name, amount, _ in amounts:
         errors = label_key_errors(name)
         if (
             not errors
             and "/" not in name
-            and name not in _SUPPORTED
+            and name not in _POD_RESOURCES
             and name != "ephemeral-storage"
         ):
             errors = (
@@ -205,7 +209,7 @@ def _names_of_the_whole(amounts: _Amounts) -> Iterator[Violation]:
         for error in errors:
             yield invalid("PC-15", amount, error, name, key=True)
         if not errors and "/" in name:
-            yield not_supported("PC-16", amount, _SUPPORTED, key=name)
+            yield not_supported("PC-16", amount, _POD_RESOURCES, key=name)
 
 
 def _quantities(place: Place, amounts: _Amounts) -> Iterator[Violation]:
@@ -231,7 +235,9 @@ def _request_and_limit(name: str, requests: Place, limits: Place) -> Iterator[Vi
     overcommit = is_native_resource(name) and not name.startswith("hugepages-")
     if name not in (limits.value or {}):
         if not overcommit:
-            yield required("PC-13", limits, "Limit must be set for non overcommitable resources")
+            yield value_required(
+                "PC-13", limits, "Limit must be set for non overcommitable resources"
+            )
     elif not overcommit and request.quantity != limit.quantity:
         yield invalid(
             "PC-13",

@@ -1,8 +1,8 @@
 """Names that are not known of a preview, a release that was not out when it was read about.
 
 Such a release may have what dractl does not know: a field, a kind, a value, a name in an
-expression. What a server would refuse for that reason alone is a doubt: a violation without a type.
-Nothing is built on what was probably meant.
+expression. Violations that a server would report for that reason alone are doubts: violations
+without a type. Nothing is built on what was probably meant.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any
 from dractl.facts.kubernetes import Preview
 from dractl.model.paths import at, remove_at
 from dractl.model.releases import PREVIEWS, Target
-from dractl.validation.violation import Violation, dotted
+from dractl.validation.violation import Violation, dot_path
 
 RULE = "not-known-of-preview"
 """The rule of a doubt."""
@@ -29,7 +29,9 @@ def is_doubt(violation: Violation) -> bool:
 
 
 def doubt(violation: Violation, subject: str, preview: Preview) -> Violation:
-    """Return the doubt about ``subject`` in place of what another release would say."""
+    """Return the doubt about ``subject`` in place of the violation that another release would
+    report.
+    """
     message = f"{subject}: {preview.unknown}"
     if violation.nearest:
         message += f" (the nearest that is known: {violation.nearest})"
@@ -49,8 +51,8 @@ def doubt(violation: Violation, subject: str, preview: Preview) -> Violation:
 def doubt_names(
     violations: Iterable[Violation], document: Mapping[str, Any], target: Target
 ) -> list[Violation]:
-    """Return the violations of a document, with doubts in place of those about values and names in
-    expressions.
+    """Return the violations of a document, with doubts in place of violations about values and
+    names in expressions.
     """
     preview = preview_of(target)
     if preview is None:
@@ -69,16 +71,16 @@ def _name_in_question(violation: Violation, document: Mapping[str, Any]) -> str 
     """
     if violation.type == "FieldValueNotSupported":
         value = violation.path[-1] if violation.key else at(document, *violation.path)
-        return f"{dotted(violation.path)}: value {json.dumps(value, ensure_ascii=False)}"
+        return f"{dot_path(violation.path)}: value {json.dumps(value, ensure_ascii=False)}"
     names = [issue.undeclared or issue.undefined for issue in violation.issues]
     if not names or not all(names):
         return None
-    return f"{dotted(violation.path)}: {', '.join(dict.fromkeys(map(str, names)))}"
+    return f"{dot_path(violation.path)}: {', '.join(dict.fromkeys(map(str, names)))}"
 
 
 def is_decided(violation: Violation, doubts: Sequence[Violation]) -> bool:
-    """Return False where a value only seems to be missing, since a field in doubt may
-    stand for it.
+    """Return False for a value that only seems to be missing, since a field in doubt may stand for
+    it.
     """
     if violation.type not in ("FieldValueRequired", "FieldValueInvalid"):
         return True

@@ -13,7 +13,7 @@ from typing import Any
 from dractl.model.releases import Target
 from dractl.validation import claims, classes, podgroups, slices, taints
 from dractl.validation.metadata import object_meta, template_meta
-from dractl.validation.older import reworded
+from dractl.validation.older import reword
 from dractl.validation.place import Place
 from dractl.validation.pods import pods
 from dractl.validation.violation import Violation
@@ -26,23 +26,25 @@ def check(
     namespaces: Mapping[str, Mapping[str, str]],
     written: str = "v1",
 ) -> Iterator[Violation]:
-    """Return the violations that the API server of ``target`` reports for a document converted to
+    """Yield the violations that the API server of ``target`` reports for a document converted to
     v1.
 
     ``namespaces``: the labels of known namespaces. Paths are those of v1. ``written``: the version
     that the document had; 1.37 spells some fields as in that version.
     """
     root = Place(value, step=written if target.has("paths-as-written") else "")
-    return _worded(chain(_metadata(root, target), _spec(root, target, namespaces)), target)
+    return _in_words_of(chain(_metadata(root, target), _spec(root, target, namespaces)), target)
 
 
 def metadata(value: Mapping[str, Any], target: Target) -> Iterator[Violation]:
-    """Those in the metadata of a document, in that of a template's claims, too."""
-    return _worded(_metadata(Place(value), target), target)
+    """Yield the violations in the metadata of a document, and in the metadata of a template's
+    claims.
+    """
+    return _in_words_of(_metadata(Place(value), target), target)
 
 
-def _worded(found: Iterator[Violation], target: Target) -> Iterator[Violation]:
-    return reworded(found, target) if target.has("older-wording") else found
+def _in_words_of(violations: Iterator[Violation], target: Target) -> Iterator[Violation]:
+    return reword(violations, target) if target.has("older-wording") else violations
 
 
 def _metadata(root: Place, target: Target) -> Iterator[Violation]:

@@ -12,13 +12,13 @@ from dractl.model.quantity import Quantity
 from dractl.validation.shapes import Scalar
 
 
-def _never(_: Any) -> str:
+def _accept_all(_: Any) -> str:
     return ""
 
 
 def string(go: str) -> Scalar:
-    """Return a string type; ``go`` is its name."""
-    return Scalar(go, _never, str)
+    """Return a string type with the name ``go``."""
+    return Scalar(go, _accept_all, str)
 
 
 def _integer(low: int, high: int) -> Callable[[Any], str | None]:
@@ -80,45 +80,47 @@ def _time(layout: str) -> Callable[[Any], str | None]:
     def error(value: Any) -> str | None:
         if type(value) is not str:
             return ""
-        said = f"parsing time {_quoted(value)}"
-        rest = value
+        complaint = f"parsing time {_quote(value)}"
+        remainder = value
         read: dict[str, int] = {}
         for element, syntax, numbers in _TIME:
-            match = re.match(syntax, rest, re.ASCII)
+            match = re.match(syntax, remainder, re.ASCII)
             if not match:
                 return (
-                    f"{said} as {_quoted(layout)}: cannot parse {_quoted(rest)} as"
-                    f" {_quoted(element)}"
+                    f"{complaint} as {_quote(layout)}: cannot parse {_quote(remainder)} as"
+                    f" {_quote(element)}"
                 )
             for (name, low, high), digits in zip(numbers, match.groups(), strict=True):
                 read[name] = int(digits or 0)
                 if not low <= read[name] <= high:
-                    return f"{said}: {name} out of range"
-            rest = rest[match.end() :]
-        if rest:
-            return f"{said}: extra text: {_quoted(rest)}"
+                    return f"{complaint}: {name} out of range"
+            remainder = remainder[match.end() :]
+        if remainder:
+            return f"{complaint}: extra text: {_quote(remainder)}"
         return (
             None
             if 1 <= read["day"] <= _days(read["year"], read["month"])
-            else f"{said}: day out of range"
+            else f"{complaint}: day out of range"
         )
 
     return error
 
 
 def _days(year: int, month: int) -> int:
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    return 30 if month in (4, 6, 9, 11) else 31 if month != 2 else 29 if leap else 28
+    if month == 2:
+        leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+        return 29 if leap else 28
+    return 30 if month in (4, 6, 9, 11) else 31
 
 
-def _quoted(text: str) -> str:
-    """Quotes as Go's time package does: anything but printable ASCII becomes bytes in
+def _quote(text: str) -> str:
+    """Quote as Go's time package does: anything but printable ASCII becomes bytes in
     hexadecimal.
     """
-    return '"' + "".join(_escaped(char) for char in text) + '"'
+    return '"' + "".join(_escape(char) for char in text) + '"'
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     if char in '\\"':
         return "\\" + char
     return (
@@ -136,13 +138,15 @@ def number(value: float) -> str:
         value = float(value)
     except OverflowError:
         return "+Inf" if value > 0 else "-Inf"
-    if math.isnan(value) or math.isinf(value):
-        return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
     return json_number(value)
 
 
 def json_type(value: Any) -> str:
-    """Go's name for the JSON type of a value."""
+    """Return Go's name for the JSON type of a value."""
     match value:
         case bool():
             return "bool"
@@ -157,7 +161,7 @@ def json_type(value: Any) -> str:
 
 
 STRING = string("string")
-BOOL = Scalar("bool", _never, bool)
+BOOL = Scalar("bool", _accept_all, bool)
 INT32 = Scalar("int32", _integer(-(2**31), 2**31 - 1))
 INT64 = Scalar("int64", _integer(-(2**63), 2**63 - 1))
 QUANTITY = Scalar("resource.Quantity", _quantity)

@@ -36,7 +36,7 @@ _BASIC: dict[str, Shape] = {
     "int32": INT32,
     "int64": INT64,
 }
-"""Definitions of meta-v1 that are not structs, by name."""
+"""The definitions of meta-v1 that are not structs, by name."""
 
 
 class Schemas:
@@ -61,11 +61,11 @@ class Schemas:
 
     def versions(self, kind: str) -> tuple[str, ...]:
         """Return every apiVersion of the release that has the kind, newest first."""
-        found = [file for file in self._known if kind in self.kinds(file)]
-        return tuple(_api_version(file) for file in sorted(found, key=_age))
+        files = [file for file in self._known if kind in self.kinds(file)]
+        return tuple(_api_version(file) for file in sorted(files, key=_age))
 
     def kinds_of(self, api_version: str) -> tuple[str, ...]:
-        """Return the top-level kinds of ``resource.k8s.io/v1``."""
+        """Return the top-level kinds of an apiVersion such as ``resource.k8s.io/v1``."""
         return self.kinds(_file(api_version))
 
     def files(self, group: str) -> tuple[str, ...]:
@@ -106,8 +106,8 @@ class Schemas:
     def _compile(self, file: str, schema: dict[str, Any]) -> Shape:
         """Return the type of a field."""
         if "$ref" in schema:
-            there, _, name = schema["$ref"].partition("#/$defs/")
-            return self._shape(there.removesuffix(".json") or file, name)
+            file_of_reference, _, name = schema["$ref"].partition("#/$defs/")
+            return self._shape(file_of_reference.removesuffix(".json") or file, name)
         if "const" in schema:
             return STRING
         kind = schema["type"][0]
@@ -124,14 +124,14 @@ class Schemas:
 
 
 @cache
-def of_release(release: str) -> Schemas:
-    """Return the types of a release: ``of_release("1.36")``."""
+def schemas_of(release: str) -> Schemas:
+    """Return the types of a release: ``schemas_of("1.36")``."""
     return Schemas(paths_of(release), frozenset(map(_file, gone_versions(release))))
 
 
 def paths_of(release: str) -> dict[str, Path]:
-    """Return name to path of the files of a release. A preview has only files that differ from its
-    ``like``.
+    """Return the paths of the files of a release by name. A preview has only files that differ from
+    its ``like``.
     """
     return {
         path.stem: path
@@ -141,7 +141,9 @@ def paths_of(release: str) -> dict[str, Path]:
 
 
 def _file(api_version: str) -> str:
-    """Return ``resource.k8s.io/v1`` -> ``resource.k8s.io-v1``; ``v1`` -> ``core-v1``."""
+    """Return the file of an apiVersion: ``resource.k8s.io-v1`` for ``resource.k8s.io/v1``,
+    ``core-v1`` for ``v1``.
+    """
     group, _, version = api_version.rpartition("/")
     return f"{group or 'core'}-{version}"
 
@@ -152,7 +154,11 @@ def _api_version(file: str) -> str:
 
 
 def _age(file: str) -> tuple[int, str]:
-    """Sorts v1 before v1beta2 before v1beta1 before v1alpha3, as Kubernetes does."""
+    """Return a key that sorts v1 before v1beta2 before v1beta1 before v1alpha3, as
+    Kubernetes does.
+    """
     version = file.rpartition("-")[2]
-    stage = 0 if version[1:].isdigit() else 1 if "beta" in version else 2
+    stage = 1 if "beta" in version else 2
+    if version[1:].isdigit():
+        stage = 0
     return stage, "".join(chr(0x10FFFF - ord(c)) for c in version)

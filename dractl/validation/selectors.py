@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.validation.causes import forbidden, internal, invalid, required, too_long
+from dractl.validation.causes import forbidden, internal, invalid, length_violation, value_required
 from dractl.validation.formats import length
-from dractl.validation.lists import bounded
+from dractl.validation.lists import check_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,22 +37,22 @@ class SelectorRules(Struct, frozen=True):
 
 
 def selectors(rules: SelectorRules, places: Place, target: Target) -> Iterator[Violation]:
-    """validateSelectorSlice."""
+    """Yield the violations of validateSelectorSlice."""
 
     def check(place: Place) -> Iterator[Violation]:
         cel = place.child("cel")
         if not cel.set:
-            yield required(rules.no_cel, cel)
+            yield value_required(rules.no_cel, cel)
         else:
             yield from selector(rules, cel.child("expression"), target)
 
-    yield from bounded(rules.too_many, places, MAX_SELECTORS, check, target)
+    yield from check_list(rules.too_many, places, MAX_SELECTORS, check, target)
 
 
 def selector(rules: SelectorRules, place: Place, target: Target) -> Iterator[Violation]:
     """Yield the violations of an expression that selects devices, of type bool."""
     if length(place.text) > MAX_EXPRESSION:
-        yield too_long(rules.too_long, place, MAX_EXPRESSION)
+        yield length_violation(rules.too_long, place, MAX_EXPRESSION)
         return
     from dractl.cel import environment
 
@@ -72,7 +72,7 @@ def _error(rule: str, place: Place, program: Program) -> Violation:
     return replace(violation, issues=program.issues)
 
 
-def derived_attribute(
+def check_derived_attribute(
     rules: tuple[str, str], place: Place, target: Target, costs: list[int]
 ) -> Iterator[Violation]:
     """Yield the violations of an expression that derives an attribute; adds its cost to ``costs``.
@@ -80,7 +80,7 @@ def derived_attribute(
     ``rules``: the ids for errors in the expression, and for its cost.
     """
     if length(place.text) > MAX_EXPRESSION:
-        yield too_long(rules[0], place, MAX_EXPRESSION)
+        yield length_violation(rules[0], place, MAX_EXPRESSION)
         return
     from dractl.cel import attribute_environment
 

@@ -22,17 +22,15 @@ fits, if any.
 
 
 class Mismatch(Struct, frozen=True):
-    """A value that does not decode: ``value`` at ``path`` does not fit ``shape``; ``text`` is the
-    error of its own decoder.
-
-    ``unknown``: the struct ``shape`` has no field of the name that ends ``path``.
-    """
+    """A value that does not decode: ``value`` at ``path`` does not fit ``shape``."""
 
     path: Path
     shape: Shape
     value: Any
     text: str | None = None
+    """The error of the shape's own decoder."""
     unknown: bool = False
+    """True if the struct ``shape`` has no field of the name that ends ``path``."""
 
 
 class Record:
@@ -55,24 +53,24 @@ class Record:
             shape = self._fields[name] = self._compile(name)
         return shape
 
-    def embedded(self, name: str) -> list[str]:
+    def go_embedding(self, name: str) -> list[str]:
         """Return the name of the embedded struct that a field belongs to, if the
         decoder shows it.
         """
-        embedded = self.names.get(name, {}).get("x-go-embedded")
-        return [embedded] if embedded else []
+        name_of_struct = self.names.get(name, {}).get("x-go-embedded")
+        return [name_of_struct] if name_of_struct else []
 
-    def walk(self, value: Any, path: Steps, found: list[Mismatch]) -> None:
+    def walk(self, value: Any, path: Steps, misfits: list[Mismatch]) -> None:
         if type(value) is not dict:
-            found.append(Mismatch(tuple(path), self, value))
+            misfits.append(Mismatch(tuple(path), self, value))
             return
         for name, item in value.items():
             shape = self._fields.get(name) or self.field(name)
             if shape is None:
-                found.append(Mismatch((*path, name), self, item, unknown=True))
+                misfits.append(Mismatch((*path, name), self, item, unknown=True))
             elif item is not None and type(item) is not shape.plain:
                 path.append(name)
-                shape.walk(item, path, found)
+                shape.walk(item, path, misfits)
                 path.pop()
 
 
@@ -86,15 +84,15 @@ class List:
         self.plain: type | None = None
         self.item = item
 
-    def walk(self, value: Any, path: Steps, found: list[Mismatch]) -> None:
+    def walk(self, value: Any, path: Steps, misfits: list[Mismatch]) -> None:
         if type(value) is not list:
-            found.append(Mismatch(tuple(path), self, value))
+            misfits.append(Mismatch(tuple(path), self, value))
             return
         shape = self.item
         for index, item in enumerate(value):
             if item is not None and type(item) is not shape.plain:
                 path.append(index)
-                shape.walk(item, path, found)
+                shape.walk(item, path, misfits)
                 path.pop()
 
 
@@ -108,23 +106,23 @@ class Map:
         self.plain: type | None = None
         self.item = item
 
-    def walk(self, value: Any, path: Steps, found: list[Mismatch]) -> None:
+    def walk(self, value: Any, path: Steps, misfits: list[Mismatch]) -> None:
         if type(value) is not dict:
-            found.append(Mismatch(tuple(path), self, value))
+            misfits.append(Mismatch(tuple(path), self, value))
             return
         shape = self.item
         for key, item in value.items():
             if item is not None and type(item) is not shape.plain:
                 path.append(key)
-                shape.walk(item, path, found)
+                shape.walk(item, path, misfits)
                 path.pop()
 
 
 class Scalar:
-    """A string, number, boolean, or a type with its own decoder: ``error`` returns the error for a
-    value.
+    """A string, number, boolean, or a type with its own decoder.
 
-    That is None if the value fits, "" if Go names the types, else the decoder's own text.
+    ``error`` returns the error for a value: None if the value fits, "" if Go names the types, else
+    the decoder's own text.
     """
 
     __slots__ = ("_error", "go", "plain")
@@ -136,7 +134,7 @@ class Scalar:
         self.plain = plain
         self._error = error
 
-    def walk(self, value: Any, path: Steps, found: list[Mismatch]) -> None:
+    def walk(self, value: Any, path: Steps, misfits: list[Mismatch]) -> None:
         text = self._error(value)
         if text is not None:
-            found.append(Mismatch(tuple(path), self, value, text or None))
+            misfits.append(Mismatch(tuple(path), self, value, text or None))

@@ -15,20 +15,21 @@ from dractl.model.releases import Target
 from dractl.model.version import SEMVER_ORG
 from dractl.validation.capacity import request_policy
 from dractl.validation.causes import (
-    declared,
+    as_declared,
+    as_ratcheted,
+    count_violation,
     duplicate,
+    filter_declared,
     invalid,
+    length_violation,
     not_found,
     not_supported,
-    only_declared,
-    ratcheted,
-    required,
-    too_long,
-    too_many,
+    value_required,
 )
 from dractl.validation.formats import (
     MAX_ID,
     MAX_LABEL,
+    check_qualified_name,
     driver_name,
     fully_qualified_name,
     is_native_resource,
@@ -37,10 +38,9 @@ from dractl.validation.formats import (
     label_key,
     length,
     pool_name,
-    qualified_name,
-    shortened,
+    shorten_key,
 )
-from dractl.validation.lists import bounded, bounded_set, name_of, text_of, unique
+from dractl.validation.lists import check_list, check_set, name_of, text_of, unique
 from dractl.validation.nodes import node_name, node_selector
 from dractl.validation.place import Place
 from dractl.validation.tolerations import TaintRules, taint
@@ -77,10 +77,10 @@ def spec(place: Place, target: Target) -> Iterator[Violation]:
     if counters.set and devices.set and target.has("counters-apart-from-devices"):
         yield invalid("RS-11", place, "only one of `sharedCounters` or `devices` is allowed", "")
     yield from _devices(place, devices, target)
-    yield from _shared_counters(place, target)
+    yield from _check_shared_counters(place, target)
     if place.child("partitionTypeAttribute").set:
         yield from _partition_type(place, target)
-    yield from skipped_operations("RS-39", place.child("skipNodeOperations"))
+    yield from skip_operations("RS-39", place.child("skipNodeOperations"))
 
 
 def _pool(place: Place) -> Iterator[Violation]:
@@ -116,7 +116,7 @@ def _nodes(place: Place) -> Iterator[Violation]:
         " required"
     )
     if not chosen:
-        yield required("RS-09", place, detail)
+        yield value_required("RS-09", place, detail)
     elif len(chosen) > 1:
         yield invalid(
             "RS-10", place, f"{detail}, but multiple fields are set", f"{{{', '.join(chosen)}}}"
@@ -126,10 +126,10 @@ def _nodes(place: Place) -> Iterator[Violation]:
 def _devices(slice_spec: Place, devices: Place, target: Target) -> Iterator[Violation]:
     check = partial(_device, slice_spec, target)
     limit = _max_devices(devices, target)
-    yield from bounded_set(("RS-12", "RS-13"), devices, limit, check, name_of, target, name="name")
+    yield from check_set(("RS-12", "RS-13"), devices, limit, check, name_of, target, name="name")
     if devices.size > limit:
         for device in devices.items():
-            yield from only_declared(check(device), target)
+            yield from filter_declared(check(device), target)
 
 
 def _max_devices(devices: Place, target: Target) -> int:
@@ -172,16 +172,16 @@ def _device(slice_spec: Place, target: Target, place: Place) -> Iterator[Violati
     ):
         detail = f"the total number of attribute values must not exceed {MAX_ATTRIBUTE_VALUES}"
         yield invalid("RS-16", place, detail, values)
-    for key, attribute in _named(attributes):
+    for key, attribute in _places_by_key(attributes):
         yield from _key(key, attributes, attribute, target)
         if not _plain(attribute.value):
             yield from _attribute(attribute, target)
     shareable = place.child("allowMultipleAllocations").value is True
-    for key, value in _named(capacity):
+    for key, value in _places_by_key(capacity):
         yield from _key(key, capacity, value, target)
         yield from request_policy(value, shareable=shareable, target=target)
     yield from _taints(place.child("taints"), target)
-    yield from _consumed_counters(slice_spec, place, target)
+    yield from _check_consumed_counters(slice_spec, place, target)
     yield from _device_nodes(slice_spec, place, target)
     yield from binding_conditions("RS-35", place, target)
     if target.has("node-allocatable-resources"):
@@ -192,9 +192,9 @@ def _device(slice_spec: Place, target: Target, place: Place) -> Iterator[Violati
         )
 
 
-def _named(places: Place) -> Iterator[tuple[str, Place]]:
+def _places_by_key(places: Place) -> Iterator[tuple[str, Place]]:
     for key, _ in places.entries():
-        yield key, places.key(key, shortened(key, _MAX_SHOWN_KEY))
+        yield key, places.key(key, shorten_key(key, _MAX_SHOWN_KEY))
 
 
 def _plain(attribute: Any) -> bool:
@@ -209,10 +209,10 @@ def _plain(attribute: Any) -> bool:
 
 
 def _key(key: str, places: Place, entry: Place, target: Target) -> Iterator[Violation]:
-    """Yield the server reports a wrong key at its entry, from 1.36 on at the map. The path always
-    leads to the entry.
+    """Yield the violations in a key. The server reports a wrong key at its entry, from 1.36 on at
+    the map. The path always leads to the entry.
     """
-    for violation in qualified_name("RS-17", entry, key, target, key=True):
+    for violation in check_qualified_name("RS-17", entry, key, target, key=True):
         yield replace(violation, field=places.field) if target.has("keys-at-the-map") else violation
 
 
@@ -227,7 +227,7 @@ def _attribute_values(attributes: Place) -> int:
 def _attribute(place: Place, target: Target) -> Iterator[Violation]:
     text, version = place.child("string"), place.child("version")
     if length(text.text) > MAX_TEXT:
-        yield too_long("RS-19", text, MAX_TEXT)
+        yield length_violation("RS-19", text, MAX_TEXT)
     if version.set:
         yield from _version(version)
     chosen = [name for name in (*_SCALARS, *_LISTS) if place.child(name).set]
@@ -239,18 +239,18 @@ def _attribute(place: Place, target: Target) -> Iterator[Violation]:
         if name in ("strings", "versions"):
             for item in values.items():
                 yield from _version(item) if name == "versions" else _string(item)
-    yield from _one_value(place, chosen, filled, target)
+    yield from _check_value_count(place, chosen, filled, target)
 
 
-def _one_value(
+def _check_value_count(
     place: Place, chosen: list[str], filled: list[str], target: Target
 ) -> Iterator[Violation]:
-    """Handwritten validation counts every list that is present; the generated one of 1.37 counts
-    lists with items.
+    """Check that an attribute has one value. Handwritten validation counts every list that is
+    present; the generated one of 1.37 counts lists with items.
     """
     generated = target.has("one-value-generated") and len(filled) != 1
     if not target.has("one-value-invalid") and not chosen:
-        yield required("RS-18", place, "exactly one value must be specified")
+        yield value_required("RS-18", place, "exactly one value must be specified")
     # One hides the other, unless the path is spelt in two ways because the key is shortened.
     elif len(chosen) != 1 and (not generated or place.shortened):
         yield invalid(
@@ -259,14 +259,14 @@ def _one_value(
     if generated:
         names = ", ".join(f"`{name}`" for name in (*_SCALARS, *_LISTS))
         exactly, shown = (" exactly", f"{{{', '.join(filled)}}}") if filled else ("", "")
-        yield from declared(
+        yield from as_declared(
             place, [invalid("RS-18", place, f"must specify{exactly} one of: {names}", shown)]
         )
 
 
 def _string(place: Place) -> Iterator[Violation]:
     if length(place.text) > MAX_TEXT:
-        yield too_long("RS-19", place, MAX_TEXT)
+        yield length_violation("RS-19", place, MAX_TEXT)
 
 
 def _version(place: Place) -> Iterator[Violation]:
@@ -275,7 +275,7 @@ def _version(place: Place) -> Iterator[Violation]:
             "RS-20", place, "must be a string compatible with semver.org spec 2.0.0", place.text
         )
     if length(place.text) > MAX_TEXT:
-        yield too_long("RS-20", place, MAX_TEXT)
+        yield length_violation("RS-20", place, MAX_TEXT)
 
 
 def _device_nodes(slice_spec: Place, place: Place, target: Target) -> Iterator[Violation]:
@@ -299,7 +299,7 @@ def _device_nodes(slice_spec: Place, place: Place, target: Target) -> Iterator[V
         yield from node_selector("RS-33", selector)
         terms = selector.child("nodeSelectorTerms")
         if terms.size > 1 and target.has("device-selector-one-term"):
-            yield ratcheted(invalid("RS-33", terms, ONE_TERM))
+            yield as_ratcheted(invalid("RS-33", terms, ONE_TERM))
     if all_nodes.value:
         chosen.append("`allNodes`")
     elif all_nodes.set:
@@ -309,16 +309,20 @@ def _device_nodes(slice_spec: Place, place: Place, target: Target) -> Iterator[V
         " `perDeviceNodeSelection` is set to true in the ResourceSlice spec"
     )
     if not chosen:
-        yield required("RS-33", place, detail)
+        yield value_required("RS-33", place, detail)
     elif len(chosen) > 1:
         yield invalid("RS-33", place, detail, f"{{{', '.join(chosen)}}}")
 
 
 def binding_conditions(rule: str, place: Place, target: Target) -> Iterator[Violation]:
-    """validateDeviceBindingParameters, for a device and for an allocated device."""
+    """Yield the violations of validateDeviceBindingParameters, for a device and for an allocated
+    device.
+    """
     conditions, failures = place.child("bindingConditions"), place.child("bindingFailureConditions")
     for places in (conditions, failures):
-        yield from bounded(rule, places, MAX_BINDING_CONDITIONS, partial(label_key, rule), target)
+        yield from check_list(
+            rule, places, MAX_BINDING_CONDITIONS, partial(label_key, rule), target
+        )
         yield from unique(rule, places, text_of, target)
     expected = {item.text for item in conditions.items()}
     for item in failures.items():
@@ -335,22 +339,24 @@ def _taints(places: Place, target: Target) -> Iterator[Violation]:
     since_35 = target.has("taints-16")
     limit = MAX_TAINTS if since_35 else MAX_TAINTS_1_34
     if places.size > limit:
-        yield too_many("RS-43", places, limit)
+        yield count_violation("RS-43", places, limit)
     for item in places.items():
-        found = taint(_TAINT, item, target)
-        yield from only_declared(found, target) if since_35 and places.size > limit else found
+        violations = taint(_TAINT, item, target)
+        yield from (
+            filter_declared(violations, target) if since_35 and places.size > limit else violations
+        )
 
 
 # -- counters --------------------------------------------------------------------------------------
 
 
-def _shared_counters(slice_spec: Place, target: Target) -> Iterator[Violation]:
+def _check_shared_counters(slice_spec: Place, target: Target) -> Iterator[Violation]:
     places = slice_spec.child("sharedCounters")
     if not target.has("counter-limits"):
         yield from _totals_1_34(slice_spec)
     limit = MAX_COUNTER_SETS if target.has("counter-limits") else places.size
     check = partial(_counter_set, target)
-    yield from bounded_set(("RS-36", "RS-36"), places, limit, check, name_of, target, name="name")
+    yield from check_set(("RS-36", "RS-36"), places, limit, check, name_of, target, name="name")
 
 
 def _totals_1_34(slice_spec: Place) -> Iterator[Violation]:
@@ -378,7 +384,7 @@ def _totals_1_34(slice_spec: Place) -> Iterator[Violation]:
 def _counter_set(target: Target, place: Place) -> Iterator[Violation]:
     name = place.child("name")
     if not name.text:
-        yield required("RS-36", name)
+        yield value_required("RS-36", name)
     else:
         yield from label("RS-36", name)
     yield from _counters("RS-36", place.child("counters"), target)
@@ -386,22 +392,24 @@ def _counter_set(target: Target, place: Place) -> Iterator[Violation]:
 
 def _counters(rule: str, places: Place, target: Target) -> Iterator[Violation]:
     if not places.size:
-        yield from declared(places, [required(rule, places)])
+        yield from as_declared(places, [value_required(rule, places)])
         return
     if target.has("counter-limits") and places.size > MAX_COUNTERS:
-        yield too_many(rule, places, MAX_COUNTERS)
+        yield count_violation(rule, places, MAX_COUNTERS)
         # The declarative rule for the keys still applies
         if not target.has("counter-keys-declared"):
             return
     for key, _ in places.entries():
-        entry = places.key(key, shortened(key, MAX_LABEL))
+        entry = places.key(key, shorten_key(key, MAX_LABEL))
         at = places if target.has("keys-at-the-map") else entry
-        yield from declared(
+        yield from as_declared(
             at, (invalid(rule, entry, error, key, key=True) for error in label_errors(key))
         )
 
 
-def _consumed_counters(slice_spec: Place, device: Place, target: Target) -> Iterator[Violation]:
+def _check_consumed_counters(
+    slice_spec: Place, device: Place, target: Target
+) -> Iterator[Violation]:
     places = device.child("consumesCounters")
     if not places.size:
         return
@@ -409,7 +417,7 @@ def _consumed_counters(slice_spec: Place, device: Place, target: Target) -> Iter
     limit = MAX_CONSUMED_SETS if since_35 else places.size
     check = partial(_consumption, target)
     key = _counter_set_of
-    yield from bounded_set(("RS-32", "RS-32"), places, limit, check, key, target, name="counterSet")
+    yield from check_set(("RS-32", "RS-32"), places, limit, check, key, target, name="counterSet")
     if not since_35:
         yield from _references_1_34(slice_spec, device)
 
@@ -421,15 +429,15 @@ def _counter_set_of(place: Place) -> str:
 def _consumption(target: Target, place: Place) -> Iterator[Violation]:
     name = place.child("counterSet")
     if not name.text:
-        yield from declared(name, [required("RS-32", name)])
+        yield from as_declared(name, [value_required("RS-32", name)])
     elif target.has("counter-set-names"):
-        yield from declared(name, label("RS-32", name))
+        yield from as_declared(name, label("RS-32", name))
     yield from _counters("RS-32", place.child("counters"), target)
     if "DRASharedConsumableCapacity" in target.gates:
         yield from _counter_amounts(place.child("counters"))
     groups = place.child("compatibilityGroups")
     check = _compatibility_group
-    yield from bounded_set(
+    yield from check_set(
         ("RS-32", "RS-32"), groups, MAX_COMPATIBILITY_GROUPS, check, text_of, target
     )
 
@@ -444,16 +452,16 @@ def _counter_amounts(places: Place) -> Iterator[Violation]:
         if entry.child("value").set == source.set:
             yield invalid("RS-32", entry, "exactly one of `value` and `valueFrom` must be set")
         elif source.set and not source.child("capacityName").text:
-            yield required("RS-32", source.child("capacityName"))
+            yield value_required("RS-32", source.child("capacityName"))
 
 
 def _compatibility_group(place: Place) -> Iterator[Violation]:
-    yield from declared(place, label("RS-32", place))
+    yield from as_declared(place, label("RS-32", place))
 
 
 def _references_1_34(slice_spec: Place, device: Place) -> Iterator[Violation]:
-    """In 1.34 the counter sets of a device must be in the same slice; later they must be in another
-    one.
+    """Check the counter sets of a device as 1.34 does: they must be in the same slice; later they
+    must be in another one.
     """
     places = device.child("consumesCounters")
     total = sum(item.child("counters").size for item in places.items())
@@ -461,28 +469,30 @@ def _references_1_34(slice_spec: Place, device: Place) -> Iterator[Violation]:
         yield invalid(
             "RS-32", device, f"the total number of counters must not exceed {MAX_COUNTERS}", total
         )
-    known = {
+    counters_by_set = {
         name_of(item): item.child("counters").value or {}
         for item in slice_spec.child("sharedCounters").items()
     }
     for item in places.items():
         name, counters = item.child("counterSet"), item.child("counters")
-        if name.text not in known:
+        if name.text not in counters_by_set:
             detail = "must reference a counterSet defined in the ResourceSlice sharedCounters"
-            yield invalid("RS-32", name, detail, name.text, allowed=tuple(known))
+            yield invalid("RS-32", name, detail, name.text, allowed=tuple(counters_by_set))
             continue
         for key, _ in counters.entries():
-            if key not in known[name.text]:
+            if key not in counters_by_set[name.text]:
                 detail = "must reference a counter defined in the ResourceSlice sharedCounters"
-                yield invalid("RS-32", counters, detail, key, allowed=tuple(known[name.text]))
+                yield invalid(
+                    "RS-32", counters, detail, key, allowed=tuple(counters_by_set[name.text])
+                )
 
 
 # -- what alpha gates add --------------------------------------------------------------------------
 
 
 def _node_allocatable_mappings(places: Place, capacity: Place) -> Iterator[Violation]:
-    """Yield 1.36 (validateNodeAllocatableResourceMappings), whose defaults set a missing
-    multiplier.
+    """Yield the violations of 1.36 (validateNodeAllocatableResourceMappings), whose defaults set a
+    missing multiplier.
     """
     for name, _ in places.entries():
         place = places.key(name)
@@ -497,7 +507,7 @@ def _node_allocatable_mappings(places: Place, capacity: Place) -> Iterator[Viola
 
 
 def _node_allocatable(places: Place, capacity: Place) -> Iterator[Violation]:
-    """Yield 1.37 (validateNodeAllocatableResources, and a declarative union)."""
+    """Yield the violations of 1.37 (validateNodeAllocatableResources, and a declarative union)."""
     for name, _ in places.entries():
         place = places.key(name)
         mapping, overhead = place.child("mapping"), place.child("overhead")
@@ -506,7 +516,7 @@ def _node_allocatable(places: Place, capacity: Place) -> Iterator[Violation]:
                 "RS-37", place, "must be a node allocatable resource name", name, key=True
             )
         if not mapping.set and not overhead.set:
-            yield required("RS-37", place, "at least one of mapping or overhead must be set")
+            yield value_required("RS-37", place, "at least one of mapping or overhead must be set")
         if mapping.set:
             yield from _mapping(mapping, capacity)
         if overhead.set:
@@ -519,15 +529,15 @@ def _mapping(place: Place, capacity: Place) -> Iterator[Violation]:
     )
     if key.set and per_device.set:
         detail = "must specify exactly one of: `capacityKey`, `deviceMultiplier`"
-        yield from declared(
+        yield from as_declared(
             place, [invalid("RS-37", place, detail, "{capacityKey, deviceMultiplier}")]
         )
     elif not key.set and not per_device.set:
         detail = "must specify one of: `capacityKey`, `deviceMultiplier`"
-        yield from declared(place, [invalid("RS-37", place, detail, "")])
+        yield from as_declared(place, [invalid("RS-37", place, detail, "")])
     yield from _capacity_key(key, capacity)
     if key.set and not multiplier.set:
-        yield required(
+        yield value_required(
             "RS-37", multiplier, "capacityMultiplier is required when capacityKey is set"
         )
     elif key.set and multiplier.quantity.sign() <= 0:
@@ -535,7 +545,7 @@ def _mapping(place: Place, capacity: Place) -> Iterator[Violation]:
     if per_device.set and per_device.quantity.sign() <= 0:
         yield invalid("RS-37", per_device, "must be positive")
     if multiplier.set and not key.set:
-        yield required("RS-37", key, "capacityKey is required when capacityMultiplier is set")
+        yield value_required("RS-37", key, "capacityKey is required when capacityMultiplier is set")
 
 
 def _capacity_key(key: Place, capacity: Place) -> Iterator[Violation]:
@@ -578,14 +588,16 @@ def _partition_type(slice_spec: Place, target: Target) -> Iterator[Violation]:
                 "device consumes counters and `partitionTypeAttribute` names this attribute, so it"
                 " must be set"
             )
-            yield required("RS-38", attributes, detail, field=reported)
+            yield value_required("RS-38", attributes, detail, field=reported)
         elif not attributes.key(name).child("string").set:
             detail = "must be a string value because `partitionTypeAttribute` names this attribute"
             yield invalid("RS-38", attributes.key(name), detail, field=reported)
 
 
-def skipped_operations(rule: str, places: Place) -> Iterator[Violation]:
-    """validateSkipNodeOperations, for a slice and for an allocated device."""
+def skip_operations(rule: str, places: Place) -> Iterator[Violation]:
+    """Yield the violations of validateSkipNodeOperations, for a slice and for an
+    allocated device.
+    """
     seen = set()
     for item in places.items():
         if item.text in seen:

@@ -14,28 +14,28 @@ from functools import partial
 
 from dractl.model.releases import Target
 from dractl.validation.causes import (
+    count_violation,
     duplicate,
     forbidden,
     invalid,
+    length_violation,
     not_supported,
-    required,
-    too_long,
-    too_many,
+    value_required,
 )
 from dractl.validation.claims import MAX_CONFIG, references, request_reference, request_references
 from dractl.validation.formats import (
-    declared_driver_name,
     driver_name,
+    driver_name_as_declared,
     label,
     label_key,
     length,
     pool_name,
 )
-from dractl.validation.lists import bounded, bounded_set, text_of
+from dractl.validation.lists import check_list, check_set, text_of
 from dractl.validation.nodes import node_selector
 from dractl.validation.opaque import OpaqueRules, configuration, json_object
 from dractl.validation.place import Place
-from dractl.validation.slices import binding_conditions, skipped_operations
+from dractl.validation.slices import binding_conditions, skip_operations
 from dractl.validation.tolerations import toleration
 from dractl.validation.violation import Violation
 
@@ -65,8 +65,8 @@ Known = dict[str, frozenset[str]]
 def claim_status(
     root: Place, namespace: Mapping[str, str] | None, target: Target
 ) -> Iterator[Violation]:
-    """Yield the status of a claim, with the causes and fields that the server names at
-    UpdateStatus.
+    """Yield the violations in the status of a claim, with the causes and fields that the server
+    names at UpdateStatus.
 
     ``root``: the claim. ``namespace``: the labels of its namespace; None if they are not known.
     """
@@ -88,10 +88,10 @@ def _reservations(places: Place, *, allocated: bool, target: Target) -> Iterator
     def check(place: Place) -> Iterator[Violation]:
         for name in ("resource", "name", "uid"):
             if not place.child(name).text:
-                yield required("CS-01", place.child(name))
+                yield value_required("CS-01", place.child(name))
 
     limit = MAX_RESERVATIONS if target.has("reserved-for-256") else MAX_RESERVATIONS_1_32
-    yield from bounded_set(("CS-01", "CS-01"), places, limit, check, _uid, target, name="uid")
+    yield from check_set(("CS-01", "CS-01"), places, limit, check, _uid, target, name="uid")
     if places.size and not allocated:
         yield forbidden("CS-02", places, "may not be specified when `allocated` is not set")
 
@@ -102,18 +102,18 @@ def _uid(place: Place) -> str:
 
 def _allocation(place: Place, known: Known, target: Target) -> Iterator[Violation]:
     devices = place.child("devices")
-    yield from bounded(
+    yield from check_list(
         "CS-03", devices.child("results"), MAX_RESULTS, partial(_result, known, target), target
     )
     check = partial(_configuration, known, target)
-    yield from bounded("CS-03", devices.child("config"), MAX_ALLOCATION_CONFIG, check, target)
+    yield from check_list("CS-03", devices.child("config"), MAX_ALLOCATION_CONFIG, check, target)
     if place.child("nodeSelector").set:
         yield from node_selector("CS-08", place.child("nodeSelector"))
 
 
 def _result(known: Known, target: Target, place: Place) -> Iterator[Violation]:
     yield from request_reference("CS-04", place.child("request"), known)
-    yield from declared_driver_name("CS-05", place.child("driver"), target)
+    yield from driver_name_as_declared("CS-05", place.child("driver"), target)
     yield from pool_name("CS-05", place.child("pool"))
     yield from label("CS-05", place.child("device"))
     yield from _share_id("CS-05", place.child("shareID"))
@@ -121,7 +121,7 @@ def _result(known: Known, target: Target, place: Place) -> Iterator[Violation]:
     if target.has("status-tolerations"):
         for item in place.child("tolerations").items():
             yield from toleration("CS-06", item, target)
-    yield from skipped_operations("CS-06", place.child("skipNodeOperations"))
+    yield from skip_operations("CS-06", place.child("skipNodeOperations"))
 
 
 def _share_id(rule: str, place: Place) -> Iterator[Violation]:
@@ -136,7 +136,7 @@ def _share_id(rule: str, place: Place) -> Iterator[Violation]:
 def _configuration(known: Known, target: Target, place: Place) -> Iterator[Violation]:
     source = place.child("source")
     if not source.text:
-        yield required("CS-07", source)
+        yield value_required("CS-07", source)
     elif source.text not in SOURCES:
         yield not_supported("CS-07", source, SOURCES)
     yield from request_references(("CS-07", "CS-07"), place.child("requests"), known, target)
@@ -146,8 +146,8 @@ def _configuration(known: Known, target: Target, place: Place) -> Iterator[Viola
 def _admin_access(
     places: Place, namespace: Mapping[str, str] | None, target: Target
 ) -> Iterator[Violation]:
-    """pkg/registry/resource/utils.go AuthorizedForAdminStatus: the first device allocated with
-    admin access.
+    """Yield the violation of AuthorizedForAdminStatus in pkg/registry/resource/utils.go: the first
+    device allocated with admin access.
     """
     if (
         namespace is None
@@ -176,15 +176,13 @@ def _device(place: Place) -> Device:
 
 def _devices(places: Place, allocated: frozenset[Device], target: Target) -> Iterator[Violation]:
     check = partial(_device_status, allocated, target)
-    yield from bounded_set(
-        ("CS-10", "CS-10"), places, None, check, _device, target, name="deviceID"
-    )
+    yield from check_set(("CS-10", "CS-10"), places, None, check, _device, target, name="deviceID")
 
 
 def _device_status(
     allocated: frozenset[Device], target: Target, place: Place
 ) -> Iterator[Violation]:
-    """validateDeviceStatus."""
+    """Yield the violations of validateDeviceStatus."""
     yield from driver_name("CS-10", place.child("driver"), target)
     yield from pool_name("CS-10", place.child("pool"))
     yield from label("CS-10", place.child("device"))
@@ -199,9 +197,11 @@ def _device_status(
 
 
 def _conditions(places: Place, target: Target) -> Iterator[Violation]:
-    """k8s.io/apimachinery/pkg/apis/meta/v1/validation ValidateConditions."""
+    """Yield the violations of ValidateConditions in
+    k8s.io/apimachinery/pkg/apis/meta/v1/validation.
+    """
     if places.size > MAX_CONDITIONS:
-        yield too_many("CS-12", places, MAX_CONDITIONS)
+        yield count_violation("CS-12", places, MAX_CONDITIONS)
     seen: set[str] = set()
     for place in places.items():
         kind = place.child("type")
@@ -216,11 +216,11 @@ def _conditions(places: Place, target: Target) -> Iterator[Violation]:
 def _condition(place: Place, target: Target) -> Iterator[Violation]:
     kind, status, reason = (place.child(name) for name in ("type", "status", "reason"))
     if not kind.text and target.has("conditions-declared"):
-        yield required("CS-12", kind, "is required")
+        yield value_required("CS-12", kind, "is required")
     else:
         yield from label_key("CS-12", kind)
     if not status.text and target.has("conditions-declared"):
-        yield required("CS-12", status)
+        yield value_required("CS-12", status)
     elif status.text not in CONDITION_STATUSES:
         yield not_supported("CS-12", status, CONDITION_STATUSES)
     if place.child("observedGeneration").integer < 0:
@@ -228,9 +228,9 @@ def _condition(place: Place, target: Target) -> Iterator[Violation]:
             "CS-12", place.child("observedGeneration"), "must be greater than or equal to zero"
         )
     if place.child("lastTransitionTime").value in _NO_TIME:
-        yield required("CS-12", place.child("lastTransitionTime"))
+        yield value_required("CS-12", place.child("lastTransitionTime"))
     if not reason.text:
-        yield required("CS-12", reason)
+        yield value_required("CS-12", reason)
     elif not _REASON.fullmatch(reason.text):
         detail = (
             "a condition reason must start with alphabetic character, optionally followed by a"
@@ -240,18 +240,18 @@ def _condition(place: Place, target: Target) -> Iterator[Violation]:
         yield invalid("CS-12", reason, detail)
     for name, limit in (("reason", MAX_REASON), ("message", MAX_MESSAGE)):
         if length(place.child(name).text) > limit:
-            yield too_long("CS-12", place.child(name), limit)
+            yield length_violation("CS-12", place.child(name), limit)
 
 
 def _network(place: Place, target: Target) -> Iterator[Violation]:
-    """validateNetworkDeviceData."""
+    """Yield the violations of validateNetworkDeviceData."""
     for name, limit in (
         ("interfaceName", MAX_INTERFACE_NAME),
         ("hardwareAddress", MAX_HARDWARE_ADDRESS),
     ):
         if length(place.child(name).text) > limit:
-            yield too_long("CS-14", place.child(name), limit)
-    yield from bounded_set(
+            yield length_violation("CS-14", place.child(name), limit)
+    yield from check_set(
         ("CS-14", "CS-14"), place.child("ips"), MAX_ADDRESSES, _address, text_of, target
     )
 

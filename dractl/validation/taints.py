@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dractl.model.releases import Target
-from dractl.validation.causes import invalid, required, too_long
+from dractl.validation.causes import invalid, length_violation, value_required
 from dractl.validation.formats import (
     MAX_POOL,
     driver_name,
@@ -41,16 +41,18 @@ def taint_rule_spec(place: Place, target: Target) -> Iterator[Violation]:
 
 
 def pool_status_request_spec(place: Place, target: Target) -> Iterator[Violation]:
-    """Declarative: tags of api/resource/v1alpha3/types.go ResourcePoolStatusRequestSpec."""
+    """Yield the violations of the tags of ResourcePoolStatusRequestSpec in
+    api/resource/v1alpha3/types.go.
+    """
     driver, pool, limit = (place.child(name) for name in ("driver", "poolName", "limit"))
     if not driver.text:
-        yield required("PS-01", driver)
+        yield value_required("PS-01", driver)
     else:
         for error in subdomain_errors(driver.text, caseless=True):
             yield invalid("PS-01", driver, error)
     if pool.set:
         if length(pool.text) > MAX_POOL:
-            yield too_long("PS-02", pool, MAX_POOL)
+            yield length_violation("PS-02", pool, MAX_POOL)
         for index, segment in enumerate(pool.text.split("/")):
             for error in subdomain_errors(segment) if segment else ["must not be empty"]:
                 yield invalid("PS-02", pool, f"segment {index}: {error}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from dractl.model.releases import Target
-from dractl.validation.causes import declared, invalid, not_supported, required
+from dractl.validation.causes import as_declared, invalid, not_supported, value_required
 from dractl.validation.formats import label_key, label_value
 from dractl.validation.place import Place
 from dractl.validation.violation import Violation
@@ -24,7 +24,7 @@ class TaintRules(Struct, frozen=True):
 
 
 def effects(target: Target) -> tuple[str, ...]:
-    """Effects that a taint can have."""
+    """Return the effects that a taint can have."""
     return (
         ("NoExecute", "NoSchedule", "None")
         if target.has("effect-none")
@@ -38,14 +38,14 @@ def taint(rules: TaintRules, place: Place, target: Target) -> Iterator[Violation
         yield from label_value(rules.value, place.child("value"))
     effect = place.child("effect")
     if not effect.text:
-        yield from declared(effect, [required(rules.effect, effect)])
+        yield from as_declared(effect, [value_required(rules.effect, effect)])
     elif effect.text not in effects(target):
-        yield from declared(effect, [not_supported(rules.effect, effect, effects(target))])
+        yield from as_declared(effect, [not_supported(rules.effect, effect, effects(target))])
 
 
 def toleration(rule: str, place: Place, target: Target) -> Iterator[Violation]:
     if place.child("key").text:
-        yield from declared(place.child("key"), label_key(rule, place.child("key")))
+        yield from as_declared(place.child("key"), label_key(rule, place.child("key")))
     operator, value, effect = place.child("operator"), place.child("value"), place.child("effect")
     match operator.text:
         case "Exists":
@@ -54,8 +54,8 @@ def toleration(rule: str, place: Place, target: Target) -> Iterator[Violation]:
         case "Equal":
             yield from label_value(rule, value)
         case "":
-            yield required(rule, operator)
+            yield value_required(rule, operator)
         case _:
-            yield from declared(operator, [not_supported(rule, operator, OPERATORS)])
+            yield from as_declared(operator, [not_supported(rule, operator, OPERATORS)])
     if effect.text and effect.text not in effects(target):
-        yield from declared(effect, [not_supported(rule, effect, effects(target))])
+        yield from as_declared(effect, [not_supported(rule, effect, effects(target))])

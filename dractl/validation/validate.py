@@ -1,4 +1,4 @@
-"""Verdict of an API server of one release on one document."""
+"""The verdict of an API server of one release on one document."""
 
 from collections.abc import Collection, Iterator, Mapping
 from hashlib import blake2b
@@ -10,33 +10,31 @@ from dractl.manifests import DoubledKey
 from dractl.model import to_v1
 from dractl.model.paths import at
 from dractl.model.releases import Target, served_versions
-from dractl.objects import written
+from dractl.objects import encode_json
 from dractl.objects.defaults import set_defaults_of_converted
 from dractl.validation import rules
 from dractl.validation.conversion import source_path
 from dractl.validation.decoding import decode, identify
 from dractl.validation.drop import Dropped, drop
-from dractl.validation.older import without_basic
+from dractl.validation.older import check_basic
 from dractl.validation.place import Place
 from dractl.validation.previews import doubt_names, is_decided, is_doubt, remove_doubts
 from dractl.validation.status import claim_status
-from dractl.validation.violation import Violation, dotted
+from dractl.validation.violation import Violation, dot_path
 
 _PARTS: dict[str, tuple[str, ...]] = {
     "ResourceClaim": ("spec",),
     "ResourceClaimTemplate": ("spec", "spec"),
     "DeviceClass": ("spec",),
 }
-"""The part that many objects have alike: the spec of a claim, also in a template, and that of a
-class.
+"""The path of the part that many objects have alike: the spec of a claim, also in a template, and
+that of a class.
 """
 
 _Part = tuple[str, bool, bytes]
-"""What decides about a part: the version, whether it is that of a class, and the digest of what it
-says.
-"""
-_SOUND: set[tuple[_Part, Target]] = set()
-_MOST_SOUND = 10_000
+"""The key of a part: the version, True for a class, and the digest of its content."""
+_FAULTLESS_PARTS: set[tuple[_Part, Target]] = set()
+_MAX_FAULTLESS_PARTS = 10_000
 """Parts without violations in a release, and how many are remembered."""
 
 
@@ -53,42 +51,42 @@ def validate(
     The document must be served in this version, decode strictly, and pass validation after
     defaulting, conversion and the dropping of disabled fields; a step that fails hides the later
     ones. Violations that the server does not report have a ``type`` of None: dropped fields, a
-    version that is served only on demand, the status of a claim, and what is not known of a
+    version that is served only on demand, the status of a claim, and names that are not known of a
     preview.
 
     ``namespaces``: the labels of known namespaces. ``faults``: findings from loading the document
     that matter to strict decoding. A custom resource has no violations.
     """
     part = _part(value)
-    if part is not None and (part, target) in _SOUND:
-        return _beside(value, target, faults)
-    found = _violations(value, target, namespaces or {}, faults)
-    if part is not None and not found and len(_SOUND) < _MOST_SOUND:
-        _SOUND.add((part, target))
-    return found
+    if part is not None and (part, target) in _FAULTLESS_PARTS:
+        return _check_around_part(value, target, faults)
+    violations = _violations(value, target, namespaces or {}, faults)
+    if part is not None and not violations and len(_FAULTLESS_PARTS) < _MAX_FAULTLESS_PARTS:
+        _FAULTLESS_PARTS.add((part, target))
+    return violations
 
 
 def _part(value: Mapping[str, Any]) -> _Part | None:
-    """Identifies the part that may be judged already. None where more decides, the namespace or the
-    status, and for parameters of drivers, which may have any size and depth.
+    """Return the cache key of a part that was validated before. None if more decides, the namespace
+    or the status, and for parameters of drivers, which may have any size and depth.
     """
     kind = str(value.get("kind"))
     part = at(value, *_PARTS[kind]) if kind in _PARTS and "status" not in value else None
-    asked = part if kind == "DeviceClass" else at(part, "devices")
+    devices = part if kind == "DeviceClass" else at(part, "devices")
     if (
-        not isinstance(asked, dict)
-        or "config" in asked
-        or b"adminAccess" in (said := written(part))
+        not isinstance(devices, dict)
+        or "config" in devices
+        or b"adminAccess" in (encoded := encode_json(part))
     ):
         return None
     return (
         str(value.get("apiVersion")),
         kind == "DeviceClass",
-        blake2b(said, digest_size=16).digest(),
+        blake2b(encoded, digest_size=16).digest(),
     )
 
 
-def _beside(
+def _check_around_part(
     value: Mapping[str, Any], target: Target, faults: Collection[DoubledKey]
 ) -> list[Violation]:
     """Return the violations in a document whose part has none: in its metadata, and fields that do
@@ -97,16 +95,16 @@ def _beside(
     shape = identify(value, target)
     if isinstance(shape, list):  # a custom resource
         return shape
-    rest = _without(value, _PARTS[value["kind"]])
-    undecodable = decode(rest, shape, target, faults)
+    remainder = _empty_part(value, _PARTS[value["kind"]])
+    undecodable = decode(remainder, shape, target, faults)
     if not all(map(is_doubt, undecodable)):
         return undecodable
-    return undecodable + list(rules.metadata(rest, target))
+    return undecodable + list(rules.metadata(remainder, target))
 
 
-def _without(value: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+def _empty_part(value: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
     """Return ``value`` with nothing at ``path``."""
-    return {**value, path[0]: _without(value[path[0]], path[1:]) if path[1:] else {}}
+    return {**value, path[0]: _empty_part(value[path[0]], path[1:]) if path[1:] else {}}
 
 
 def _violations(
@@ -118,24 +116,26 @@ def _violations(
     shape = identify(value, target)
     if isinstance(shape, list):
         return shape
-    found = _on_demand(value["apiVersion"], value["kind"], target)
+    violations = _on_demand(value["apiVersion"], value["kind"], target)
     doubts = decode(value, shape, target, faults)
     if not all(map(is_doubt, doubts)):
-        return found + doubts
+        return violations + doubts
 
     whole = remove_doubts(value, doubts)
     stored, lost = drop(set_defaults_of_converted(to_v1(whole), whole["apiVersion"]), target)
-    found += [_dropped(item, whole, target) for item in lost]
+    violations += [_note_dropped_field(item, whole, target) for item in lost]
     version = whole["apiVersion"].rpartition("/")[2]
-    found += rules.check(stored, target, namespaces=namespaces, written=version)
+    violations += rules.check(stored, target, namespaces=namespaces, written=version)
     if stored["kind"] == "ResourceClaim" and stored.get("status"):
-        found += _status(stored, target, namespaces)
-    found = [replace(violation, path=source_path(violation.path, whole)) for violation in found]
-    named = doubt_names(found, whole, target)
-    found = doubts + [violation for violation in named if is_decided(violation, doubts)]
+        violations += _status(stored, target, namespaces)
+    violations = [
+        replace(violation, path=source_path(violation.path, whole)) for violation in violations
+    ]
+    named = doubt_names(violations, whole, target)
+    violations = doubts + [violation for violation in named if is_decided(violation, doubts)]
     if not target.has("device-without-basic"):
-        found += without_basic(whole)
-    return found
+        violations += check_basic(whole)
+    return violations
 
 
 def _on_demand(api_version: str, kind: str, target: Target) -> list[Violation]:
@@ -175,13 +175,13 @@ def _status(
         yield replace(violation, type=None, message=f"{violation.field}: {violation.message}")
 
 
-def _dropped(item: Dropped, source: dict[str, Any], target: Target) -> Violation:
-    written = dotted(source_path(item.paths[0], source))
+def _note_dropped_field(item: Dropped, source: dict[str, Any], target: Target) -> Violation:
+    written = dot_path(source_path(item.paths[0], source))
     more = f" (and at {len(item.paths) - 1} more places)" if len(item.paths) > 1 else ""
     return Violation(
         "dropped-field",
         None,
-        dotted(item.paths[0]),
+        dot_path(item.paths[0]),
         item.paths[0],
         f"the API server of {target.release} silently drops {written}{more}: feature gate"
         f" {item.gate} is off",

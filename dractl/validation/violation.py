@@ -24,7 +24,7 @@ class Violation(Struct, frozen=True):
     """
     type: str | None
     """Type of the cause as the server reports it (``FieldValueInvalid``, ``BadRequest``),
-    ``NotServed``, or None for what the server does silently.
+    ``NotServed``, or None if the server reports nothing.
     """
     field: str | None
     """Path of the field as the server reports it: ``spec.devices.requests[0].exactly.count``."""
@@ -33,7 +33,7 @@ class Violation(Struct, frozen=True):
     message: str
     """The server's sentence, or a shorter one; all errors of a CEL expression as one string."""
     key: bool = False
-    """True where the key at the path is at fault, not its value."""
+    """True if the key at the path is at fault, not its value."""
     offset: int | None = None
     """Code points inside the scalar at the path."""
     allowed: tuple[str, ...] = ()
@@ -47,8 +47,8 @@ class Violation(Struct, frozen=True):
     moved_to: Path | None = None
     """The probable path of an unknown field; its parent's path if its content belongs there."""
     meant: Any = None
-    """The value that was probably meant in place of one of the wrong type; None if
-    there is none.
+    """The value that was probably meant in place of a value of the wrong type; None if there is
+    none.
     """
     ratcheted: bool = False
     """True if the server overlooks the error in an update that leaves the field as it is stored."""
@@ -59,11 +59,14 @@ class Violation(Struct, frozen=True):
         return self.detail or self.message
 
 
-def dotted(path: Iterable[str | int]) -> str:
+def dot_path(path: Iterable[str | int]) -> str:
     """Return a path as the server's decoder prints it: ``spec.devices.requests[0].name``; a map's
     keys follow a dot.
     """
     text = ""
     for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
     return text

@@ -22,14 +22,14 @@ from dractl.validation.scalars import (
     number,
 )
 from dractl.validation.shapes import List, Map, Mismatch, Record, Scalar, Shape
-from dractl.validation.violation import Path, Violation, dotted
+from dractl.validation.violation import Path, Violation, dot_path
 
 
 def walk(value: Any, shape: Record) -> list[Mismatch]:
-    """Misfits of a document against ``shape``, in the order of the document."""
-    found: list[Mismatch] = []
-    shape.walk(value, [], found)
-    return found
+    """Return the misfits of a document against ``shape``, in the order of the document."""
+    misfits: list[Mismatch] = []
+    shape.walk(value, [], misfits)
+    return misfits
 
 
 def wrong_type(root: Record, misfit: Mismatch) -> Violation:
@@ -37,29 +37,32 @@ def wrong_type(root: Record, misfit: Mismatch) -> Violation:
     own sentence.
     """
     shape, path = misfit.shape, misfit.path
-    place = dotted(path)
-    said = misfit.text or _cannot_unmarshal(root, misfit)
-    message = f"{place or 'the document'} must be {_wanted(shape)}, not {_shown(misfit.value)}"
+    place = dot_path(path)
+    sentence = misfit.text or _cannot_unmarshal(root, misfit)
+    message = (
+        f"{place or 'the document'} must be {_describe_shape(shape)}, not"
+        f" {_describe_value(misfit.value)}"
+    )
     if shape.plain is str and isinstance(misfit.value, bool | int | float):
         message += "; put it in quotes"
     elif misfit.text and not misfit.text.startswith("json: "):
         message += f": {misfit.text}"
-    meant = _converted(misfit.value, shape)
+    meant = _guess_value(misfit.value, shape)
     return Violation(
         "wrong-type",
         "BadRequest",
         place or None,
         path,
         message,
-        detail=f"{message}: {said}",
+        detail=f"{message}: {sentence}",
         meant=meant,
     )
 
 
-def _converted(value: Any, shape: Shape) -> Any:
-    """Value that was probably meant; None if unknown."""
+def _guess_value(value: Any, shape: Shape) -> Any:
+    """Return the value that was probably meant; None if unknown."""
     if isinstance(shape, List) and isinstance(value, dict):
-        return _named(value, shape.item) or [value]
+        return _list_by_name(value, shape.item) or [value]
     if isinstance(shape, List) and type(value) is shape.item.plain:
         return [value]
     if (
@@ -96,7 +99,7 @@ def _converted(value: Any, shape: Shape) -> Any:
     return None
 
 
-def _named(value: dict[str, Any], item: Shape) -> list[Any] | None:
+def _list_by_name(value: dict[str, Any], item: Shape) -> list[Any] | None:
     """Return the list for a map of objects keyed by their names."""
     if not value or not isinstance(item, Record) or "name" not in item.names:
         return None
@@ -126,9 +129,9 @@ def unknown_field(root: Record, misfit: Mismatch, known_when: str | None = None)
     """
     path, struct = misfit.path, misfit.shape
     assert isinstance(struct, Record)
-    place, name = dotted(path), str(path[-1])
-    known = tuple(sorted(struct.names))
-    fitting = [other for other in known if _may_hold(struct.field(other), misfit.value)]
+    place, name = dot_path(path), str(path[-1])
+    allowed = tuple(sorted(struct.names))
+    fitting = [other for other in allowed if _may_hold(struct.field(other), misfit.value)]
     meant: str | None = None
     moved_to: Path | None = None
     message = f'unknown field "{place}"'
@@ -137,17 +140,17 @@ def unknown_field(root: Record, misfit: Mismatch, known_when: str | None = None)
     if history:
         message += f": {'; '.join(history)}"
         moved_to = path[:-1] if habit in UNWRAPPED else None
-    elif elsewhere := _elsewhere(root, path, name):
-        meant, moved_to = dotted(elsewhere), elsewhere
+    elif elsewhere := _find_field(root, path, name):
+        meant, moved_to = dot_path(elsewhere), elsewhere
         message += f": {name} belongs at {meant}"
     elif near := nearest(name, fitting):
         meant, moved_to = near, (*path[:-1], near)
         message += f": did you mean {meant}?"
     elif below := _nearest_below(struct, name, misfit.value):
-        meant, moved_to = dotted(below), (*path[:-1], *below)
+        meant, moved_to = dot_path(below), (*path[:-1], *below)
         message += f": did you mean {meant}?"
     else:
-        message += f": allowed fields are {', '.join(known)}"
+        message += f": allowed fields are {', '.join(allowed)}"
     return Violation(
         "unknown-field",
         "BadRequest",
@@ -155,26 +158,26 @@ def unknown_field(root: Record, misfit: Mismatch, known_when: str | None = None)
         path,
         message,
         key=True,
-        allowed=known,
+        allowed=allowed,
         nearest=meant,
         moved_to=moved_to,
     )
 
 
 def _cannot_unmarshal(root: Record, misfit: Mismatch) -> str:
-    """Sentence of encoding/json, such as ``json: cannot unmarshal string into Go struct field
-    ...``.
+    """Return the sentence of encoding/json, such as ``json: cannot unmarshal string into Go struct
+    field ...``.
     """
     struct, fields = root, []
     for holder, step in _holders(root, misfit.path):
         if isinstance(holder, Record):
             struct = holder
-            fields += [*holder.embedded(str(step)), str(step)]
-    found = json_type(misfit.value)
-    if found == "number" and misfit.shape in (INT32, INT64, INT32_OR_STRING):
-        found += f" {number(misfit.value)}"
+            fields += [*holder.go_embedding(str(step)), str(step)]
+    json_kind = json_type(misfit.value)
+    if json_kind == "number" and misfit.shape in (INT32, INT64, INT32_OR_STRING):
+        json_kind += f" {number(misfit.value)}"
     into = f"struct field {struct.go.partition('.')[2]}.{'.'.join(fields)}" if fields else "value"
-    return f"json: cannot unmarshal {found} into Go {into} of type {misfit.shape.go}"
+    return f"json: cannot unmarshal {json_kind} into Go {into} of type {misfit.shape.go}"
 
 
 def _holders(root: Record, path: Path) -> Iterator[tuple[Shape, str | int]]:
@@ -190,19 +193,19 @@ def _holders(root: Record, path: Path) -> Iterator[tuple[Shape, str | int]]:
             shape = shape.item if isinstance(shape, List | Map) else None
 
 
-def _elsewhere(root: Record, path: Path, name: str) -> Path | None:
-    """Return the path of a known field with this name: in a struct inside this one, else in an
+def _find_field(root: Record, path: Path, name: str) -> Path | None:
+    """Return the path of a known field with this name: in a struct inside this struct, else in an
     outer one or inside that.
     """
     for depth, (holder, _) in reversed(list(enumerate(_holders(root, path)))):
         at = path[:depth]
-        below = _below(holder, name) if isinstance(holder, Record) else None
+        below = _field_below(holder, name) if isinstance(holder, Record) else None
         if below and (*at, *below) != path:
             return (*at, *below)
     return None
 
 
-def _below(struct: Record, name: str) -> Path | None:
+def _field_below(struct: Record, name: str) -> Path | None:
     """Return the path of the field in this struct, or one or two plain fields (no list, no map)
     further down.
     """
@@ -222,7 +225,7 @@ def _below(struct: Record, name: str) -> Path | None:
 
 
 def _nearest_below(struct: Record, name: str, value: Any) -> Path | None:
-    """Nearest name one plain field further down: ``deviceclassname`` ->
+    """Return the nearest name one plain field further down: ``deviceclassname`` ->
     ``exactly.deviceClassName``.
     """
     for field in struct.names:
@@ -235,14 +238,12 @@ def _nearest_below(struct: Record, name: str, value: Any) -> Path | None:
 
 
 def _may_hold(shape: "Shape | None", value: Any) -> bool:
-    """Return False if a value cannot be meant for a field, such as a map for a quantity: its name
-    is another one.
-    """
+    """Return False if a value cannot be meant for a field, such as a map for a quantity."""
     if shape is None or value is None or shape is ANYTHING:
         return True
     if isinstance(value, dict | list):
         return not isinstance(shape, Scalar)
-    return isinstance(shape, Scalar) or _converted(value, shape) is not None
+    return isinstance(shape, Scalar) or _guess_value(value, shape) is not None
 
 
 def is_former(misfit: Mismatch) -> bool:
@@ -253,7 +254,7 @@ def is_former(misfit: Mismatch) -> bool:
     return (misfit.shape.go.partition(".")[2], str(misfit.path[-1])) in MOVED
 
 
-def _wanted(shape: Shape) -> str:
+def _describe_shape(shape: Shape) -> str:
     if isinstance(shape, List):
         return "a list"
     if isinstance(shape, Map | Record):
@@ -271,17 +272,15 @@ def _wanted(shape: Shape) -> str:
     )
 
 
-def _shown(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     match value:
         case bool():
             return f"the boolean {str(value).lower()}"
         case int() | float():
             return f"the number {number(value)}"
         case str():
-            return (
-                "the string"
-                f" {json.dumps(value if len(value) <= 60 else value[:57] + '...', ensure_ascii=False)}"
-            )
+            short = value if len(value) <= 60 else value[:57] + "..."
+            return f"the string {json.dumps(short, ensure_ascii=False)}"
         case list():
             return "a list"
         case _:

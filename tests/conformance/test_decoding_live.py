@@ -17,7 +17,7 @@ from dractl.model import Target
 from dractl.model.releases import COMPARED
 from dractl.validation import scalars
 from dractl.validation.decoding import decode
-from dractl.validation.schemas import of_release
+from dractl.validation.schemas import schemas_of
 from dractl.validation.shapes import List, Map, Record
 from tests.oracle import control_plane, create
 
@@ -75,7 +75,7 @@ class Maker:
 
     def __init__(self, release: str, seed: int) -> None:
         self.random = random.Random(f"{release} {seed}")
-        schemas = of_release(release)
+        schemas = schemas_of(release)
         files = [
             file
             for group in ("core", "apps", "batch", "resource.k8s.io")

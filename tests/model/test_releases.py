@@ -22,7 +22,7 @@ from dractl.model.releases import (
     stage,
     unknown_fields,
 )
-from dractl.validation.schemas import of_release
+from dractl.validation.schemas import schemas_of
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_versions_that_are_gone_in_1_38() -> None:
         "resource.k8s.io/v1",
         "resource.k8s.io/v1beta2",
     )
-    assert of_release("1.38").kind("resource.k8s.io/v1beta1", "ResourceClaim") is None
-    assert of_release("1.38").kind("resource.k8s.io/v1", "ResourceClaim") is not None
+    assert schemas_of("1.38").kind("resource.k8s.io/v1beta1", "ResourceClaim") is None
+    assert schemas_of("1.38").kind("resource.k8s.io/v1", "ResourceClaim") is not None
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from dractl.manifests import load
 from dractl.model import RELEASES
 from dractl.model.releases import COMPARED, SERVED, served_versions
 from dractl.resources import data_dir
-from dractl.validation.schemas import of_release, paths_of
+from dractl.validation.schemas import schemas_of, paths_of
 from dractl.validation.walk import walk
 from tests.conftest import WHOLE
 
@@ -44,7 +44,7 @@ def test_the_set_stays_small() -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_release_has_the_versions_that_it_serves(release: str) -> None:
-    schemas = of_release(release)
+    schemas = schemas_of(release)
     ours = {row.kind for row in SERVED} - {"PodTemplate", "ReplicationController"}
     assert {kind: schemas.versions(kind) for kind in ours} == {
         kind: served_versions(kind, release) for kind in ours
@@ -55,7 +55,7 @@ def test_a_release_has_the_versions_that_it_serves(release: str) -> None:
     "name", ["../meta", "nosuch", "core", "x" * 5000, "resource.k8s.io/v1/x", "\0"]
 )
 def test_a_version_that_is_no_file_name_is_not_served(name: str) -> None:
-    assert of_release("1.37").kind(name, "ResourceClaim") is None
+    assert schemas_of("1.37").kind(name, "ResourceClaim") is None
 
 
 def published(whole: Path, release: str) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def validator(release: str, reference: str) -> Any:
 
 def agrees(document: Any, release: str) -> bool | None:
     """Whether the walk and jsonschema say the same of a document; None for one that has no schema."""
-    shape = of_release(release).kind(document.api_version or "", document.kind or "")
+    shape = schemas_of(release).kind(document.api_version or "", document.kind or "")
     if shape is None:
         return None
     group, _, version = document.api_version.rpartition("/")

@@ -12,7 +12,7 @@ from dractl.model import Target, to_v1
 from dractl.validation import validate
 from dractl.validation.drop import drop
 from dractl.validation.previews import is_doubt, preview_of
-from dractl.validation.violation import dotted
+from dractl.validation.violation import dot_path
 
 
 def find_doubts(case: Case) -> Iterator[str]:
@@ -36,7 +36,7 @@ def find_doubts(case: Case) -> Iterator[str]:
         for field in drop(dict(to_v1(dict(value))), without_them)[1]:
             if field.gate in planned and field.gate in target.gates:
                 row = planned[field.gate]
-                yield f"{describe(value)}: {dotted(field.paths[0])} ({row.proposal}): {row.about}"
+                yield f"{describe(value)}: {dot_path(field.paths[0])} ({row.proposal}): {row.about}"
 
 
 def _objects(case: Case) -> Iterator[Mapping[str, Any]]:

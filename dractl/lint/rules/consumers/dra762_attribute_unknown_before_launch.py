@@ -131,7 +131,7 @@ def _extended(run: Run) -> Found:
             limits = mapping(mapping(mapping(container).get("resources")).get("limits"))
             for name in sorted(set(map(str, limits)) & set(classes)):
                 message = f"{name} is served by class {classes[name]}, and Karpenter launches no node for that"
-                place = (*pod.at("containers", at), "resources", "limits", name)
+                place = (*pod.item_path("containers", at), "resources", "limits", name)
                 yield Advice(
                     pod.subject,
                     place,

@@ -91,7 +91,7 @@ def _containers(pod: PodSpec) -> Iterator[tuple[Path, Mapping[str, Any]]]:
         for at, container in enumerate(items(pod.fields.get(kind))):
             resources = mapping(mapping(container).get("resources"))
             if resources.get("claims"):
-                yield (*pod.at(kind, at), "resources"), resources
+                yield (*pod.item_path(kind, at), "resources"), resources
 
 
 def _drivers(run: Run, pod: PodSpec, resources: Mapping[str, Any]) -> dict[str, str]:
