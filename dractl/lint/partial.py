@@ -8,7 +8,7 @@ from dractl.manifests import Document
 from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.markdown import ELIDED, SUFFIXES
 from dractl.model import pod_templates
-from dractl.objects import items, mapping, encode_json
+from dractl.objects import encode_json, items, mapping
 from dractl.validation.violation import Violation
 
 _DIRECTIVE = re.compile(

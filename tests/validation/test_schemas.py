@@ -15,7 +15,7 @@ from dractl.manifests import load
 from dractl.model import RELEASES
 from dractl.model.releases import COMPARED, SERVED, served_versions
 from dractl.resources import data_dir
-from dractl.validation.schemas import schemas_of, paths_of
+from dractl.validation.schemas import paths_of, schemas_of
 from dractl.validation.walk import walk
 from tests.conftest import WHOLE
 
