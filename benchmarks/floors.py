@@ -18,7 +18,7 @@ from typing import Any
 from dractl.lint import registry
 from dractl.manifests import plainyaml
 from dractl.manifests.content import Content
-from dractl.manifests.files import contents, listed
+from dractl.manifests.files import contents, list_files
 
 
 def look(value: Any) -> None:
@@ -34,7 +34,7 @@ def many(step: str, folder: str) -> None:
     if step == "start":
         return
     texts = [
-        item.data.decode() for item in contents(listed([folder], ())) if isinstance(item, Content)
+        item.data.decode() for item in contents(list_files([folder], ())) if isinstance(item, Content)
     ]
     if step == "read":
         return

@@ -89,11 +89,11 @@ class Rendering:
             return inputs
         from dractl.inputs.kustomizations import KustomizationBuilder
         from dractl.inputs.trees import Overlay
-        from dractl.manifests.built import built
+        from dractl.manifests.built import add_built_objects
 
         unwritten = Overlay(overlay)
         builder = KustomizationBuilder(overlay=unwritten, memory=self._remember())
-        return built(
+        return add_built_objects(
             inputs,
             candidates,
             builder.build,

@@ -17,7 +17,7 @@ from dractl.errors import InputError, UsageError
 from dractl.inputs.copies import choose_copies
 from dractl.manifests import Inputs, load
 from dractl.manifests.kustomize import is_kustomization
-from dractl.manifests.naming import shown
+from dractl.manifests.naming import display_path
 from dractl.manifests.templates import chart_of
 from dractl.model import Target
 from dractl.model.nearest import nearest_names
@@ -111,7 +111,7 @@ def load_manifests(
         inputs = load_rendered(
             list(paths), Target.of(), stdin=stdin, choice=values, relevant_only=relevant_only
         )
-    files = frozenset((*paths, *map(shown, paths)))
+    files = frozenset((*paths, *map(display_path, paths)))
     return replace(inputs, documents=choose_copies(inputs.documents, files))
 
 
@@ -205,7 +205,7 @@ def read_published(source: str) -> ClusterState | None:
     if state.has("ResourceSlice"):
         return state
     own_documents = [
-        document for document in documents if document.file == shown(source)
+        document for document in documents if document.file == display_path(source)
     ]  # not of an archive
     if any("schema" not in document.value for document in own_documents) or not (
         own_documents or _may_be_a_machine(source)

@@ -31,7 +31,7 @@ from dractl.inputs.trees import (
     TreeReader,
     read_folder,
 )
-from dractl.manifests.naming import shown
+from dractl.manifests.naming import display_path
 from dractl.manifests.rendered import Rendered
 from dractl.manifests.templates import RELEASE
 from dractl.model import Target
@@ -165,7 +165,7 @@ class ChartRenderer:
         configured = self._choice.by_chart.get(folder, NO_VALUES)
         if not self._choice.named or is_subchart:
             return configured
-        self._charts[shown(chart)] = None
+        self._charts[display_path(chart)] = None
         if len(self._charts) > 1:
             raise UsageError(
                 "--values and --set are for one chart, and the input has several: "
@@ -247,7 +247,7 @@ def _explain(problem: str | None, job: _Job, home: str, layer: _Layer) -> str | 
     if problem is None:
         return None
     for number, name in enumerate(layer.names):
-        problem = problem.replace(os.path.join(home, f"values-{number}.yaml"), shown(name))
+        problem = problem.replace(os.path.join(home, f"values-{number}.yaml"), display_path(name))
     problem = problem.replace(job.copy, os.path.join(job.chart, ""))
     problem = problem.replace(job.copy.rstrip(os.sep), job.chart)
     if _UNDEFINED.search(problem):

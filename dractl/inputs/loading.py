@@ -15,10 +15,10 @@ from dractl.inputs.kustomizations import KustomizationBuilder, read_kustomizatio
 from dractl.inputs.trees import NO_OVERLAY, NotRenderable
 from dractl.manifests import Document, Inputs, load_readable, read_text
 from dractl.manifests.built import strip_origin
-from dractl.manifests.files import Entry, listed
+from dractl.manifests.files import Entry, list_files
 from dractl.manifests.kustomize import Kustomizations, is_kustomization
 from dractl.manifests.load import is_relevant
-from dractl.manifests.naming import name_paths, shown
+from dractl.manifests.naming import display_path, name_paths
 from dractl.manifests.templates import chart_of
 from dractl.manifests.text import decode
 from dractl.model import Target
@@ -69,7 +69,7 @@ def load_rendered(
 
 def _replace_kustomizations(inputs: Inputs, paths: Sequence[str], *, relevant_only: bool) -> Inputs:
     """Return the input with what the outermost kustomizations make in place of their files."""
-    entries = listed(paths, ()) if any(map(os.path.exists, paths)) else ()
+    entries = list_files(paths, ()) if any(map(os.path.exists, paths)) else ()
     folders = [
         os.path.dirname(os.path.abspath(entry.path))
         for entry in entries
@@ -123,7 +123,7 @@ def _build(root: str) -> _Build | None:
     documents = [
         item.with_value(strip_origin(item.value)[0])
         for part in _DOCUMENT.split(rendered.data)
-        for item in read_text(shown(root), decode(part))
+        for item in read_text(display_path(root), decode(part))
         if isinstance(item, Document) and isinstance(item.value, dict)
     ]
     files = frozenset(os.path.join(tree.root, path) for path in tree.files)
@@ -131,8 +131,10 @@ def _build(root: str) -> _Build | None:
 
 
 def _refuse(root: str, why: str) -> InputError:
-    hint = f"build it first: kustomize build {shown(root)} > FILE, and name FILE"
-    return InputError(f"the kustomization was not built: {why}", place=shown(root), hint=hint)
+    hint = f"build it first: kustomize build {display_path(root)} > FILE, and name FILE"
+    return InputError(
+        f"the kustomization was not built: {why}", place=display_path(root), hint=hint
+    )
 
 
 def _read(path: str) -> bytes:

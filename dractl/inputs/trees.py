@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from dractl.manifests.naming import shown
+from dractl.manifests.naming import display_path
 
 MAX_TREE_FILES = 20_000
 MAX_TREE_BYTES = 128 * 2**20
@@ -92,11 +92,13 @@ class TreeReader:
             try:
                 status = os.stat(path)
                 if not stat.S_ISREG(status.st_mode):
-                    raise NotRenderable(f"{shown(path)} is not a regular file")
+                    raise NotRenderable(f"{display_path(path)} is not a regular file")
                 with open(path, "rb") as file:
                     content = file.read(MAX_TREE_BYTES - self._bytes + 1)
             except OSError as error:
-                raise NotRenderable(f"{shown(path)} cannot be read: {error.strerror}") from None
+                raise NotRenderable(
+                    f"{display_path(path)} cannot be read: {error.strerror}"
+                ) from None
         self._bytes += len(content)
         if self._bytes > MAX_TREE_BYTES:
             raise NotRenderable(f"it has more than {MAX_TREE_BYTES // 2**20} MiB")
@@ -109,7 +111,7 @@ class TreeReader:
         steps = os.path.relpath(os.path.realpath(path), self._top).split(os.sep)
         if steps[0] == ".." or ".git" in steps:
             kind = "the link " if os.path.islink(path) else ""
-            raise NotRenderable(f"{kind}{shown(path)} leads out of the repository")
+            raise NotRenderable(f"{kind}{display_path(path)} leads out of the repository")
 
 
 def find_repository(folder: str) -> str | None:

@@ -64,7 +64,7 @@ def digests_of(read: Relevant, kustomizations: Kustomizations) -> list[str]:
         folder = kustomizations.folder(item.name)
         if folder not in folders:
             folders.add(folder)
-            around = kustomizations.around(folder)
+            around = kustomizations.kustomizations_above(folder)
             found += (
                 repr((folder, item.folder, sorted(item.resources), sorted(item.patches)))
                 for item in around

@@ -36,7 +36,7 @@ from msgspec import Struct
 from dractl.errors import InputError, UsageError
 from dractl.facts.consumers import named
 from dractl.lint.finding import SEVERITIES, Severity
-from dractl.manifests.content import bounded
+from dractl.manifests.content import read_bounded
 from dractl.model.nearest import nearest
 from dractl.program import program_name
 
@@ -202,7 +202,7 @@ def _consumers(names: tuple[str, ...], path: Path) -> tuple[str, ...]:
 def _bytes(path: Path, most: int) -> bytes:
     try:
         with path.open("rb") as file:
-            return bounded(file, str(path), most)
+            return read_bounded(file, str(path), most)
     except IsADirectoryError:
         raise UsageError("a folder, where a file is expected", place=str(path)) from None
     except OSError as error:

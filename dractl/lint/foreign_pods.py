@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dractl.lint.relevance import group
 from dractl.lint.verdict import Flagged, verdict
 from dractl.manifests import Document, Position
-from dractl.manifests.documents import Path, Within
+from dractl.manifests.documents import Path, Provenance, Within
 from dractl.model import Target
 from dractl.model.nearest import nearest
 from dractl.model.pods import main_containers, pod_specs
@@ -73,7 +73,13 @@ def _of_spec(
     beside = main_containers(spec)
     places = {len(items(spec.get("containers"))) + at: name for at, name in enumerate(beside)}
     found = _PodPlaces(document, path, places)
-    pod = Document(document.file, document.index, _pod(spec, beside), found, origin=document.origin)
+    pod = Document(
+        document.file,
+        document.index,
+        _pod(spec, beside),
+        found,
+        provenance=Provenance(origin=document.origin),
+    )
     listed = isinstance(spec.get("containers"), list) or bool(beside)
     complete = isinstance(spec.get("resourceClaims"), list) and listed
     for remark in verdict(pod, target, {}, matters=_about_claims).remarks:

@@ -8,7 +8,7 @@ from dractl.lint.finding import Edit, Finding, TextFix
 from dractl.lint.fixes import applied
 from dractl.lint.ignores import Ignore, ignores, names_end
 from dractl.manifests import Document, Position, read_text
-from dractl.manifests.composing import long_scalars
+from dractl.manifests.composing import multiline_scalars
 from dractl.manifests.jsontext import is_json
 from dractl.manifests.source import Source
 from dractl.manifests.templates import holds_template
@@ -78,7 +78,7 @@ class _Lines:
             item.line for item in comments if item.target is None
         }  # one comment a line is read
         self._not_above: set[int] = set()
-        for first, last, block in long_scalars(source):
+        for first, last, block in multiline_scalars(source):
             inside = range(first + 1, last + 1)
             self._not_above.update(inside)
             self._not_behind.update(inside if block else range(first, last))

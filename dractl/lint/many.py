@@ -96,7 +96,9 @@ def _shares(entries: Entries, processes: int) -> list[Entries]:
         return [entries]
     folders = [list(items) for _, items in groupby(entries, _folder)]
     kustomizations = Kustomizations()
-    if any(kustomizations.around(os.path.abspath(_folder(items[0]))) for items in folders):
+    if any(
+        kustomizations.kustomizations_above(os.path.abspath(_folder(items[0]))) for items in folders
+    ):
         return [entries]
     shares: list[list[Entry | Skipped]] = [[]]
     done = 0

@@ -10,7 +10,7 @@ from dractl.lint.partial import is_patch, stands_alone
 from dractl.lint.relevance import GROUP, concern, group
 from dractl.manifests import Document
 from dractl.manifests.claimspecs import claim_specs
-from dractl.manifests.embedded import embedded
+from dractl.manifests.embedded import objects_within
 from dractl.manifests.kustomize import Kustomizations
 from dractl.validation.decoding import KUBERNETES_GROUPS
 from dractl.validation.violation import Violation
@@ -67,7 +67,7 @@ def readings(documents: Iterable[Document], kustomizations: Kustomizations) -> I
         if own != GROUP:
             if document.file not in mentions:
                 mentions[document.file] = f"{GROUP}/" in document.text
-            for inside in embedded(document, GROUP) if mentions[document.file] else ():
+            for inside in objects_within(document, GROUP) if mentions[document.file] else ():
                 patch = own in _OF_PARTS or is_patch(inside, kustomizations)
                 yield Reading(
                     manifest(inside),

@@ -26,11 +26,11 @@ from dractl.lint.relevance import class_mappings
 from dractl.lint.store import Store
 from dractl.manifests import Inputs, Skipped
 from dractl.manifests.content import MANIFEST_SUFFIXES
-from dractl.manifests.files import Entry, listed
+from dractl.manifests.files import Entry, list_files
 from dractl.manifests.kustomize import NAMES, Kustomizations, is_kustomization
-from dractl.manifests.load import is_relevant, load_readable
+from dractl.manifests.load import FileFilter, is_relevant, load_readable
 from dractl.manifests.markdown import SUFFIXES
-from dractl.manifests.naming import shown
+from dractl.manifests.naming import display_path
 from dractl.manifests.rendered import Rendered, Renderer
 from dractl.manifests.templates import chart_of, is_values
 from dractl.objects import text
@@ -159,13 +159,13 @@ class Repositories:
 def _listed(top: str, exclude: Sequence[str], *, gitignore: bool) -> Iterator[Entry | Skipped]:
     """The manifests of a repository, or of the working directory; those in any other folder, not below it."""
     if os.path.exists(os.path.join(top, ".git")) or top == os.getcwd():
-        yield from listed([top], exclude, gitignore=gitignore)
+        yield from list_files([top], exclude, gitignore=gitignore)
         return
     with suppress(OSError):
         files = sorted(
             os.path.join(top, name) for name in os.listdir(top) if name.endswith(MANIFEST_SUFFIXES)
         )
-        yield from listed(list(filter(os.path.isfile, files)), exclude)
+        yield from list_files(list(filter(os.path.isfile, files)), exclude)
 
 
 def _key(top: str) -> str:
@@ -194,7 +194,8 @@ def _part(
         return Part(state, parts=parts, affix=affix)
     if budget is not None and not budget.parse(state[0]):
         return None
-    inputs = load_readable([path], changed_files=True, render=lambda _: (Rendered(None),))
+    choice = FileFilter(changed_files=True)
+    inputs = load_readable([path], choice=choice, render=lambda _: (Rendered(None),))
     names = names_of(inputs, readings(inputs.documents, kustomizations))
     return Part(state, tuple(names.defined), tuple(names.used), parts, bool(names.undecided), affix)
 
@@ -287,16 +288,16 @@ def surrounded(
         undecided = [path for path, part in parts.items() if part.undecided and path not in files]
         found = replace(
             found,
-            undecided=(*found.undecided, *map(shown, undecided), *map(shown, unread)),
-            kustomizations=(*found.kustomizations, *map(shown, needed.kustomizations)),
-            beyond=(*found.beyond, *map(shown, unread)),
+            undecided=(*found.undecided, *map(display_path, undecided), *map(display_path, unread)),
+            kustomizations=(*found.kustomizations, *map(display_path, needed.kustomizations)),
+            beyond=(*found.beyond, *map(display_path, unread)),
         )
     if not rank:
         return found
     charts = {_chart(os.path.abspath(name)) for name in inputs.digests}
     more = load_readable(
-        list(map(shown, around)),
-        changed_files=True,
+        list(map(display_path, around)),
+        choice=FileFilter(changed_files=True),
         render=lambda chart: (
             render(chart) if render and os.path.abspath(chart) in charts else (Rendered(None),)
         ),
@@ -304,7 +305,7 @@ def surrounded(
     documents = [*inputs.documents, *more.documents]
     documents.sort(key=lambda document: rank.get(os.path.abspath(document.file), -1))
     others = {chart_of(path) for path in around} - charts - {None}
-    values = {shown(os.path.join(str(chart), "values.yaml")) for chart in others}
+    values = {display_path(os.path.join(str(chart), "values.yaml")) for chart in others}
     return replace(
         found,
         documents=tuple(documents),
@@ -377,7 +378,9 @@ def among(
     kustomizations: Kustomizations,
 ) -> tuple[Inputs, list[Reading]]:
     """A share of an input with what matters to it of the others, and how its documents are read."""
-    before, after = (load_readable(side.files, changed_files=True) for side in others)
+    before, after = (
+        load_readable(side.files, choice=FileFilter(changed_files=True)) for side in others
+    )
     whole = replace(
         inputs,
         documents=(*before.documents, *inputs.documents, *after.documents),

@@ -14,7 +14,7 @@ from dractl.lint.finding import Finding, ObjectRef, Severity
 from dractl.lint.ignores import Ignore, ignores
 from dractl.lint.place import Located
 from dractl.manifests import Position
-from dractl.manifests.ignored import excluding
+from dractl.manifests.ignored import make_exclusion
 from dractl.manifests.source import Source
 
 
@@ -142,7 +142,7 @@ def _ignored(finding: Finding, notes: Mapping[tuple[str, int | None], Sequence[_
 def _per_file(selection: Selection) -> Callable[[Finding], bool]:
     if not selection.per_file:
         return lambda _: False
-    rows = [(excluding([pattern]), codes) for pattern, codes in selection.per_file]
+    rows = [(make_exclusion([pattern]), codes) for pattern, codes in selection.per_file]
 
     @cache
     def off(file: str) -> frozenset[str]:

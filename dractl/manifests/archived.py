@@ -1,4 +1,4 @@
-"""The manifests in archives, and compressed ones: told from others by their first bytes."""
+"""The manifests in archives and compressed files, which are recognized by their first bytes."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ from dractl.manifests.content import (
     MAX_FILE,
     ZIP,
     Content,
-    alone,
-    bounded,
     is_tar,
+    read_bounded,
     reason,
+    single_file,
 )
 from dractl.manifests.documents import Skipped
 
 MAX_ARCHIVE = 128 * 1024 * 1024
-"""Bytes of all manifests of one archive together: they are held unpacked, as bytes, as text and as values."""
+"""Bytes of all manifests of one archive together: they are held unpacked, as bytes, as text and as
+values.
+"""
 MAX_MEMBERS = 2_000_000
 
 
 def unpack(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content | Skipped]:
-    """An archive's manifests, or the one file, decompressed."""
+    """Yield an archive's manifests, or the file alone, decompressed."""
     packed = False
     for magic, module in COMPRESSED:
         if data.startswith(magic):
@@ -42,22 +44,22 @@ def unpack(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content | Skipp
     elif is_tar(data) or (packed and _is_old_tar(data)):
         yield from _tar(name, data)
     else:
-        found = alone(name, data, on_disk=on_disk)
+        contents = single_file(name, data, on_disk=on_disk)
         del data
-        yield from found
+        yield from contents
 
 
 def _decompress(name: str, data: bytes, module: str) -> bytes:
     opener: Any = import_module(module)
     try:
         with opener.open(io.BytesIO(data)) as file:
-            return bounded(file, name, MAX_ARCHIVE)
+            return read_bounded(file, name, MAX_ARCHIVE)
     except damage() as error:
         raise InputError(f"not a complete {module} file: {reason(error)}", place=name) from None
 
 
 def _is_old_tar(data: bytes) -> bool:
-    """A tar from before POSIX has no magic, but a correct header checksum."""
+    """Return True for a tar from before POSIX: it has no magic, but a correct header checksum."""
     header = data[:512]
     if len(header) < 512 or not header[0]:
         return False
@@ -69,8 +71,9 @@ def _is_old_tar(data: bytes) -> bool:
 
 
 def _member_name(archive: str, member: str) -> str:
-    """The displayed name of a member. It never becomes a path on this machine; control characters are shown as
-    ``?``."""
+    """Return the displayed name of a member. It never becomes a path on this machine; control
+    characters are shown as ``?``.
+    """
     return f"{archive}/" + "".join(
         char if char.isprintable() else "?" for char in member.removeprefix("./")
     )
@@ -90,7 +93,9 @@ class _Budget:
             raise InputError(f"more than {MAX_MEMBERS} members", place=self.name)
 
     def read(self, file: IO[bytes], size: int) -> bytes | None:
-        """The file's bytes, or None if it alone is too large by the ``size`` that the archive says."""
+        """Return the file's bytes, or None if it alone is too large by the ``size`` that the
+        archive says.
+        """
         if size > MAX_FILE:
             return None
         data = file.read(self.bytes + 1)
@@ -101,23 +106,23 @@ class _Budget:
 
 
 def _tar(name: str, data: bytes) -> Iterator[Content | Skipped]:
-    budget, found = _Budget(name), []
+    budget, members = _Budget(name), []
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
             for member in archive:
                 budget.member()
                 if member.isreg() and member.name.endswith(MANIFEST_SUFFIXES):
                     file = archive.extractfile(member)
-                    found.append(
+                    members.append(
                         (member.name, budget.read(file, member.size) if file is not None else b"")
                     )
     except damage() as error:
         raise InputError(f"not a complete tar archive: {reason(error)}", place=name) from None
-    yield from _members(name, found)
+    yield from _members(name, members)
 
 
 def _zip(name: str, data: bytes) -> Iterator[Content | Skipped]:
-    budget, found, locked = _Budget(name), [], []
+    budget, members, locked = _Budget(name), [], []
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for member in archive.infolist():
@@ -128,20 +133,20 @@ def _zip(name: str, data: bytes) -> Iterator[Content | Skipped]:
                     locked.append(Skipped(_member_name(name, member.filename), "encrypted"))
                     continue
                 with archive.open(member) as file:
-                    found.append((member.filename, budget.read(file, member.file_size)))
+                    members.append((member.filename, budget.read(file, member.file_size)))
     except damage() as error:
         raise InputError(f"not a complete zip archive: {reason(error)}", place=name) from None
     yield from locked
-    yield from _members(name, found)
+    yield from _members(name, members)
 
 
-def _members(name: str, found: list[tuple[str, bytes | None]]) -> Iterator[Content | Skipped]:
+def _members(name: str, members: list[tuple[str, bytes | None]]) -> Iterator[Content | Skipped]:
     templates = tuple(
         member.removesuffix("Chart.yaml") + "templates/"
-        for member, _ in found
+        for member, _ in members
         if member == "Chart.yaml" or member.endswith("/Chart.yaml")
     )
-    for member, data in sorted(found, key=lambda pair: pair[0]):
+    for member, data in sorted(members, key=lambda pair: pair[0]):
         shown = _member_name(name, member)
         if data is None:
             yield Skipped(shown, f"larger than {MAX_FILE // 2**20} MiB")

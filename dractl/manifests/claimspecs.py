@@ -1,4 +1,6 @@
-"""Claims that custom resources describe in fields of their own, as the ResourceClaimTemplates made of them."""
+"""Claims that custom resources describe in fields of their own, as the ResourceClaimTemplates made
+of them.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -13,7 +15,9 @@ _SELECTORS = ("exactly", "selectors")
 
 
 def claim_specs(document: Document) -> Iterator[Document]:
-    """The templates that a controller makes of a custom resource, without metadata; places are those in the file."""
+    """Yield the templates that a controller makes of a custom resource, without metadata; places
+    are in the file.
+    """
     maker = _MAKERS.get(((document.api_version or "").partition("/")[0], document.kind or ""))
     for path, value, outward, derived in maker(document) if maker else ():
         made = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "spec": value}
@@ -22,21 +26,25 @@ def claim_specs(document: Document) -> Iterator[Document]:
 
 
 _Made = tuple["Path", Any, "Callable[[Path], Path]", bool]
-"""Where a claim is described, the template's spec, where a path in the template is below that place, and whether the
-controller writes selectors of its own."""
+"""The path of the description of a claim; the template's spec; a function that gives, for a path in
+the template, the path below the description; and True if the controller writes selectors of its
+own.
+"""
 
 
-def _of_grove(document: Document) -> Iterator[_Made]:
-    """PodCliqueSet: ResourceClaimTemplateSpecs as they are (grove operator/api/core/v1alpha1/podcliqueset.go
-    ResourceClaimTemplateConfig)."""
+def _grove_templates(document: Document) -> Iterator[_Made]:
+    """Yield the ResourceClaimTemplateSpecs of a PodCliqueSet, as they are (grove
+    operator/api/core/v1alpha1/podcliqueset.go ResourceClaimTemplateConfig).
+    """
     for path, entry in _entries(document, ("spec", "template", "resourceClaimTemplates")):
         if isinstance(entry.get("templateSpec"), dict):
             yield (*path, "templateSpec"), entry["templateSpec"], lambda inside: inside[1:], False
 
 
-def _of_nim(document: Document) -> Iterator[_Made]:
-    """NIMService: requests with expressions beside them (k8s-nim-operator api/apps/v1alpha1/dra_types.go
-    DRAClaimCreationSpec, manifests/resourceclaimtemplate.yaml)."""
+def _nim_templates(document: Document) -> Iterator[_Made]:
+    """Yield the templates of a NIMService: requests with expressions beside them (k8s-nim-operator
+    api/apps/v1alpha1/dra_types.go DRAClaimCreationSpec, manifests/resourceclaimtemplate.yaml).
+    """
     lists: list[Path] = [("spec", "draResources")]
     lists += [
         (*path, "spec", "draResources") for path, _ in _entries(document, ("spec", "services"))
@@ -51,18 +59,20 @@ def _of_nim(document: Document) -> Iterator[_Made]:
             ):
                 selectors = [_nim_selectors(device) for device in devices]
                 requests = [
-                    _nim_request(device, found)
-                    for device, found in zip(devices, selectors, strict=True)
+                    _nim_request(device, chosen)
+                    for device, chosen in zip(devices, selectors, strict=True)
                 ]
-                places = [[place for place, _ in found] for found in selectors]
+                places = [[place for place, _ in chosen] for chosen in selectors]
                 value = {"spec": {"devices": {"requests": requests}}}
-                derived = any(len(place) > 2 for found in places for place in found)
+                derived = any(len(place) > 2 for chosen in places for place in chosen)
                 yield (*path, "claimCreationSpec"), value, partial(_nim_path, places), derived
 
 
 def _nim_selectors(device: dict[str, Any]) -> list[tuple[Path, str]]:
-    """Expressions and where they are described: as they are, or as the operator writes them (internal/shared/
-    resourceclaims.go GetDRADeviceCELExpressions, internal/k8sutil/cel/cel.go BuildExpr)."""
+    """Return the expressions, each with the path of its description: as they are, or as the
+    operator writes them (internal/shared/ resourceclaims.go GetDRADeviceCELExpressions,
+    internal/k8sutil/cel/cel.go BuildExpr).
+    """
     expressions = device.get("celExpressions")
     if isinstance(expressions, list):
         whole = all(isinstance(text, str) for text in expressions)
@@ -91,7 +101,7 @@ _OPERATORS = {
 
 
 def _nim_expression(item: dict[str, Any], kind: str, driver: object) -> str | None:
-    """One selector in CEL; None for one that the operator refuses."""
+    """Return a selector in CEL; None for a selector that the operator refuses."""
     key, operator, value = (
         item.get("key"),
         _OPERATORS.get(item.get("op", "Equal")),
@@ -109,15 +119,15 @@ def _nim_expression(item: dict[str, Any], kind: str, driver: object) -> str | No
             else None
         )
     values = value.items() if isinstance(value, dict) else ()
-    match next(((name, found) for name, found in values if found is not None), None):
-        case ("boolValue", bool(found)) if operator in ("==", "!="):
-            return f"{operand} {operator} {str(found).lower()}"
-        case ("intValue", int(found)) if not isinstance(found, bool):
-            return f"{operand} {operator} {found}"
-        case ("stringValue", str(found)) if operator in ("==", "!="):
-            return f"{operand} {operator} {json.dumps(found)}"
-        case ("versionValue", str(found)):
-            return f"({operand}).compareTo(semver({json.dumps(found)})) {operator} 0"
+    match next(((name, literal) for name, literal in values if literal is not None), None):
+        case ("boolValue", bool(literal)) if operator in ("==", "!="):
+            return f"{operand} {operator} {str(literal).lower()}"
+        case ("intValue", int(literal)) if not isinstance(literal, bool):
+            return f"{operand} {operator} {literal}"
+        case ("stringValue", str(literal)) if operator in ("==", "!="):
+            return f"{operand} {operator} {json.dumps(literal)}"
+        case ("versionValue", str(literal)):
+            return f"({operand}).compareTo(semver({json.dumps(literal)})) {operator} 0"
     return None
 
 
@@ -148,16 +158,16 @@ def _nim_path(selectors: list[list[Path]], path: Path) -> Path:
 
 
 def _entries(document: Document, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    found = document.at(path)
-    for at, entry in enumerate(found if isinstance(found, list) else ()):
+    entries = document.at(path)
+    for at, entry in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(entry, dict):
             yield (*path, at), entry
 
 
 _MAKERS: dict[tuple[str, str], Callable[[Document], Iterator[_Made]]] = {
-    ("grove.io", "PodCliqueSet"): _of_grove,
-    ("apps.nvidia.com", "NIMService"): _of_nim,
-    ("apps.nvidia.com", "NIMPipeline"): _of_nim,
+    ("grove.io", "PodCliqueSet"): _grove_templates,
+    ("apps.nvidia.com", "NIMService"): _nim_templates,
+    ("apps.nvidia.com", "NIMPipeline"): _nim_templates,
 }
 
 

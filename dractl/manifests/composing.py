@@ -1,4 +1,6 @@
-"""The nodes of a YAML document, as PyYAML composes them: what go-yaml refuses is refused in its words."""
+"""The nodes of a YAML document, as PyYAML composes them; what go-yaml refuses is refused in its
+words.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,9 @@ _LARGE = 1 << 20
 
 
 class _Resolver:
-    """The resolver that PyYAML's composers ask for the tag of a node without one: ours only reports whether the text
-    decides."""
+    """The resolver that PyYAML's composers ask for the tag of a node without one: ours only reports
+    whether the text decides.
+    """
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:  # noqa: ARG002
         return PLAIN if implicit is True or (implicit is not False and implicit[0]) else STR
@@ -40,7 +43,9 @@ class _Resolver:
 
 @cache
 def composer_class() -> Any:
-    """PyYAML's parser and composer: libyaml's, or the one in Python where PyYAML was built without it."""
+    """Return PyYAML's parser and composer: libyaml's, or those in Python if PyYAML was built
+    without it.
+    """
     if not yaml.__with_libyaml__:
         return python_composer()
 
@@ -52,7 +57,7 @@ def composer_class() -> Any:
 
 
 def python_composer() -> Any:
-    """The same in Python alone: 20 times slower."""
+    """Return the parser and composer in Python alone: 20 times slower."""
 
     class PythonComposer(_Resolver, Reader, Scanner, Parser, Composer):
         def __init__(self, text: str) -> None:
@@ -67,7 +72,9 @@ def python_composer() -> Any:
 
 
 def compose(text: str, chunk: Chunk) -> Any:
-    """The node tree of the first document of the chunk (text after ``...`` is ignored, as in go-yaml)."""
+    """Return the node tree of the first document of the chunk (text after ``...`` is ignored, as in
+    go-yaml).
+    """
     part = text[chunk.start : chunk.end].removeprefix("\ufeff")
     shift = chunk.start + (chunk.end - chunk.start - len(part))
     make = composer_class()
@@ -88,9 +95,7 @@ def compose(text: str, chunk: Chunk) -> Any:
         offset = shift + (mark.index if mark is not None else 0)
         if marked.problem == "exceeded maximum nesting depth":  # libyaml 0.2.6 counts, too
             raise Unreadable(f"nested more than {MAX_DEPTH} levels deep", offset) from None
-        raise Unreadable(
-            *_explain(marked, text, min(offset, chunk.end), chunk.end, shift)
-        ) from None
+        raise _explain(marked, text, min(offset, chunk.end), chunk.end, shift) from None
     except yaml.YAMLError as error:
         raise Unreadable(str(error), chunk.start) from None
     except RecursionError:
@@ -102,9 +107,10 @@ def compose(text: str, chunk: Chunk) -> Any:
     return node
 
 
-def long_scalars(source: Source) -> Iterator[tuple[int, int, bool]]:
-    """The first and the last line of every scalar of several lines, and whether it is a block scalar. A document that
-    cannot be read counts as one scalar."""
+def multiline_scalars(source: Source) -> Iterator[tuple[int, int, bool]]:
+    """Yield the first and the last line of every scalar of several lines, and whether it is a block
+    scalar. A document that cannot be read counts as one scalar.
+    """
     text = source.text
     for chunk in split(text):
         try:
@@ -120,9 +126,8 @@ def long_scalars(source: Source) -> Iterator[tuple[int, int, bool]]:
             if node.start_mark.line == node.end_mark.line:
                 continue
             start, end = chunk.start + node.start_mark.index, chunk.start + node.end_mark.index
-            end = start + len(
-                text[start:end].rstrip()
-            )  # a block scalar ends where the next key begins
+            # A block scalar ends where the next key begins
+            end = start + len(text[start:end].rstrip())
             yield (
                 source.position(start).line,
                 source.position(end, end).line,
@@ -131,7 +136,9 @@ def long_scalars(source: Source) -> Iterator[tuple[int, int, bool]]:
 
 
 def _check_bounds(parser: Any, shift: int) -> None:
-    """Refuses what nests too deeply and a map of too many keys before nodes are made of it."""
+    """Refuse documents that nest too deeply and maps of too many keys before nodes are made of
+    them.
+    """
     events: Any = yaml.events
     room: list[float] = []  # of each open collection how many nodes it may still have
     while (event := parser.get_event()) is not None:
@@ -154,8 +161,9 @@ def _check_bounds(parser: Any, shift: int) -> None:
 
 
 def _compose_events(parser: Any, shift: int) -> Any:
-    """Composes documents that PyYAML's composers refuse and go-yaml accepts: with an anchor that is set again; reports
-    those that both refuse."""
+    """Compose documents that PyYAML's composers refuse and go-yaml accepts: with an anchor that is
+    set again; report documents that both refuse.
+    """
     events: Any = yaml.events
     nodes: Any = yaml.nodes
     resolver, anchors = _Resolver(), dict[str, Any]()
@@ -215,22 +223,23 @@ _QUOTED_ESCAPE = r'"(?:[^"\\]|\\(?!/|u[dD][89a-fA-F])[\s\S])*\\(?=(/|u[dD][89a-f
 
 
 def _refuse_escapes(root: Any, text: str, shift: int) -> None:
-    """Refuses escapes that go-yaml v2 does not accept: ``\\/`` in double quotes, which libyaml accepts since YAML 1.2,
-    and halves of a surrogate pair, which PyYAML's own scanner accepts."""
+    r"""Refuse escapes that go-yaml v2 does not accept: ``\/`` in double quotes, which libyaml
+    accepts since YAML 1.2, and halves of a surrogate pair, which PyYAML's own scanner accepts.
+    """
     for node in _scalars(root):
         if node.style != '"':
             continue
         start = value_start(text, node.start_mark.index, node.end_mark.index)
-        found = re.match(_QUOTED_ESCAPE, text[start : node.end_mark.index])
-        if found is not None:
-            slash = found[1] == "/"
+        match = re.match(_QUOTED_ESCAPE, text[start : node.end_mark.index])
+        if match is not None:
+            slash = match[1] == "/"
             message = (
                 "found unknown escape character"
                 if slash
                 else "found invalid Unicode character escape code"
             )
             raise Unreadable(
-                message, shift + start + found.end() - 1, _ESCAPE_HINT if slash else None
+                message, shift + start + match.end() - 1, _ESCAPE_HINT if slash else None
             )
 
 
@@ -241,7 +250,8 @@ _TAGGED_NON_SPECIFIC = r"(?:&\S+\s+)?!(?:<!>)?\s"
 
 
 def _keep_texts(root: Any, text: str) -> None:
-    """A scalar behind ``!`` is a string (go-yaml v2 resolve.go: no resolvable tag); libyaml drops that tag.
+    """Keep a scalar behind ``!`` as a string (go-yaml v2 resolve.go: no resolvable tag); libyaml
+    drops that tag.
 
     ``! <<`` is a merge all the same (decode.go isMerge).
     """
@@ -252,7 +262,9 @@ def _keep_texts(root: Any, text: str) -> None:
 
 
 def _scalars(root: Any) -> Iterator[Any]:
-    """Every scalar of a node tree, in the order of the text; what aliases share comes once."""
+    """Yield every scalar of a node tree, in the order of the text; a scalar that aliases share
+    comes once.
+    """
     seen, stack = set(), [root]
     while stack:
         node = stack.pop()
@@ -268,14 +280,15 @@ def _scalars(root: Any) -> Iterator[Any]:
             stack.extend(reversed(children))
 
 
-def _explain(
-    error: Any, text: str, offset: int, end: int, shift: int
-) -> tuple[str, int, str | None]:
-    """The parser's problem in go-yaml's words, its place, and its usual cause."""
+def _explain(error: Any, text: str, offset: int, end: int, shift: int) -> Unreadable:
+    """Return the parser's problem in go-yaml's words, with its place and its usual cause."""
     problem = error.problem or str(error)
     hint = None
     if _DESCRIBED.match(text):
-        hint = "this is what `kubectl describe` prints: save `kubectl get -o yaml` of the same objects instead"
+        hint = (
+            "this is what `kubectl describe` prints: save `kubectl get -o yaml` of the same objects"
+            " instead"
+        )
     elif "cannot start any token" in problem and text[offset : offset + 1] == "\t":
         hint = "a tab cannot indent YAML: use spaces"
     elif "cannot start any token" in problem and text[offset : offset + 1] in "%@`":
@@ -287,18 +300,20 @@ def _explain(
     elif "could not find expected ':'" in problem:
         hint = "a key without `:`, or a line that is indented less than the string it belongs to"
     elif "did not find expected key" in problem:
-        hint = "check the indentation; a value that begins with [, {, *, &, ! or a quote must be quoted as a whole"
+        hint = (
+            "check the indentation; a value that begins with [, {, *, &, ! or a quote must be"
+            " quoted as a whole"
+        )
     if not text[offset:end].strip() and problem.startswith(
         ("did not find expected", "found unexpected end")
     ):
-        mark = (
-            error.context_mark
-        )  # at the end of the text nothing is visible: point at what was opened
+        # At the end of the text nothing is visible: point at what was opened
+        mark = error.context_mark
         if mark is not None:
             offset = shift + mark.index
-        there = text[offset : offset + 1] in tuple("[{'\"")
-        opened = offset if there else max(text.rfind(bracket, shift, end) for bracket in "[{")
+        is_bracket = text[offset : offset + 1] in tuple("[{'\"")
+        opened = offset if is_bracket else max(text.rfind(bracket, shift, end) for bracket in "[{")
         if opened >= 0:
             line, column = text.count("\n", 0, opened) + 1, opened - text.rfind("\n", 0, opened)
             hint = f"is {text[opened]} at {line}:{column} closed?"
-    return problem, offset, hint
+    return Unreadable(problem, offset, hint)

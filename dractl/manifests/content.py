@@ -9,27 +9,28 @@ from dractl.errors import InputError
 
 MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
 MAX_FILE = 256 * 1024 * 1024
-"""Bytes of one file, uncompressed: twice what etcd lets a cluster's whole DRA state grow to in practice."""
+"""Bytes of one file, uncompressed: twice what etcd lets a cluster's whole DRA state grow to in
+practice.
+"""
 COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\0", "lzma"))
-"""How compressed files begin, and the modules that read them."""
+"""The first bytes of compressed files, and the modules that read them."""
 ZIP = (b"PK\3\4", b"PK\5\6")
 
 
 class Content(Struct, frozen=True):
-    """The bytes of one manifest file.
-
-    ``named``: the user asked for this very file (or stream); ``chart``: the packed chart it is a template of.
-    """
+    """The bytes of one manifest file."""
 
     name: str
     data: bytes
     named: bool = False
+    """True if the user asked for this very file (or stream)."""
     on_disk: bool = False
     chart: str | None = None
+    """The packed chart it is a template of."""
 
 
-def bounded(file: IO[bytes], name: str, limit: int = MAX_FILE) -> bytes:
-    """The rest of a file. Raises InputError if it has more than ``limit`` bytes."""
+def read_bounded(file: IO[bytes], name: str, limit: int = MAX_FILE) -> bytes:
+    """Read to the end of a file. Raises InputError if it has more than ``limit`` bytes."""
     data = file.read(limit + 1)
     if len(data) > limit:
         raise InputError(f"larger than {limit // 2**20} MiB", place=name)
@@ -37,7 +38,7 @@ def bounded(file: IO[bytes], name: str, limit: int = MAX_FILE) -> bytes:
 
 
 def reason(error: Exception) -> str:
-    """Why a file cannot be read, without its name."""
+    """Return the reason why a file cannot be read, without its name."""
     return (
         (error.strerror if isinstance(error, OSError) else None)
         or str(error)
@@ -45,18 +46,20 @@ def reason(error: Exception) -> str:
     )
 
 
-def alone(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content]:
-    """A named file that is no archive. Its bytes are not kept: what is read of them may be as large."""
-    made = [Content(name, data, named=True, on_disk=on_disk)]
+def single_file(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content]:
+    """Yield a named file that is no archive. Its bytes are not kept: the values read from it may be
+    as large.
+    """
+    contents = [Content(name, data, named=True, on_disk=on_disk)]
     del data
-    yield made.pop()
+    yield contents.pop()
 
 
 def is_packed(data: bytes) -> bool:
-    """True for an archive, and for what is compressed, by its first bytes."""
+    """Return True for an archive, and for compressed bytes, by their beginning."""
     return data.startswith((*ZIP, *(magic for magic, _ in COMPRESSED))) or is_tar(data)
 
 
 def is_tar(data: bytes) -> bool:
-    """True for a POSIX tar."""
+    """Return True for a POSIX tar."""
     return data[257:262] == b"ustar"

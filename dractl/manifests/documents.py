@@ -15,19 +15,21 @@ Path = tuple["str | int", ...]
 
 
 class DoubledKey(Struct, frozen=True):
-    """An error that only strict decoding reports in a readable document: a duplicate key.
-
-    ``merged``: one of the two comes from a merge key (``<<``), which only the server's own YAML decoder rejects.
-    """
+    """An error that only strict decoding reports in a readable document: a duplicate key."""
 
     message: str
     path: Path
     position: Position
     merged: bool = False
+    """True if one of the two comes from a merge key (``<<``), which only the server's own YAML
+    decoder rejects.
+    """
 
 
 class Broken(Struct, frozen=True):
-    """A document that cannot be read: the reason, in the API server's words if it has any, and the place."""
+    """A document that cannot be read: the reason, in the API server's words if it has any, and the
+    place.
+    """
 
     file: str
     index: int
@@ -37,19 +39,21 @@ class Broken(Struct, frozen=True):
     excerpt: str = ""
     """The source line that ``position`` begins in."""
     refused: bool = True
-    """True if the API server refuses it too; kubectl alone refuses what follows an object, which go-yaml ignores."""
+    """True if the API server refuses it too; kubectl alone refuses text after an object, which
+    go-yaml ignores.
+    """
 
 
 class Skipped(Struct, frozen=True):
-    """A file or folder that was not read: why, and what to do about it.
-
-    ``unread``: it could not be read, so the results for the others are incomplete.
-    """
+    """A file or folder that was not read."""
 
     file: str
     why: str
+    """The reason."""
     hint: str | None = None
+    """What to do about it."""
     unread: bool = False
+    """True if it could not be read, so that the results for the others are incomplete."""
 
 
 class Locator(Protocol):
@@ -72,7 +76,9 @@ class Spot(Struct, frozen=True):
 
 
 class Within:
-    """The base of locators of what stands in another document, ``outer``, in another form."""
+    """The base of locators of a document that stands in another document, ``outer``, in another
+    form.
+    """
 
     def __init__(self, outer: Document) -> None:
         self._outer = outer
@@ -91,17 +97,34 @@ class Within:
         return self._outer.text
 
 
+class Provenance(Struct, frozen=True):
+    """The way in which a document was rendered, if it was."""
+
+    origin: str | None = None
+    """The template named by Helm's ``# Source:``."""
+    rendered: str | None = None
+    """The chart or the kustomization that it was rendered from; the file is then the source
+    template or resource, whose text differs.
+    """
+    variant: str | None = None
+    """The values file, if the chart was rendered with others before."""
+    layers: Sequence[Document] = ()
+    """Documents of other files whose values are in it: a chart's values, a kustomization's
+    patches.
+    """
+
+
+_AS_WRITTEN = Provenance()
+
+
 class Document:
     """One Kubernetes object of a file (or one item of a List in it).
 
-    ``value`` is a plain dict of str, int, float, bool, None, list and dict, as the API server gets it from
-    sigs.k8s.io/yaml; it may share parts (YAML aliases) and must not be changed. ``index`` counts the documents of the
-    file from 0; the items of a List have that of the List. ``origin`` is the template named by Helm's ``# Source:``.
-    ``rendered``: the chart or the kustomization that it was rendered from; the file is then the source template or
-    resource, whose text differs. ``derived``: values are made of others in the file, and cannot be edited there.
-    ``layers``: documents of other files whose values are in it: a chart's values, a kustomization's patches.
-    ``variant``: the values file, if the chart was rendered with others before.
-    ``paged``: its List goes on elsewhere (ListMeta.continue of k8s.io/apimachinery pkg/apis/meta/v1).
+    ``value`` is a plain dict of str, int, float, bool, None, list and dict, as the API server gets
+    it from sigs.k8s.io/yaml; it may share parts (YAML aliases) and must not be changed. ``index``
+    counts the documents of the file from 0; the items of a List have the index of the List.
+    ``derived``: values are made of others in the file, and cannot be edited there. ``paged``: its
+    List goes on elsewhere (ListMeta.continue of k8s.io/apimachinery pkg/apis/meta/v1).
     """
 
     __slots__ = (
@@ -112,14 +135,11 @@ class Document:
         "file",
         "index",
         "kind",
-        "layers",
         "name",
         "namespace",
-        "origin",
         "paged",
-        "rendered",
+        "provenance",
         "value",
-        "variant",
     )
 
     def __init__(
@@ -130,17 +150,12 @@ class Document:
         locator: Locator,
         *,
         prefix: Path = (),
-        origin: str | None = None,
-        rendered: str | None = None,
         derived: bool = False,
         paged: bool = False,
-        variant: str | None = None,
-        layers: Sequence[Document] = (),
+        provenance: Provenance | None = None,
     ) -> None:
+        self.provenance = provenance or _AS_WRITTEN
         self.paged = paged
-        self.layers = layers
-        self.variant = variant
-        self.rendered = rendered
         self.derived = derived
         self.file = file
         self.index = index
@@ -152,14 +167,34 @@ class Document:
         about = metadata if isinstance(metadata, dict) else {}
         self.name = _text(about, "name")
         self.namespace = _text(about, "namespace")
-        self.origin = origin
         self._locator = locator
         self._prefix = prefix
 
     @property
+    def origin(self) -> str | None:
+        """The template named by Helm's ``# Source:``."""
+        return self.provenance.origin
+
+    @property
+    def rendered(self) -> str | None:
+        """The chart or the kustomization that it was rendered from."""
+        return self.provenance.rendered
+
+    @property
+    def variant(self) -> str | None:
+        """The values file, if the chart was rendered with others before."""
+        return self.provenance.variant
+
+    @property
+    def layers(self) -> Sequence[Document]:
+        """The documents of other files whose values are in it."""
+        return self.provenance.layers
+
+    @property
     def built(self) -> bool:
-        """True for an object as a kustomization makes it, whose file has it as it was before, and for one that a chart
-        makes with further values."""
+        """True for an object as a kustomization makes it, whose file has it as it was before, and
+        for one that a chart makes with further values.
+        """
         return self.rendered is not None and (self.origin is None or self.variant is not None)
 
     @property
@@ -169,19 +204,21 @@ class Document:
 
     @property
     def faults(self) -> tuple[DoubledKey, ...]:
-        """Errors of this document that only strict decoding reports; paths are the document's own."""
+        """The errors of this document that only strict decoding reports; paths are the document's
+        own.
+        """
         depth = len(self._prefix)
-        found = self._locator.faults()
+        faults = self._locator.faults()
         if not depth:
-            return tuple(found)
+            return tuple(faults)
         return tuple(
             replace(fault, path=fault.path[depth:])
-            for fault in found
+            for fault in faults
             if fault.path[:depth] == self._prefix
         )
 
     def part(self, path: Path) -> Document:
-        """The object at a path as a document of its own."""
+        """Return the object at a path as a document of its own."""
         return self.another(
             self.at(path), self._locator, prefix=(*self._prefix, *path), derived=self.derived
         )
@@ -195,51 +232,52 @@ class Document:
         derived: bool = False,
         paged: bool = False,
     ) -> Document:
-        """Another object at the place of this one."""
+        """Return another object at the place of this one."""
         return Document(
             self.file,
             self.index,
             value,
             locator,
             prefix=prefix,
-            origin=self.origin,
-            rendered=self.rendered,
             derived=derived,
             paged=paged,
-            variant=self.variant,
-            layers=self.layers,
+            provenance=self.provenance,
         )
 
     def with_value(self, value: dict[str, Any]) -> Document:
-        """The document with another value; places stay where they are."""
+        """Return the document with another value; places stay where they are."""
         return self.another(
             value, self._locator, prefix=self._prefix, derived=self.derived, paged=self.paged
         )
 
     def at(self, path: Path) -> Any:
-        """The value at a path; None if there is none."""
+        """Return the value at a path; None if there is none."""
         return value_at(self.value, *path)
 
     def locate(self, path: Path, *, key: bool = False, offset: int | None = None) -> Position:
-        """The place of the value at ``path``; with ``key``, of its key; with ``offset``, of that code point of its
-        text.
+        """Return the place of the value at ``path``; with ``key``, of its key; with ``offset``, of
+        that code point of its text.
 
-        ``offset`` counts in the value, so it is right in quoted strings with escapes and in block scalars too. If the
-        path does not exist (a required field), the place of the nearest enclosing value: its key, or its beginning. An
-        empty value is placed at its key.
+        ``offset`` counts in the value, so it is right in quoted strings with escapes and in block
+        scalars too. If the path does not exist (a required field), the place is that of the nearest
+        enclosing value: its key, or its beginning. An empty value is placed at its key.
         """
         return self._locator.locate(self._prefix + tuple(path), key=key, offset=offset)
 
     def source(self, path: Path) -> Spot | None:
-        """The value of another file that makes up the value at a path as a whole; None if there is none."""
+        """Return the value of another file that makes up the value at a path as a whole; None if
+        there is none.
+        """
         return self._locator.source(self._prefix + tuple(path))
 
     def line(self, number: int) -> str:
-        """A line of the file, counted from 1."""
+        """Return a line of the file, counted from 1."""
         return self._locator.line(number)
 
     def excerpt(self, position: Position) -> str:
-        """The line at the beginning of a position, which may be in another file that has a value of this document."""
+        """Return the line at the beginning of a position, which may be in another file that has a
+        value of this document.
+        """
         homes = (item for item in (self, *self.layers) if item.file == position.file)
         home = next(homes, None)
         return home.line(position.line) if home is not None else ""
@@ -256,29 +294,32 @@ class Document:
 
 
 def _text(fields: dict[str, Any], name: str) -> str | None:
-    found = fields.get(name)
-    return found if isinstance(found, str) else None
+    value = fields.get(name)
+    return value if isinstance(value, str) else None
 
 
 class Inputs(Struct, frozen=True):
-    """Everything that was loaded, in a stable order; ``files`` counts the files that were examined, and ``digests`` are
-    those of their bytes, by name, for files that may concern DRA.
-
-    ``folders`` were walked. ``undecided``: files that may define anything once they are rendered or mended. ``around``:
-    files that nobody asked about, but whose objects those asked about may mean; ``kustomizations`` of them. ``beyond``:
-    such files that were not read, because there are too many, or they are too large.
-    """
+    """Everything that was loaded, in a stable order."""
 
     documents: tuple[Document, ...]
     broken: tuple[Broken, ...]
     skipped: tuple[Skipped, ...]
     files: int
+    """The number of files that were examined."""
     digests: dict[str, str] = {}
+    """The digests of their bytes, by name, for files that may concern DRA."""
     folders: tuple[str, ...] = ()
+    """Folders that were walked."""
     undecided: tuple[str, ...] = ()
+    """Files that may define anything once they are rendered or corrected."""
     around: frozenset[str] = frozenset()
+    """Files that nobody asked about, but whose objects the other files may refer to."""
     kustomizations: tuple[str, ...] = ()
+    """The kustomizations of ``around``."""
     beyond: tuple[str, ...] = ()
+    """Files like those of ``around`` that were not read, because there are too many, or they are
+    too large.
+    """
 
     @property
     def unread(self) -> tuple[Skipped, ...]:
@@ -290,11 +331,13 @@ MAX_LIST_DEPTH = 8
 
 
 def expand(document: Document, depth: int = 0) -> Iterable[Document]:
-    """The document, or the items if it is a ``List`` or a typed ``*List``, as kubectl flattens them.
+    """Return the document, or the items if it is a ``List`` or a typed ``*List``, as kubectl
+    flattens them.
 
-    Items of a typed list without apiVersion or kind inherit them (``ResourceClaimList``: ``ResourceClaim``), as
-    apimachinery's unstructured decoder does (pkg/apis/meta/v1/unstructured/helpers.go decodeToList). Items that are not
-    objects are included, so that they can be reported: their value is not a dict.
+    Items of a typed list without apiVersion or kind inherit them (``ResourceClaimList``:
+    ``ResourceClaim``), as apimachinery's unstructured decoder does
+    (pkg/apis/meta/v1/unstructured/helpers.go decodeToList). Items that are not objects are
+    included, so that they can be reported: their value is not a dict.
     """
     kind = document.kind or ""
     items = (

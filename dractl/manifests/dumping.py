@@ -7,7 +7,7 @@ from dractl.manifests.resolve import plain
 
 
 def dump(value: Any) -> str:
-    """A value as a YAML document in block style, its keys in their order."""
+    """Return a value as a YAML document in block style, its keys in their order."""
     import yaml
 
     text: str = yaml.dump(value, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=1000)
@@ -16,9 +16,10 @@ def dump(value: Any) -> str:
 
 @cache
 def _dumper() -> Any:
-    """A dumper that quotes strings that the API server would read as another type.
+    """Return a dumper that quotes strings that the API server would read as another type.
 
-    PyYAML writes ``1e50`` and ``n`` without quotes, which sigs.k8s.io/yaml reads as a number and a boolean.
+    PyYAML writes ``1e50`` and ``n`` without quotes, which sigs.k8s.io/yaml reads as a number and a
+    boolean.
     """
     import yaml
 

@@ -1,5 +1,6 @@
-"""Objects inside other objects: in the values of a HelmRelease, the objects of an OpenShift Template, the text of a
-ConfigMap, the inline patches of a kustomization."""
+"""Objects inside other objects: in the values of a HelmRelease, the objects of an OpenShift
+Template, the text of a ConfigMap, the inline patches of a kustomization.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,10 +14,11 @@ from dractl.manifests.source import Position, Source
 _MAX_DEPTH = 32
 
 
-def embedded(document: Document, group: str) -> Iterator[Document]:
-    """The objects of an API group inside a document of another group: maps with ``apiVersion``, ``kind`` and ``spec``
-    or ``metadata`` (others only refer to an object), and the YAML of strings. Their places are those in the containing
-    file."""
+def objects_within(document: Document, group: str) -> Iterator[Document]:
+    """Yield the objects of an API group inside a document of another group: maps with
+    ``apiVersion``, ``kind`` and ``spec`` or ``metadata`` (others only refer to an object), and the
+    YAML of strings. Their places are those in the containing file.
+    """
     mark = f"{group}/"
     stack: list[tuple[Path, Any]] = [((), document.value)]
     while stack:
@@ -38,9 +40,11 @@ def embedded(document: Document, group: str) -> Iterator[Document]:
 
 
 def _body(raw: Document) -> Document:
-    """The object that an entry of ``rawResources`` describes, whose ``spec`` contains all its fields except the
-    metadata: so in bjw-s' common chart before ``manifest`` (charts/library/common/templates/classes/_rawResource.tpl).
-    An entry that is complete by itself is left alone."""
+    """Return the object that an entry of ``rawResources`` describes, whose ``spec`` contains all
+    its fields except the metadata: so in bjw-s' common chart before ``manifest``
+    (charts/library/common/templates/classes/_rawResource.tpl). An entry that is complete by itself
+    is left alone.
+    """
     fields = raw.value.get("spec")
     for _ in range(2 if raw.kind == "ResourceClaimTemplate" else 1):
         if not isinstance(fields, dict) or set(fields) != {"spec"}:
@@ -73,7 +77,7 @@ def _in_text(document: Document, path: Path, text: str, mark: str) -> Iterator[D
 
 
 def in_text(document: Document, path: Path, text: str) -> Iterator[Document]:
-    """The YAML documents in the string at a path of a document."""
+    """Yield the YAML documents in the string at a path of a document."""
     source = Source(document.file, text)
     for item in yamltext.read(source):
         if isinstance(item, Document):

@@ -16,32 +16,31 @@ from dractl.manifests.content import (
     MANIFEST_SUFFIXES,
     MAX_FILE,
     Content,
-    alone,
-    bounded,
     is_packed,
+    read_bounded,
     reason,
+    single_file,
 )
 from dractl.manifests.documents import Skipped
-from dractl.manifests.ignored import Ignored, excluding
+from dractl.manifests.ignored import Ignored, make_exclusion
 
 _OTHER_SUFFIXES = (".go", ".py", ".sh", ".rst", ".adoc", ".rs", ".java", ".ts", ".js")
-"""Text that often has manifests within, and is none."""
+"""The suffixes of text that often has manifests within, and is none."""
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
 
 
 class Entry(Struct, frozen=True):
-    """A file to read: ``-`` for standard input; ``named``: the user asked for this very file.
-
-    ``status`` is the file's status when it was found; None if it was not queried.
-    """
+    """A file to read: ``-`` for standard input."""
 
     path: str
     named: bool = False
+    """True if the user asked for this very file."""
     status: os.stat_result | None = None
+    """The file's status when it was listed; None if it was not queried."""
 
 
-def listed(
+def list_files(
     paths: Sequence[str],
     exclude: Sequence[str],
     *,
@@ -49,11 +48,13 @@ def listed(
     gitignore: bool = False,
     suffixes: tuple[str, ...] = MANIFEST_SUFFIXES,
 ) -> Iterator[Entry | Skipped]:
-    """The manifests under ``paths`` in a stable order, each file once; paths that cannot be listed are Skipped.
+    """Yield the manifests under ``paths`` in a stable order, each file once; paths that cannot be
+    listed are Skipped.
 
-    ``exclude`` applies to the contents of folders; with ``force_exclude``, to the paths too, which then are files that
-    changed: those that are no manifests by their names are passed over. With ``gitignore``, what git ignores in the
-    folders is passed over, and folders of vendored packages. ``suffixes``: how the names of manifests end.
+    ``exclude`` applies to the contents of folders; with ``force_exclude``, to the paths too, which
+    then are files that changed: files that are no manifests by their names are skipped. With
+    ``gitignore``, files that git ignores in the folders are skipped, and folders of vendored
+    packages. ``suffixes``: the ends of the names of manifests.
     """
     walker = _Walker(exclude, gitignore=gitignore, suffixes=suffixes)
     for path in paths:
@@ -71,13 +72,15 @@ def listed(
                 "name YAML or JSON files; - reads standard input",
             )
         else:
-            yield from _named(path, walker)
+            yield from _file_by_name(path, walker)
 
 
 def contents(
     entries: Iterable[Entry | Skipped], stdin: bytes | None = None, stdin_name: str = "<stdin>"
 ) -> Iterator[Content | Skipped]:
-    """The bytes of the listed files, the members of archives one by one; unreadable ones are Skipped."""
+    """Yield the bytes of the listed files, the members of archives one by one; unreadable ones are
+    Skipped.
+    """
     for entry in entries:
         if isinstance(entry, Skipped):
             yield entry
@@ -86,11 +89,11 @@ def contents(
         else:
             try:
                 if entry.path == "-":
-                    yield from _opened(
+                    yield from _open_named(
                         stdin_name, _standard_input() if stdin is None else stdin, on_disk=False
                     )
                 else:
-                    yield from _opened(entry.path, _data(entry.path), on_disk=True)
+                    yield from _open_named(entry.path, _data(entry.path), on_disk=True)
             except InputError as error:
                 yield Skipped(error.place or entry.path, error.message, error.hint, unread=True)
 
@@ -105,18 +108,20 @@ def read_all(
     gitignore: bool = False,
     suffixes: tuple[str, ...] = MANIFEST_SUFFIXES,
 ) -> Iterator[Content | Skipped]:
-    """The bytes of everything under ``paths``: :func:`contents` of the :func:`listed` files."""
-    entries = listed(
+    """Yield the bytes of everything under ``paths``: :func:`contents` of the files of
+    :func:`list_files`.
+    """
+    entries = list_files(
         paths, exclude, force_exclude=force_exclude, gitignore=gitignore, suffixes=suffixes
     )
     return contents(entries, stdin, stdin_name)
 
 
 def _standard_input() -> bytes:
-    return bounded(sys.stdin.buffer, "<stdin>")
+    return read_bounded(sys.stdin.buffer, "<stdin>")
 
 
-def _named(path: str, walker: _Walker) -> Iterator[Entry | Skipped]:
+def _file_by_name(path: str, walker: _Walker) -> Iterator[Entry | Skipped]:
     try:
         status = os.stat(path)
     except FileNotFoundError:
@@ -134,7 +139,7 @@ _MISSING = "no such file or directory"
 def _data(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            return bounded(file, path)
+            return read_bounded(file, path)
     except FileNotFoundError:
         raise InputError(_MISSING, place=path) from None
     except (OSError, ValueError) as error:
@@ -154,10 +159,12 @@ class _Walker:
         self._seen: set[tuple[int, int]] = set()
         self._gitignore = gitignore
         self._suffixes = suffixes
-        self._excluded = excluding(exclude) if exclude else None
+        self._excluded = make_exclusion(exclude) if exclude else None
 
     def first_time(self, status: os.stat_result) -> bool:
-        """False for a file already read under another name (hard links count as separate files)."""
+        """Return False for a file already read under another name (hard links count as separate
+        files).
+        """
         if status.st_nlink != 1 or not stat.S_ISREG(status.st_mode) or status.st_ino == 0:
             return True
         identity = (status.st_dev, status.st_ino)
@@ -167,7 +174,9 @@ class _Walker:
         return True
 
     def walk(self, top: str) -> Iterator[Entry | Skipped]:
-        """The manifests below a folder; linked folders come last, so that files are reported under their own names."""
+        """Yield the manifests below a folder; linked folders come last, so that files are reported
+        under their own names.
+        """
         stack, linked = [(top, "")], deque[tuple[str, str]]()
         ignored = Ignored(top) if self._gitignore else None
         while stack or linked:
@@ -204,7 +213,7 @@ class _Walker:
             stack.extend(reversed(folders))
 
     def excludes(self, path: str) -> bool:
-        """True if a path that the user names is excluded."""
+        """Return True if a path that the user names is excluded."""
         return path != "-" and self._skips(os.path.normpath(path), path)
 
     def _skips(self, relative: str, path: str) -> bool:
@@ -218,7 +227,7 @@ class _Walker:
         try:
             status = entry.stat()
         except OSError as error:
-            return _gone(path, error)
+            return _report_unread(path, error)
         if not stat.S_ISREG(status.st_mode):
             return Skipped(path, "not a regular file")
         if not self.first_time(status):
@@ -231,7 +240,7 @@ class _Walker:
 
 
 def _content(entry: Entry) -> Content | Skipped:
-    """A file of a folder."""
+    """Return the content of a file of a folder."""
     size = entry.status.st_size if entry.status is not None else 0
     try:
         file = os.open(entry.path, _READ)  # half the time of a file object, and there may be 50,000
@@ -243,12 +252,12 @@ def _content(entry: Entry) -> Content | Skipped:
         finally:
             os.close(file)
     except OSError as error:
-        return _gone(entry.path, error)
+        return _report_unread(entry.path, error)
     return Content(entry.path, data, on_disk=True)
 
 
-def _gone(path: str, error: OSError) -> Skipped:
-    """The reason why a file of a folder cannot be read."""
+def _report_unread(path: str, error: OSError) -> Skipped:
+    """Return the reason why a file of a folder cannot be read."""
     if error.errno == errno.ENOENT:
         return Skipped(path, "a broken symbolic link")
     if error.errno == errno.ELOOP:
@@ -268,13 +277,13 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _opened(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content | Skipped]:
-    """A named file, or the manifests in it if it is packed."""
+def _open_named(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content | Skipped]:
+    """Yield a named file, or the manifests in it if it is packed."""
     if is_packed(data):
         from dractl.manifests.archived import unpack
 
-        found = unpack(name, data, on_disk=on_disk)
+        contents = unpack(name, data, on_disk=on_disk)
     else:
-        found = alone(name, data, on_disk=on_disk)
+        contents = single_file(name, data, on_disk=on_disk)
     del data
-    yield from found
+    yield from contents

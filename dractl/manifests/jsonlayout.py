@@ -1,4 +1,6 @@
-"""Changed values in JSON text: what stays equal keeps its text, and what is new takes the layout around it."""
+"""Changed values in JSON text: equal parts keep their text, and new ones take the layout around
+them.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ class NoPlace(Exception):
     """The text has no place for further objects."""
 
 
-def rewritten(text: str, place: int, old: Any, new: Any) -> str:
-    """The text of ``new`` in place of the value ``old`` at an offset.
+def rewrite(text: str, place: int, old: Any, new: Any) -> str:
+    """Return the text of ``new`` in place of the value ``old`` at an offset.
 
     A list that grows is taken to grow at its front.
     """
@@ -22,32 +24,33 @@ def rewritten(text: str, place: int, old: Any, new: Any) -> str:
     if old == new:
         return text[place:end]
     if isinstance(old, dict) and isinstance(new, dict) and old and new:
-        found = {name: (key, value) for name, key, value in members(text, place)}
+        places_by_name = {name: (key, value) for name, key, value in members(text, place)}
         layout = _Layout(
-            text, [(key, end_of(text, value)) for key, value in found.values()], place, end
+            text, [(key, end_of(text, value)) for key, value in places_by_name.values()], place, end
         )
-        (first_key, first_value), *_ = found.values()
+        (first_key, first_value), *_ = places_by_name.values()
         colon = text[end_of(text, first_key) : first_value]
         parts = [
-            text[found[name][0] : found[name][1]]
-            + rewritten(text, found[name][1], old[name], value)
-            if name in found and name in old
-            else json.dumps(name) + colon + layout.written(value)
+            text[places_by_name[name][0] : places_by_name[name][1]]
+            + rewrite(text, places_by_name[name][1], old[name], value)
+            if name in places_by_name and name in old
+            else json.dumps(name) + colon + layout.write(value)
             for name, value in new.items()
         ]
-        return layout.joined("{", parts, "}")
+        return layout.join("{", parts, "}")
     if isinstance(old, list) and isinstance(new, list) and old and len(new) >= len(old):
         places = list(items(text, place))
         layout = _Layout(text, [(value, end_of(text, value)) for value in places], place, end)
         added = len(new) - len(old)
-        parts = [layout.written(item) for item in new[:added]]
-        parts += [rewritten(text, *pair) for pair in zip(places, old, new[added:], strict=True)]
-        return layout.joined("[", parts, "]")
+        parts = [layout.write(item) for item in new[:added]]
+        parts += [rewrite(text, *pair) for pair in zip(places, old, new[added:], strict=True)]
+        return layout.join("[", parts, "]")
     return json.dumps(new)
 
 
 def with_objects(text: str, added: Sequence[Mapping[str, Any]]) -> str:
-    """The text with further objects: more items of its List, else in a List with the one object, else behind the last.
+    """Return the text with further objects: more items of its List, else in a List with the one
+    object, else behind the last object.
 
     Raises NoPlace for a list of objects of one kind.
     """
@@ -57,7 +60,7 @@ def with_objects(text: str, added: Sequence[Mapping[str, Any]]) -> str:
     if further:
         return (
             text.rstrip()
-            + "".join("\n" + _Layout.around(text, place).written(item, 0) for item in added)
+            + "".join("\n" + _Layout.for_object(text, place).write(item, 0) for item in added)
             + "\n"
         )
     kind = value.get("kind") if isinstance(value, dict) else None
@@ -66,27 +69,27 @@ def with_objects(text: str, added: Sequence[Mapping[str, Any]]) -> str:
         at = places["items"]
         spans = [(item, end_of(text, item)) for item in items(text, at)]
         layout = _Layout(text, spans, at, end_of(text, at))
-        parts = [text[start:stop] for start, stop in spans] + [
-            layout.written(item) for item in added
-        ]
-        return text[:at] + layout.joined("[", parts, "]") + text[end_of(text, at) :]
+        parts = [text[start:stop] for start, stop in spans] + [layout.write(item) for item in added]
+        return text[:at] + layout.join("[", parts, "]") + text[end_of(text, at) :]
     if not isinstance(kind, str) or kind.endswith("List"):
         raise NoPlace
-    layout = _Layout.around(text, place)
+    layout = _Layout.for_object(text, place)
     outer, inner = layout.newline(1), layout.newline(2)
     parts = [
         text[place:end].replace("\n", "\n" + layout.unit * 2),
-        *(layout.written(item, 2) for item in added),
+        *(layout.write(item, 2) for item in added),
     ]
     comma = "," if layout.unit else layout.separator
-    empty = layout.written({"apiVersion": "v1", "kind": "List", "items": []}, 0)
+    empty = layout.write({"apiVersion": "v1", "kind": "List", "items": []}, 0)
     head = empty[: empty.rindex("]")]
     body = head + inner + (comma + inner).join(parts) + outer + "]" + layout.newline(0) + "}"
     return text[:place] + body + text[end:]
 
 
 class _Layout:
-    """How a map or a list is laid out: what stands before its first value, between values and behind the last."""
+    """The layout of a map or a list: the text before its first value, between values and behind the
+    last.
+    """
 
     def __init__(self, text: str, spans: Sequence[tuple[int, int]], place: int, end: int) -> None:
         self._before = text[place + 1 : spans[0][0]]
@@ -101,22 +104,26 @@ class _Layout:
         self.unit = self._indent.removeprefix(self._after.rpartition("\n")[2]) if wide else ""
 
     @classmethod
-    def around(cls, text: str, place: int) -> _Layout:
-        """The layout of the object at an offset."""
+    def for_object(cls, text: str, place: int) -> _Layout:
+        """Return the layout of the object at an offset."""
         spans = [(key, end_of(text, value)) for _, key, value in members(text, place)]
         return cls(text, spans, place, end_of(text, place))
 
     def newline(self, depth: int) -> str:
-        """A line break and the indentation of a depth; nothing where all is on one line."""
+        """Return a line break and the indentation of a depth; nothing if everything
+        is on one line.
+        """
         return self._break + self.unit * depth if self.unit else ""
 
-    def written(self, value: Any, depth: int | None = None) -> str:
-        """A new value; ``depth`` is that of the line that it begins on, else it is a value of this map or list."""
+    def write(self, value: Any, depth: int | None = None) -> str:
+        """Return a new value; ``depth`` is that of the line that it begins on, else it is a value
+        of this map or list.
+        """
         if not self.unit:
             return json.dumps(value, separators=("," + self._space, ":" + self._space))
         indent = self._indent if depth is None else self.unit * depth
         return json.dumps(value, indent=self.unit).replace("\n", self._break + indent)
 
-    def joined(self, opening: str, parts: Sequence[str], closing: str) -> str:
-        """Values between brackets."""
+    def join(self, opening: str, parts: Sequence[str], closing: str) -> str:
+        """Return values between brackets."""
         return opening + self._before + self.separator.join(parts) + self._after + closing

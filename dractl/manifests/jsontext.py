@@ -1,5 +1,6 @@
-"""Values and places of JSON text. Values are read by the standard library, those of a large list by msgspec; places by
-scanning the text again."""
+"""Values and places of JSON text. Values are read by the standard library, those of a large list by
+msgspec; places by scanning the text again.
+"""
 
 import json
 import re
@@ -36,21 +37,25 @@ def _number(text: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_constant, parse_float=_number)
-_LARGE = 16 * 1024 * 1024
-"""Characters from which on a list is read item by item, and what its items have in common is shared."""
-_SHOWN = 400  # faults of one document
+_MIN_LARGE_LENGTH = 16 * 1024 * 1024
+"""Characters from which on a list is read item by item, so that equal parts of its items are
+shared.
+"""
+_MAX_FAULTS = 400  # faults of one document
 _PARTS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
 _ITEM = msgspec.json.Decoder(float_hook=lambda text: _finite(_number(text)))
-_ALIKE = frozenset(
+_SHARED_PARTS = frozenset(
     {"allocatable", "capacity", "containers", "managedFields", "nodeInfo", "requests"}
 )
 """Parts of nodes, pods, claims and slices that many of them have in common."""
-_DISTINCT = 10_000
-"""Values of attributes that are kept to compare others with: of more, such as UUIDs, no two are the same."""
+_MAX_KEPT_VALUES = 10_000
+"""Values of attributes that are kept to compare others with: with more, such as UUIDs, no two are
+equal.
+"""
 
 
-class _Listed(Struct, forbid_unknown_fields=True, rename="camel"):
+class _KubectlList(Struct, forbid_unknown_fields=True, rename="camel"):
     """A List with the fields that kubectl writes."""
 
     api_version: msgspec.Raw
@@ -59,36 +64,38 @@ class _Listed(Struct, forbid_unknown_fields=True, rename="camel"):
     metadata: msgspec.Raw = msgspec.Raw()
 
 
-_LISTED = msgspec.json.Decoder(_Listed)
+_KUBECTL_LIST = msgspec.json.Decoder(_KubectlList)
 
 
 def _list(text: str) -> dict[str, Any] | None:
-    """The value of a text that is one List, in half the time and memory that the standard library takes; None for any
-    other text, and for what only the standard library reads: half a surrogate pair."""
+    """Return the value of a text that is one List, in half the time and memory that the standard
+    library takes; None for any other text, and for text that only the standard library reads: half
+    a surrogate pair.
+    """
     try:
         parts, items = _parts(text)
-        known = _Known()
-        read = [_shared(_ITEM.decode(item), known) for item in items]
+        shared = _SharedValues()
+        decoded = [_share_parts(_ITEM.decode(item), shared) for item in items]
         return {
-            name: read if name == "items" else _ITEM.decode(part) for name, part in parts.items()
+            name: decoded if name == "items" else _ITEM.decode(part) for name, part in parts.items()
         }
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
 
 
 def _parts(text: str) -> tuple[dict[str, msgspec.Raw], list[msgspec.Raw]]:
-    """The fields of a list, and its items; of one that kubectl wrote in one pass."""
+    """Return the fields of a list, and its items; a list that kubectl wrote is read in one pass."""
     try:
-        listed = _LISTED.decode(text)
+        listed = _KUBECTL_LIST.decode(text)
     except msgspec.ValidationError:
         parts = _PARTS.decode(text)
         return parts, _ITEMS.decode(parts.get("items", b""))
-    told = {"metadata": listed.metadata} if bytes(listed.metadata) else {}
+    metadata = {"metadata": listed.metadata} if bytes(listed.metadata) else {}
     return {
         "apiVersion": listed.api_version,
         "items": msgspec.Raw(),
         "kind": listed.kind,
-        **told,
+        **metadata,
     }, listed.items
 
 
@@ -98,30 +105,34 @@ def _finite(number: Any) -> Any:
     return number
 
 
-class _Known(Struct):
-    """What items of a list have in common: ``parts`` and ``values`` of attributes as they are written, and by place in
-    its slice and number of attributes those of a device, with the names of those that are no mere texts."""
+class _SharedValues(Struct):
+    """The values that items of a list share."""
 
     parts: dict[bytes, Any] = field(default_factory=dict)
+    """Parts of objects, by their text."""
     values: dict[bytes, Any] = field(default_factory=dict)
+    """Values of attributes, by their text."""
     likes: dict[tuple[int, int], tuple[dict[str, Any], Sequence[str]]] = field(default_factory=dict)
+    """The attributes of a device by its place in its slice and their number, with the names of
+    attributes that are no mere texts.
+    """
 
 
-def _shared(item: Any, known: _Known) -> Any:
-    """An item of a list with one value for what it has in common with those before it, where that is likely."""
+def _share_parts(item: Any, shared: _SharedValues) -> Any:
+    """Return an item of a list; it shares likely parts with the items before it."""
     for part in (*item.values(), at(item, "spec", "devices")) if isinstance(item, dict) else ():
-        for name in _ALIKE.intersection(part) if isinstance(part, dict) else ():
-            part[name] = known.parts.setdefault(encode(part[name]), part[name])
+        for name in _SHARED_PARTS.intersection(part) if isinstance(part, dict) else ():
+            part[name] = shared.parts.setdefault(encode(part[name]), part[name])
     for index, device in enumerate(_maps(item, "spec", "devices")):
-        if isinstance(own := device.get("name"), str):
-            device["name"] = intern(own)
+        if isinstance(device_name := device.get("name"), str):
+            device["name"] = intern(device_name)
         parts = device.get("basic", device)  # in v1beta1
         if not isinstance(parts, dict):
             continue
         if isinstance(capacity := parts.get("capacity"), dict):
-            parts["capacity"] = known.parts.setdefault(encode(capacity), capacity)
+            parts["capacity"] = shared.parts.setdefault(encode(capacity), capacity)
         if isinstance(attributes := parts.get("attributes"), dict):
-            parts["attributes"] = _attributes(attributes, index, known)
+            parts["attributes"] = _attributes(attributes, index, shared)
     for result in _maps(item, "status", "allocation", "devices", "results"):
         for name, value in result.items():
             if type(value) is str:
@@ -129,22 +140,27 @@ def _shared(item: Any, known: _Known) -> Any:
     return item
 
 
-def _attributes(own: dict[str, Any], index: int, known: _Known) -> dict[str, Any]:
-    """The attributes of a device, where most are the same texts as those of a device at this place of a slice before,
-    with the values of that one. Others are compared as they are written: True is 1."""
-    like, written = known.likes.get((index, len(own)), ({}, ()))
-    alike = list(like) == list(own)
-    apart = [*compress(own, map(ne, own.values(), like.values())), *written] if alike else list(own)
-    made = like.copy() if alike else own
-    share = known.values.setdefault if len(known.values) < _DISTINCT else known.values.get
-    for name in apart:
-        made[name] = share(encode(own[name]), own[name])
-    if 2 * len(apart) > len(own):
+def _attributes(attributes: dict[str, Any], index: int, shared: _SharedValues) -> dict[str, Any]:
+    """Return the attributes of a device; most are the same texts as those of a device at this place
+    of a slice before, whose values it shares. Others are compared as they are written: True is 1.
+    """
+    like, written = shared.likes.get((index, len(attributes)), ({}, ()))
+    is_alike = list(like) == list(attributes)
+    different = (
+        [*compress(attributes, map(ne, attributes.values(), like.values())), *written]
+        if is_alike
+        else list(attributes)
+    )
+    merged = like.copy() if is_alike else attributes
+    share = shared.values.setdefault if len(shared.values) < _MAX_KEPT_VALUES else shared.values.get
+    for name in different:
+        merged[name] = share(encode(attributes[name]), attributes[name])
+    if 2 * len(different) > len(attributes):
         others = [
-            name for name, value in made.items() if type(value) is not dict or not _texts(value)
+            name for name, value in merged.items() if type(value) is not dict or not _texts(value)
         ]
-        known.likes[index, len(own)] = made, others
-    return made
+        shared.likes[index, len(attributes)] = merged, others
+    return merged
 
 
 def _texts(value: dict[str, Any]) -> bool:
@@ -152,13 +168,18 @@ def _texts(value: dict[str, Any]) -> bool:
 
 
 def _maps(value: Any, *path: str) -> list[dict[str, Any]]:
-    found = at(value, *path)
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    value_there = at(value, *path)
+    return (
+        [item for item in value_there if isinstance(item, dict)]
+        if isinstance(value_there, list)
+        else []
+    )
 
 
 class NotJson(Exception):
-    """The text is not a stream of JSON values: the error and its place, the number of values ``after`` which it is, and
-    the ``place`` where the value with it begins."""
+    """The text is not a stream of JSON values: the error and its offset. ``after`` is the number of
+    values before it, and ``place`` the beginning of the value with the error.
+    """
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)
@@ -169,14 +190,16 @@ class NotJson(Exception):
 
 
 def read(source: Source) -> Iterator[Document | Broken]:
-    """Every object of a JSON file, which may contain several in sequence; the items of Lists. Raises NotJson."""
+    """Yield every object of a JSON file, which may contain several in sequence; the items of Lists.
+    Raises NotJson.
+    """
     for index, (value, place, _) in enumerate(top_level(source.text)):
         if value is not None:
             yield from expand(Document(source.name, index, value, JsonLocator(source, place)))
 
 
 def is_json(text: str) -> bool:
-    """True if a text is JSON, not YAML that begins with a brace."""
+    """Return True if a text is JSON, not YAML that begins with a brace."""
     if not text.lstrip().startswith(("{", "[")):
         return False
     try:
@@ -186,7 +209,9 @@ def is_json(text: str) -> bool:
 
 
 def top_level(text: str) -> Iterator[tuple[Any, int, int]]:
-    """The values of a stream of JSON, each with the offset where it begins and the one behind it. Raises NotJson."""
+    """Yield the values of a stream of JSON, each with the offsets of its beginning and of its end.
+    Raises NotJson.
+    """
     place, count = _space(text, 0), 0
     while place < len(text):
         try:
@@ -204,7 +229,7 @@ def _space(text: str, place: int) -> int:
 
 
 def _value(text: str, place: int) -> tuple[Any, int]:
-    whole = len(text) >= _LARGE and not place
+    whole = len(text) >= _MIN_LARGE_LENGTH and not place
     deep = whole and brackets_nest_deeply(text)  # before the value takes its memory
     try:
         listed = _list(text) if whole else None
@@ -223,7 +248,7 @@ def _value(text: str, place: int) -> tuple[Any, int]:
     ):
         raise NotJson(f"nested more than {MAX_DEPTH} levels deep", place)
     if listed is None and _SURROGATE_ESCAPE.search(text, place, end):
-        value = _without_surrogates(value)
+        value = _replace_surrogates(value)
     return value, end
 
 
@@ -241,19 +266,21 @@ def _nests_deeply(value: Any) -> bool:
     return True
 
 
-def _without_surrogates(value: Any) -> Any:
-    """Half a surrogate pair becomes U+FFFD, as Go's encoding/json reads it."""
+def _replace_surrogates(value: Any) -> Any:
+    """Replace half a surrogate pair by U+FFFD, as Go's encoding/json reads it."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+        return {_replace_surrogates(key): _replace_surrogates(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
+        return [_replace_surrogates(item) for item in value]
     return value
 
 
 class JsonLocator:
-    """Finds values of one JSON document. The containers on a path are scanned once and remembered."""
+    """Finds values of one JSON document. The containers on a path are scanned once
+    and remembered.
+    """
 
     __slots__ = ("_children", "_faults", "_source", "_start")
 
@@ -273,26 +300,26 @@ class JsonLocator:
         return self._source.text
 
     def faults(self) -> tuple[DoubledKey, ...]:
-        """The first duplicate keys. The document is read once more to find them."""
+        """Return the first duplicate keys. The document is read once more to find them."""
         if self._faults is None:
             self._faults = (
-                tuple(islice(self._duplicates(self._start, ()), _SHOWN))
+                tuple(islice(self._duplicates(self._start, ()), _MAX_FAULTS))
                 if self._has_duplicates()
                 else ()
             )
         return self._faults
 
     def _has_duplicates(self) -> bool:
-        found = False
+        has_duplicates = False
 
         def notice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-            nonlocal found
+            nonlocal has_duplicates
             result = dict(pairs)
-            found = found or len(result) < len(pairs)
+            has_duplicates = has_duplicates or len(result) < len(pairs)
             return result
 
         json.JSONDecoder(object_pairs_hook=notice).raw_decode(self._source.text, self._start)
-        return found
+        return has_duplicates
 
     def _duplicates(self, place: int, path: Path) -> Iterator[DoubledKey]:
         text = self._source.text
@@ -300,9 +327,9 @@ class JsonLocator:
             seen = set()
             for name, key_place, value_place in members(text, place):
                 if name in seen:
-                    where = self._source.position(key_place, end_of(text, key_place))
+                    position = self._source.position(key_place, end_of(text, key_place))
                     message = f"key {json.dumps(name, ensure_ascii=False)} already set in map"
-                    yield DoubledKey(message, (*path, name), where)
+                    yield DoubledKey(message, (*path, name), position)
                 seen.add(name)
                 yield from self._duplicates(value_place, (*path, name))
         elif text[place] == "[":
@@ -313,12 +340,12 @@ class JsonLocator:
         text = self._source.text
         place, key_place = self._start, None
         for step in path:
-            found = self._child(place, step)
-            if found is None:
+            child = self._child(place, step)
+            if child is None:
                 if key_place is not None:
                     return self._source.position(key_place, end_of(text, key_place))
                 return self._source.position(place)
-            key_place, place = found
+            key_place, place = child
         if offset is not None and text[place] == '"':
             pieces = _string_pieces(text, place)
             at = max(0, min(offset, len(pieces) - 1))
@@ -345,12 +372,14 @@ class JsonLocator:
 
 
 def end_of(text: str, place: int) -> int:
-    """The offset behind the value at an offset."""
+    """Return the offset behind the value at an offset."""
     return _DECODER.raw_decode(text, place)[1]
 
 
 def members(text: str, place: int) -> Iterator[tuple[str, int, int]]:
-    """Name, place of the name and place of the value of each member of the object at ``place``."""
+    """Yield name, place of the name and place of the value of each member of the object at
+    ``place``.
+    """
     place = _space(text, place + 1)
     while text[place] != "}":
         name, end = _DECODER.raw_decode(text, place)
@@ -362,7 +391,7 @@ def members(text: str, place: int) -> Iterator[tuple[str, int, int]]:
 
 
 def items(text: str, place: int) -> Iterator[int]:
-    """The place of each item of the list at ``place``."""
+    """Yield the place of each item of the list at ``place``."""
     place = _space(text, place + 1)
     while text[place] != "]":
         yield place
@@ -372,7 +401,7 @@ def items(text: str, place: int) -> Iterator[int]:
 
 
 def _string_pieces(text: str, place: int) -> list[Piece]:
-    """Each code point of the string at ``place``, and its closing quote."""
+    """Return each code point of the string at ``place``, and its closing quote."""
     pieces: list[Piece] = []
     place += 1
     while (char := text[place]) != '"':

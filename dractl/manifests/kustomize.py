@@ -45,23 +45,22 @@ _WITHOUT_FILES = frozenset(
 
 
 def is_kustomization(path: str) -> bool:
-    """True if a file is a kustomization, by its name."""
+    """Return True if a file is a kustomization, by its name."""
     return path.endswith(NAMES) and os.path.basename(path) in NAMES
 
 
 class Kustomization(Struct, frozen=True):
-    """A kustomization file: absolute paths of the files and folders that it refers to.
-
-    ``component``: it is part of others, and nothing by itself. ``barred``: the reason not to build it, if any.
-    ``affix``: what it puts before and behind the names of its objects.
-    """
+    """A kustomization file: absolute paths of the files and folders that it refers to."""
 
     folder: str
     resources: frozenset[str]
     patches: frozenset[str]
     component: bool = False
+    """True if it is part of others, and nothing by itself."""
     barred: str | None = None
+    """The reason not to build it, if any."""
     affix: tuple[str, str] = ("", "")
+    """The text that it puts before and behind the names of its objects."""
 
 
 class Kustomizations:
@@ -75,49 +74,60 @@ class Kustomizations:
         self._above: dict[str, tuple[Kustomization, ...]] = {}
 
     def naming(self, path: str) -> Kustomization | None:
-        """The nearest kustomization, in a file's folder or above it, that lists it as a resource or as a patch."""
+        """Return the nearest kustomization, in a file's folder or above it, that lists it as a
+        resource or as a patch.
+        """
         if path not in self._naming:
-            self._naming[path] = self._found(path)
+            self._naming[path] = self._kustomization_naming(path)
         return self._naming[path]
 
-    def _found(self, path: str) -> Kustomization | None:
-        around = self.around(self.folder(path))
-        if not around:
+    def _kustomization_naming(self, path: str) -> Kustomization | None:
+        candidates = self.kustomizations_above(self.folder(path))
+        if not candidates:
             return None
         file = os.path.abspath(path)
         return next(
-            (found for found in around if file in found.patches or file in found.resources), None
+            (
+                kustomization
+                for kustomization in candidates
+                if file in kustomization.patches or file in kustomization.resources
+            ),
+            None,
         )
 
     def folder(self, path: str) -> str:
-        """The absolute path of a file's folder."""
+        """Return the absolute path of a file's folder."""
         folder = os.path.dirname(path)
         if folder not in self._absolute:
             self._absolute[folder] = os.path.abspath(folder)
         return self._absolute[folder]
 
-    def around(self, folder: str) -> tuple[Kustomization, ...]:
-        """The kustomizations in a folder and above it, as far as its repository reaches; the nearest first."""
+    def kustomizations_above(self, folder: str) -> tuple[Kustomization, ...]:
+        """Return the kustomizations in a folder and above it, as far as its repository reaches; the
+        nearest first.
+        """
         if folder not in self._above:
-            found = self.kustomization(folder)
+            kustomization = self.kustomization(folder)
             parent = os.path.dirname(folder)
             outermost = parent == folder or os.path.exists(os.path.join(folder, ".git"))
-            further = () if outermost else self.around(parent)
-            self._above[folder] = further if found is None else (found, *further)
+            further = () if outermost else self.kustomizations_above(parent)
+            self._above[folder] = further if kustomization is None else (kustomization, *further)
         return self._above[folder]
 
     def is_patch(self, path: str) -> bool:
-        """True if a kustomization lists the file as a patch."""
-        found = self.naming(path)
-        return found is not None and os.path.abspath(path) in found.patches
+        """Return True if a kustomization lists the file as a patch."""
+        kustomization = self.naming(path)
+        return kustomization is not None and os.path.abspath(path) in kustomization.patches
 
     def home_of(self, path: str) -> str:
-        """What groups a file with others: the folder of the kustomization that lists it, else its own; next to a
-        kustomization, those that it does not list are apart."""
+        """Return the key that groups a file with others: the folder of the kustomization that lists
+        it, else its own; next to a kustomization, files that it does not list are a group of their
+        own.
+        """
         if path not in self._homes:
-            found, folder = self.naming(path), self.folder(path)
-            if found is not None:
-                self._homes[path] = found.folder
+            kustomization, folder = self.naming(path), self.folder(path)
+            if kustomization is not None:
+                self._homes[path] = kustomization.folder
             else:
                 self._homes[path] = (
                     folder if self.kustomization(folder) is None else os.path.join(folder, "*")
@@ -125,22 +135,26 @@ class Kustomizations:
         return self._homes[path]
 
     def kustomization(self, folder: str) -> Kustomization | None:
-        """The kustomization in a folder, by its absolute path."""
+        """Return the kustomization in a folder, by its absolute path."""
         if folder not in self._folders:
             self._folders[folder] = _read(folder)
         return self._folders[folder]
 
     def refusal(self, folder: str, seen: frozenset[str] = frozenset()) -> str | None:
-        """The reason not to build a kustomization: its own, or that of one it consists of."""
-        found = self.kustomization(folder)
-        if found is None or folder in seen:
+        """Return the reason not to build a kustomization: its own, or that of a kustomization it
+        consists of.
+        """
+        kustomization = self.kustomization(folder)
+        if kustomization is None or folder in seen:
             return REMOTE
-        if found.barred is not None:
-            return found.barred
-        if not all(map(os.path.exists, (*found.resources, *found.patches))):
+        if kustomization.barred is not None:
+            return kustomization.barred
+        if not all(map(os.path.exists, (*kustomization.resources, *kustomization.patches))):
             return REMOTE
         parts = (
-            self.refusal(path, seen | {folder}) for path in found.resources if os.path.isdir(path)
+            self.refusal(path, seen | {folder})
+            for path in kustomization.resources
+            if os.path.isdir(path)
         )
         return next(filter(None, parts), None)
 
@@ -158,7 +172,12 @@ def _read(folder: str) -> Kustomization | None:
             component = value.get("kind") == "Component"
             affix = (str(value.get("namePrefix") or ""), str(value.get("nameSuffix") or ""))
             return Kustomization(
-                folder, frozenset(resources), frozenset(patches), component, _barred(value), affix
+                folder,
+                frozenset(resources),
+                frozenset(patches),
+                component,
+                _build_refusal(value),
+                affix,
             )
     return None
 
@@ -166,18 +185,18 @@ def _read(folder: str) -> Kustomization | None:
 REMOTE = "it refers to files that are not on this machine"
 
 
-def _barred(value: dict[str, Any]) -> str | None:
-    """The reason not to build a kustomization: it may make kustomize download something.
+def _build_refusal(value: dict[str, Any]) -> str | None:
+    """Return the reason not to build a kustomization: it may make kustomize download something.
 
-    kustomize fetches ``https:`` for any file that it loads (api/internal/loader/fileloader.go), and treats
-    ``github.com/...`` and ``git@...`` as repositories even if such a folder exists (api/internal/git/repospec.go).
-    Generators and transformers are files that load other files.
+    kustomize fetches ``https:`` for any file that it loads (api/internal/loader/fileloader.go), and
+    treats ``github.com/...`` and ``git@...`` as repositories even if such a folder exists
+    (api/internal/git/repospec.go). Generators and transformers are files that load other files.
     """
     for field in _PLUGINS:
         if any(name.casefold() == field.casefold() for name in value):
             return f"it uses {field}"
     named = [
-        item for field in _RESOURCES for item in _listed(value, field) if isinstance(item, str)
+        item for field in _RESOURCES for item in _items_of(value, field) if isinstance(item, str)
     ]
     if any(re.search(_REPOSITORY, name) is not None for name in named):
         return REMOTE
@@ -202,28 +221,31 @@ def _value(path: str) -> dict[str, Any] | None:
 
 
 def decode_kustomization(path: str, data: bytes) -> dict[str, Any] | None:
-    """Decode the first document of a file, the only one that kustomize reads; None if it is not a mapping, or too
-    large."""
+    """Decode the first document of a file, the only one that kustomize reads; None if it is not a
+    mapping, or too large.
+    """
     documents = yamltext.read(Source(path, decode(data))) if len(data) <= _MAX_SIZE else ()
     first = next(iter(documents), None)
     return first.value if isinstance(first, Document) and isinstance(first.value, dict) else None
 
 
 def _paths(folder: str, value: dict[str, Any], fields: tuple[str, ...]) -> list[str]:
-    found = []
+    paths = []
     for field in fields:
-        for item in _listed(value, field):
+        for item in _items_of(value, field):
             name = item.get("path") if isinstance(item, dict) else item
             if isinstance(name, str) and "\n" not in name and "://" not in name:
-                found.append(os.path.normpath(os.path.join(folder, name)))
-    return found
+                paths.append(os.path.normpath(os.path.join(folder, name)))
+    return paths
 
 
-def _listed(value: dict[str, Any], field: str) -> list[Any]:
-    """The items of a field, in any spelling of its name: kustomize decodes JSON with Go, which ignores case."""
+def _items_of(value: dict[str, Any], field: str) -> list[Any]:
+    """Return the items of a field, in any spelling of its name: kustomize decodes JSON with Go,
+    which ignores case.
+    """
     lists = [
-        found
-        for name, found in value.items()
-        if name.casefold() == field.casefold() and isinstance(found, list)
+        items
+        for name, items in value.items()
+        if name.casefold() == field.casefold() and isinstance(items, list)
     ]
-    return [item for found in lists for item in found]
+    return [item for items in lists for item in items]

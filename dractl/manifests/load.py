@@ -16,12 +16,12 @@ from dractl.manifests.documents import Broken, Document, Inputs, Skipped
 from dractl.manifests.files import Entry, contents, read_all
 from dractl.manifests.jsontext import NotJson
 from dractl.manifests.kustomize import is_kustomization
-from dractl.manifests.naming import name_paths, shown
+from dractl.manifests.naming import display_path, name_paths
 from dractl.manifests.rendered import Rendered, Renderer, in_template
 from dractl.manifests.source import Source
 from dractl.manifests.templates import (
     chart_of,
-    filled,
+    fill,
     holds_template,
     is_values,
     is_ytt,
@@ -30,8 +30,8 @@ from dractl.manifests.templates import (
 from dractl.manifests.text import decode, digest
 from dractl.program import program_name
 
-# Byte strings that name DRA: the group, the kinds (also under a misspelt group), the fields of pods. Searching for each
-# is ten times faster than one regular expression with alternatives.
+# Byte strings that name DRA: the group, the kinds (also under a misspelt group), the fields of
+# pods. Searching for each is ten times faster than one regular expression with alternatives.
 _NAMES = (
     b"resource.k8s.io",
     b"resourceClaim",
@@ -44,7 +44,8 @@ _NAMES = (
     b"claimCreationSpec",  # of NVIDIA's NIMService
 )
 _CONTAINER_CLAIMS = rb"""\bclaims["']?\s*:"""  # of a container whose pod has none
-# An extended resource such as example.com/gpu: 1 may be provided by a device class; example.com/app:1 is an image.
+# An extended resource such as example.com/gpu: 1 may be provided by a device class;
+# example.com/app:1 is an image.
 _EXTENDED = rb"""[a-z0-9]\.[a-z0-9.-]+/[\w.-]+(?:["']\s*:\s*|\s*:\s+)["']?[0-9]"""
 _DEFINITION = rb"""(?m)^kind:\s*["']?CustomResourceDefinition\b"""
 _ABOUT_DRIVERS = (
@@ -54,7 +55,9 @@ _ABOUT_DRIVERS = (
     b"MPSSupport",
     b"ClusterQueue",
 )
-"""Objects that add attributes, gates of the NVIDIA driver in values of its chart, and quotas of Kueue."""
+"""Objects that add attributes, gates of the NVIDIA driver in values of its chart, and quotas of
+Kueue.
+"""
 NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: not searchable as bytes
 _LOGS_BEGIN, _LOGS_END = "==== START logs for container ", "==== END logs for container "
@@ -70,18 +73,19 @@ def load(
     exclude: Sequence[str] = (),
     relevant_only: bool = True,
 ) -> Inputs:
-    """Loads manifests.
+    """Load manifests.
 
-    ``paths`` are files of any name, folders (walked for ``*.yaml``, ``*.yml``, ``*.json``), archives (tar, zip,
-    compressed or not; named ``archive/member``) and ``-`` for ``stdin``. ``exclude`` are patterns as in .gitignore.
-    With ``relevant_only``, files that mention nothing of DRA and CustomResourceDefinitions are passed over.
-    Raises InputError for a path that is missing, damaged or too large, and for what cannot be read below a folder.
+    ``paths`` are files of any name, folders (walked for ``*.yaml``, ``*.yml``, ``*.json``),
+    archives (tar, zip, compressed or not; named ``archive/member``) and ``-`` for ``stdin``.
+    ``exclude`` are patterns as in .gitignore. With ``relevant_only``, files that mention nothing of
+    DRA and CustomResourceDefinitions are skipped. Raises InputError for a path that is missing,
+    damaged or too large, and for a file that cannot be read below a folder.
     """
     inputs = load_readable(
         paths,
         stdin=stdin,
         stdin_name=stdin_name,
-        exclude=exclude,
+        choice=FileFilter(exclude),
         relevant_only=relevant_only,
         digests=relevant_only,
     )
@@ -90,40 +94,54 @@ def load(
     return inputs
 
 
+class FileFilter(Struct, frozen=True):
+    """The choice of the files below the paths that are read."""
+
+    exclude: Sequence[str] = ()
+    """Patterns as in .gitignore of files that are left out."""
+    changed_files: bool = False
+    """True if a path is just a file that changed, as a hook passes it."""
+    gitignore: bool = False
+    """True to skip files that git ignores, and folders of vendored packages."""
+    suffixes: tuple[str, ...] = MANIFEST_SUFFIXES
+    """The ends of the names of manifests."""
+
+
+_NO_FILTER = FileFilter()
+
+
 def load_readable(
     paths: Sequence[str],
     *,
     stdin: bytes | None = None,
     stdin_name: str = "<stdin>",
-    exclude: Sequence[str] = (),
+    choice: FileFilter = _NO_FILTER,
     relevant_only: bool = True,
-    changed_files: bool = False,
-    gitignore: bool = False,
-    suffixes: tuple[str, ...] = MANIFEST_SUFFIXES,
     overlay: Mapping[str, bytes] = MappingProxyType({}),
     render: Renderer | None = None,
     digests: bool = True,
 ) -> Inputs:
-    """As :func:`load`, but unreadable files are in ``Inputs.unread``, and everything else is loaded.
+    """Load manifests as :func:`load` does, but unreadable files are in ``Inputs.unread``, and
+    everything else is loaded.
 
-    Standard input and a file that is the only path are manifests because the user says so: anything in them that is not
-    a Kubernetes object is Broken, whatever it mentions. With ``changed_files`` a path is just a file that changed, as a
-    hook passes it. ``gitignore`` and ``suffixes`` as in :func:`listed`. ``overlay`` has the contents of files that are
-    not written yet, by name. ``render`` makes the manifests of a chart, whose templates are skipped otherwise. With
-    ``digests``, the files that are loaded can be told from others: for a dump that takes a fortieth of an answer.
+    Standard input and a file that is the only path are manifests because the user says so: anything
+    in them that is not a Kubernetes object is Broken, whatever it mentions. ``choice`` filters the
+    files that are read. ``overlay`` has the contents of files that are not written yet, by name.
+    ``render`` makes the manifests of a chart, whose templates are skipped otherwise. With
+    ``digests``, each loaded file has its digest: for a dump that takes a fortieth of an answer.
     """
-    found = read_all(
+    contents = read_all(
         name_paths(paths),
         stdin,
         stdin_name,
-        exclude,
-        force_exclude=changed_files,
-        gitignore=gitignore,
-        suffixes=suffixes,
+        choice.exclude,
+        force_exclude=choice.changed_files,
+        gitignore=choice.gitignore,
+        suffixes=choice.suffixes,
     )
-    alone = len(paths) == 1 and not changed_files
-    loaded = _loaded(
-        found,
+    alone = len(paths) == 1 and not choice.changed_files
+    loaded = _load_contents(
+        contents,
         alone=alone,
         relevant_only=relevant_only,
         overlay=overlay,
@@ -134,16 +152,19 @@ def load_readable(
 
 
 class Relevant(Struct, frozen=True):
-    """The contents of files that may concern DRA, and the skipped files, in the order of the input; ``files`` counts
-    the files that were examined. ``alone``: the user names one path and means manifests by it."""
+    """The contents of files that may concern DRA, and the skipped files, in the order
+    of the input.
+    """
 
     contents: Sequence[Content | Skipped]
     files: int
+    """The number of files that were examined."""
     alone: bool
+    """True if the user names one path and means manifests by it."""
 
 
 def read_relevant(entries: Iterable[Entry | Skipped], *, alone: bool) -> Relevant:
-    """Reads listed files, and keeps those that may concern DRA."""
+    """Read listed files, and keep those that may concern DRA."""
     files = 0
     kept: list[Content | Skipped] = []
     for content in contents(entries):
@@ -157,20 +178,20 @@ def read_relevant(entries: Iterable[Entry | Skipped], *, alone: bool) -> Relevan
 
 
 def load_relevant(read: Relevant) -> Inputs:
-    """As :func:`load_readable`, for files that have been read; charts are not rendered."""
-    loaded = _loaded(
+    """Load files that have been read as :func:`load_readable` does; charts are not rendered."""
+    loaded = _load_contents(
         read.contents, alone=read.alone, relevant_only=True, overlay={}, render=None, digested=True
     )
     return replace(loaded, files=read.files)
 
 
 def _is_meant(content: Content, *, alone: bool) -> bool:
-    """True if the user says that a file contains manifests."""
+    """Return True if the user says that a file contains manifests."""
     return content.named and (alone or not content.on_disk)
 
 
-def _loaded(
-    found: Iterable[Content | Skipped],
+def _load_contents(
+    contents: Iterable[Content | Skipped],
     *,
     alone: bool,
     relevant_only: bool,
@@ -186,7 +207,7 @@ def _loaded(
     undecided: list[str] = []
     templates: dict[str, dict[str, Source]] = {}
     charts: dict[str, str | None] = {}  # by folder
-    for content in found:
+    for content in contents:
         if isinstance(content, Skipped):
             skipped.append(content)
             continue
@@ -208,18 +229,18 @@ def _loaded(
                 templates.setdefault(chart, {})[content.name] = Source(content.name, decode(data))
             continue
         names = not relevant_only or names_dra(data)
-        source = Source(
-            content.name, decode(data) if relevant_only else _without_logs(decode(data))
-        )
+        source = Source(content.name, decode(data) if relevant_only else _drop_logs(decode(data)))
         del data  # as large as the text
         content = replace(content, data=b"")  # noqa: PLW2901
-        for item in _in_file(source, meant=meant, names=names, definitions=not relevant_only):
+        for item in _file_documents(
+            source, meant=meant, names=names, definitions=not relevant_only
+        ):
             _add(item, documents, broken, skipped)
             if not isinstance(item, Document):
                 undecided.append(source.name)
     for chart, sources in templates.items():
         read = partial(_values, overlay=overlay, digests=digests if digested else {})
-        for item in _in_chart(chart, sources, render, read, definitions=not relevant_only):
+        for item in _chart_documents(chart, sources, render, read, definitions=not relevant_only):
             _add(item, documents, broken, skipped)
             if isinstance(item, Skipped):
                 undecided.append(item.file)
@@ -228,7 +249,7 @@ def _loaded(
     )
 
 
-def _in_chart(
+def _chart_documents(
     chart: str,
     sources: Mapping[str, Source],
     render: Renderer | None,
@@ -236,24 +257,31 @@ def _in_chart(
     *,
     definitions: bool,
 ) -> Iterator[Document | Broken | Skipped]:
-    """What the templates of a chart make with each of its values, which ``read`` reads."""
-    own = read(os.path.join(chart, "values.yaml"))
+    """Yield the documents that the templates of a chart make with each of its values, which
+    ``read`` reads.
+    """
+    defaults = read(os.path.join(chart, "values.yaml"))
     can_render = render is not None and os.path.isdir(chart)
     renderings = render(chart) if render is not None and can_render else (Rendered(None, ""),)
     complete = [item for item in renderings if item.data is not None]
     if not complete:
-        yield from _without_helm(chart, sources, own, renderings[0], definitions=definitions)
+        yield from _render_without_helm(
+            chart, sources, defaults, renderings[0], definitions=definitions
+        )
         return
     for at, item in enumerate(complete):
-        layers = [*filter(None, map(read, reversed(item.values))), *([own] if own else [])]
+        layers = [
+            *filter(None, map(read, reversed(item.values))),
+            *([defaults] if defaults else []),
+        ]
         variant = item.values[-1] if at and item.values else None
-        yield from _in_templates(item.data or b"", chart, sources, layers, variant)
+        yield from _documents_of_chart(item.data or b"", chart, sources, layers, variant)
     for item in renderings:
         if item.data is None and item.is_variant:
             yield Skipped(item.values[-1], f"the chart was not rendered with it: {item.why}")
 
 
-def _without_helm(
+def _render_without_helm(
     chart: str,
     sources: Mapping[str, Source],
     values: Document | None,
@@ -261,37 +289,39 @@ def _without_helm(
     *,
     definitions: bool,
 ) -> Iterator[Document | Broken | Skipped]:
-    """What templates make that need no helm; the others are skipped."""
+    """Yield the documents of templates that need no helm; the other templates are skipped."""
     name = _name(chart)
     for source in sources.values():
         text = (
-            filled(source.text, values.value if values else {}, name)
+            fill(source.text, values.value if values else {}, name)
             if rendered.why is None
             else None
         )
         if text is not None:
-            yield from _in_template(text, chart, source, values)
+            yield from _template_documents(text, chart, source, values)
         elif "{{" in source.text:
             hint = None if rendered.why else rendering_hint(chart)
-            yield Skipped(source.name, _why_skipped(rendered), hint)
+            yield Skipped(source.name, _skip_reason(rendered), hint)
         else:  # whatever the values are, this is what it renders to
-            yield from _in_file(source, meant=False, names=True, definitions=definitions)
+            yield from _file_documents(source, meant=False, names=True, definitions=definitions)
 
 
-def _why_skipped(rendered: Rendered) -> str:
+def _skip_reason(rendered: Rendered) -> str:
     """Say why a template is skipped. No reason at all means that nothing could render it."""
     if rendered.why is None:
         return "a template of a Helm chart, and helm is not installed"
     return rendered.why or "a template of a Helm chart"
 
 
-def _in_file(
+def _file_documents(
     source: Source, *, meant: bool, names: bool, definitions: bool
 ) -> Iterator[Document | Broken | Skipped]:
-    """What a file contains. ``meant``: the user says that these are manifests; ``names``: they name DRA."""
+    """Yield the documents of a file. ``meant``: the user says that these are manifests; ``names``:
+    they name DRA.
+    """
     if source.name.endswith(markdown.SUFFIXES):
         for item in _read_yaml(
-            Source(source.name, markdown.masked(source.text)), definitions=definitions
+            Source(source.name, markdown.mask(source.text)), definitions=definitions
         ):
             if isinstance(item, Document) and isinstance(item.value, dict):
                 if item.kind and item.api_version:  # else a part of an object
@@ -307,7 +337,7 @@ def _in_file(
     items = _read(source, definitions=definitions)
     faulty = [item for item in items if isinstance(item, Broken)] if meant or names else []
     if faulty and (
-        holds_template(source.text) or all(_substituted(source, item) for item in faulty)
+        holds_template(source.text) or all(_may_be_substituted(source, item) for item in faulty)
     ):
         yield Skipped(source.name, "a template, not YAML", rendering_hint(None))
         return
@@ -335,8 +365,8 @@ def _add(
 
 
 def _values(path: str, overlay: Mapping[str, bytes], digests: dict[str, str]) -> Document | None:
-    """The values in a file, if it has any."""
-    name = shown(path)
+    """Return the values in a file, if it has any."""
+    name = display_path(path)
     data = overlay.get(name)
     if data is None:
         try:
@@ -355,25 +385,28 @@ def _name(chart: str) -> str:
     return str(about.value.get("name")) if about else os.path.basename(os.path.abspath(chart))
 
 
-def _in_template(
+def _template_documents(
     text: str, chart: str, source: Source, values: Document | None
 ) -> Iterator[Document]:
-    """The documents of a template whose values are filled in, line for line."""
+    """Yield the documents of a template whose values are filled in, line for line."""
     for item in _read_yaml(Source(chart, text), definitions=False):
         if isinstance(item, Document) and isinstance(item.value, dict):
-            item.origin = os.path.join(os.path.basename(chart), os.path.relpath(source.name, chart))
+            path = os.path.relpath(source.name, chart)
+            origin = os.path.join(os.path.basename(chart), path)
+            item.provenance = replace(item.provenance, origin=origin)
             yield in_template(item, source, [values] if values else [])
 
 
-def _in_templates(
+def _documents_of_chart(
     data: bytes,
     chart: str,
     sources: Mapping[str, Source],
     values: Sequence[Document],
     variant: str | None,
 ) -> Iterator[Document]:
-    """The documents rendered from a chart, provided that they come from the templates in ``sources``; ``variant`` is
-    the values file, if the chart was rendered with others before."""
+    """Yield the documents rendered from a chart, provided that they come from the templates in
+    ``sources``; ``variant`` is the values file, if the chart was rendered with others before.
+    """
     by_path = {os.path.relpath(name, chart): source for name, source in sources.items()}
     for item in _read_yaml(Source(chart, decode(data)), definitions=False):
         if isinstance(item, Document) and isinstance(item.value, dict) and item.origin:
@@ -383,25 +416,26 @@ def _in_templates(
 
 
 def read_text(name: str, text: str) -> list[Document | Broken]:
-    """The documents of one file's text."""
+    """Return the documents of one file's text."""
     return _read(Source(name, text), definitions=False)
 
 
-def _substituted(source: Source, item: Broken) -> bool:
-    """True if a document may become YAML once Terraform or a shell fills in the line that does not parse."""
+def _may_be_substituted(source: Source, item: Broken) -> bool:
+    """Return True if a document may become YAML once Terraform or a shell fills in the line that
+    does not parse.
+    """
     line = source.line(item.position.line)
     return "${" in line or line.lstrip().startswith("%{")
 
 
 def is_relevant(data: bytes) -> bool:
-    """True if a file may contain anything that concerns DRA, judged by its bytes alone."""
+    """Return True if a file may contain anything that concerns DRA, judged by its bytes alone."""
+    # A claim that does not say which kind it is
     return (
         names_dra(data)
         or (b"claims" in data and re.search(_CONTAINER_CLAIMS, data) is not None)
         or ((b"requests" in data or b"limits" in data) and re.search(_EXTENDED, data) is not None)
-        or (
-            b"devices" in data and b"kind" not in data
-        )  # a claim that does not say which kind it is
+        or (b"devices" in data and b"kind" not in data)
         or (b"Namespace" in data and re.search(NAMESPACE, data) is not None)
         or any(word in data for word in _ABOUT_DRIVERS)
         or data.startswith(_WIDE)
@@ -409,21 +443,23 @@ def is_relevant(data: bytes) -> bool:
 
 
 def is_definition(data: bytes) -> bool:
-    """True if a file contains a CustomResourceDefinition."""
+    """Return True if a file contains a CustomResourceDefinition."""
     return re.search(_DEFINITION, data) is not None
 
 
 def names_dra(data: bytes) -> bool:
-    """True if a file names the API group, one of its kinds or a pod's field for claims."""
-    for word in _NAMES:  # noqa: SIM110 - a generator takes five times as long, and every file is asked three times
+    """Return True if a file names the API group, one of its kinds or a pod's field for claims."""
+    # A generator takes five times as long, and every file is asked three times.
+    for word in _NAMES:  # noqa: SIM110
         if word in data:
             return True
     return False
 
 
-def _without_logs(text: str) -> str:
-    """A dump without the logs that kubectl cluster-info dump writes between its objects, line for line (k8s.io/kubectl
-    pkg/cmd/clusterinfo/clusterinfo_dump.go)."""
+def _drop_logs(text: str) -> str:
+    """Return a dump without the logs that kubectl cluster-info dump writes between its objects,
+    line for line (k8s.io/kubectl pkg/cmd/clusterinfo/clusterinfo_dump.go).
+    """
     kept: list[str] = []
     place = 0
     while (begin := text.find(f"\n{_LOGS_BEGIN}", place)) >= 0 and (
@@ -445,11 +481,11 @@ def _read(source: Source, *, definitions: bool) -> list[Document | Broken]:
     except jsontext.NotJson as error:
         # YAML that begins with a brace: comments, trailing commas, further documents behind `---`.
         if _continues(source.text, error) and len(source.text) <= _MAX_YAML_FALLBACK:
-            found = _read_yaml(source, definitions=definitions)
+            documents = _read_yaml(source, definitions=definitions)
             if not source.name.endswith(".json") or not any(
-                isinstance(item, Broken) for item in found
+                isinstance(item, Broken) for item in documents
             ):
-                return found
+                return documents
         hint = "the next object begins with { or follows a line of ---" if error.after else None
         message = f"not JSON: {error.message}"
         return [
@@ -467,8 +503,10 @@ def _read(source: Source, *, definitions: bool) -> list[Document | Broken]:
 
 
 def _continues(text: str, error: NotJson) -> bool:
-    """True if a text that is not JSON may be YAML as kubectl reads it: from the start, or behind one object and `---`
-    (k8s.io/apimachinery pkg/util/yaml YAMLOrJSONDecoder). go-yaml ignores what else follows an object."""
+    """Return True if a text that is not JSON may be YAML as kubectl reads it: from the start, or
+    behind one object and `---` (k8s.io/apimachinery pkg/util/yaml YAMLOrJSONDecoder). go-yaml
+    ignores what else follows an object.
+    """
     return error.after == 0 or (
         error.after == 1 and re.match(_NO_OBJECT, text[error.place :]) is not None
     )
@@ -479,11 +517,12 @@ def _read_yaml(source: Source, *, definitions: bool) -> list[Document | Broken]:
 
 
 def _lists_objects(value: object) -> bool:
-    """True if a document that is not an object lists objects of DRA, which kubectl would not accept. Other lists and
-    strings (patches, values, playbooks) are not mistakes."""
-    found = value if isinstance(value, list) else []
+    """Return True if a document that is not an object lists objects of DRA, which kubectl would not
+    accept. Other lists and strings (patches, values, playbooks) are not mistakes.
+    """
+    items = value if isinstance(value, list) else []
     versions = (
-        item.get("apiVersion") for item in found if isinstance(item, dict) and "kind" in item
+        item.get("apiVersion") for item in items if isinstance(item, dict) and "kind" in item
     )
     return any(
         isinstance(version, str) and version.startswith("resource.k8s.io/") for version in versions
@@ -491,9 +530,15 @@ def _lists_objects(value: object) -> bool:
 
 
 def _no_object(document: Document) -> Broken:
-    what = {list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
-    message = f"the document is {what.get(type(document.value), 'an unsupported value')}, not a Kubernetes object"
+    kinds = {list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
+    message = (
+        f"the document is {kinds.get(type(document.value), 'an unsupported value')}, not a"
+        " Kubernetes object"
+    )
     hint = "an object has the keys apiVersion, kind and metadata"
     if _lists_objects(document.value):
-        hint = "write the objects as documents with --- between them, or as the items of an object of kind List"
+        hint = (
+            "write the objects as documents with --- between them, or as the items of an object of"
+            " kind List"
+        )
     return Broken(document.file, document.index, document.locate(()), message, hint)

@@ -4,9 +4,9 @@ import os
 from collections.abc import Iterable
 
 
-def shown(path: str) -> str:
-    """The path of a file from the working directory, without ``./``; the absolute path if the two
-    have nothing in common but the root of the file system.
+def display_path(path: str) -> str:
+    """Return the path of a file from the working directory, without ``./``; the absolute path if
+    the two have nothing in common but the root of the file system.
     """
     if _is_plain(path):
         return path
@@ -22,12 +22,12 @@ def shown(path: str) -> str:
 
 
 def name_paths(paths: Iterable[str]) -> list[str]:
-    """The names of paths of the command line, where ``-`` is standard input."""
-    return [path if path == "-" else shown(path) for path in paths]
+    """Return the names of paths of the command line, where ``-`` is standard input."""
+    return [path if path == "-" else display_path(path) for path in paths]
 
 
 def _is_plain(path: str) -> bool:
-    """True for a path that needs no look at the working directory."""
+    """Return True for a path that needs no look at the working directory."""
     return (
         bool(path)
         and not path.startswith((".", "/"))

@@ -1,9 +1,11 @@
-"""The plain part of YAML, in which most manifests are written, at three times the speed of libyaml's nodes.
+"""The plain part of YAML, in which most manifests are written, at three times the speed of
+libyaml's nodes.
 
-Block mappings and lists with one space after the dash, scalars that end on their line, literal blocks (``|``), short
-flow collections of words. :func:`read` recognizes everything else (anchors, tags, merge keys, escapes, folded strings,
-duplicate keys, any error) and leaves it to :mod:`dractl.manifests.yamltext`, which asks libyaml. Both return the same
-value for every text; a test holds them together.
+Block mappings and lists with one space after the dash, scalars that end on their line, literal
+blocks (``|``), short flow collections of words. :func:`read` recognizes everything else (anchors,
+tags, merge keys, escapes, folded strings, duplicate keys, any error) and leaves it to
+:mod:`dractl.manifests.yamltext`, which asks libyaml. Both return the same value for every text; a
+test holds them together.
 """
 
 import math
@@ -16,10 +18,10 @@ from dractl.manifests.resolve import json_number, key_text, plain
 from dractl.manifests.text import MAX_KEYS
 
 UNKNOWN = object()
-"""What :func:`read` answers to a text that may hold anything else."""
+"""The answer of :func:`read` for a text that may hold anything else."""
 _MAX_NESTING = 64
-_LONG = 256
-"""Characters of a line that hardly any other text has, and that is not worth remembering."""
+_MAX_REMEMBERED_LENGTH = 256
+"""Characters of a line from which on hardly any other text has it, so that it is not remembered."""
 
 # Quantifiers are possessive: a mismatch fails at once, however long the line.
 _KEY = r"[A-Za-z][\w./-]{0,250}+"
@@ -31,8 +33,8 @@ _LINE = re.compile(
     rf"( *+)(?:#.*|(- )?(?:({_KEY}):(?![^ \n]))?(?: *+({_SCALAR}|{_FLOW}|\|-?))?(?: +#.*+)?+ *+)",
     re.ASCII,
 )
-# What a line adds: nothing (it is blank or a comment), a scalar, a flow collection, a key whose value follows on other
-# lines, the head of a literal block.
+# What a line adds: nothing (it is blank or a comment), a scalar, a flow collection, a key whose
+# value follows on other lines, the head of a literal block.
 _NOTHING, _WORDS, _COLLECTION, _OPEN, _LITERAL = range(5)
 _ITEM = r""""[^"\\]*"|'[^']*'|[A-Za-z0-9_./][\w./-]*"""
 _PAIR = rf"({_KEY}): +({_ITEM})"
@@ -43,7 +45,9 @@ class _Unknown(Exception):
 
 
 def read(text: str) -> Any:
-    """The value of one document, as go-yaml decodes it; UNKNOWN if it takes a complete parser."""
+    """Return the value of one document, as go-yaml decodes it; UNKNOWN if it takes a complete
+    parser.
+    """
     if not text.isascii() or "\r" in text or "\t" in text:
         return UNKNOWN
     try:
@@ -60,7 +64,9 @@ def _read(text: str) -> Any:
     at, inner = -1, root  # the innermost collection and its indentation
     opening = ""  # the key of it that still waits for its value
     for number, line in numbered:
-        indent, dash, name, value, form = _known(line) if len(line) < _LONG else _line(line)
+        indent, dash, name, value, form = (
+            _known(line) if len(line) < _MAX_REMEMBERED_LENGTH else _line(line)
+        )
         if form == _NOTHING:
             continue
         if indent > at or (opening and dash and indent == at):
@@ -102,9 +108,16 @@ def _read(text: str) -> Any:
     return root
 
 
-def _line(line: str) -> tuple[int, bool, str, Any, int]:
-    """What a line says outside of literal blocks: its indentation, whether it has a dash, its key, its value, and the
-    form of it. A collection is shared by all lines that read the same."""
+_LineParts = tuple[int, bool, str, Any, int]
+"""The parts of a line: its indentation, True for a dash, its key, its value, and the form of it. A
+tuple, since the lines of all manifests are unpacked.
+"""
+
+
+def _line(line: str) -> _LineParts:
+    """Return the parts of a line outside of literal blocks. A collection is shared by all lines
+    that read the same.
+    """
     match = _LINE.fullmatch(line)
     if match is None:
         raise _Unknown
@@ -122,11 +135,11 @@ def _line(line: str) -> tuple[int, bool, str, Any, int]:
 
 
 _known = lru_cache(8192)(_line)
-"""As ``_line``: most lines of manifests stand in others too."""
+"""Returns the same as ``_line``, remembered: most lines of manifests stand in others too."""
 
 
 def _literal(lines: list[str], start: int, outside: int, *, keep: bool) -> tuple[str, int]:
-    """A literal block that begins in a line, and the number of the line after it."""
+    """Return a literal block that begins in a line, and the number of the line after it."""
     indent = len(lines[start]) - len(lines[start].lstrip(" ")) if start < len(lines) else 0
     end = start
     while end < len(lines):
@@ -186,14 +199,14 @@ def _items(text: str) -> list[Any]:
 
 def _pairs(text: str) -> dict[str, Any]:
     inner = text[1:-1].strip(" ")
-    found: dict[str, Any] = {}
+    pairs: dict[str, Any] = {}
     for pair in inner.split(",") if inner else ():
         match = re.fullmatch(_PAIR, pair.strip(" "), re.ASCII)
         name = _name(match[1]) if match is not None else None
-        if match is None or name is None or name in found:
+        if match is None or name is None or name in pairs:
             raise _Unknown
-        found[name] = _item(match[2])
-    return found
+        pairs[name] = _item(match[2])
+    return pairs
 
 
 def _item(text: str) -> Any:

@@ -5,10 +5,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from dractl.manifests.documents import Document, DoubledKey, Path, Spot
-from dractl.manifests.naming import shown
+from dractl.manifests.documents import Document, DoubledKey, Path, Provenance, Spot
+from dractl.manifests.naming import display_path
 from dractl.manifests.source import Position, Source
-from dractl.manifests.templates import inserted_values
+from dractl.manifests.templates import list_inserted_values
 
 Renderer = Callable[[str], Sequence["Rendered"]]
 """Renders the chart in a folder, with each of several values."""
@@ -22,13 +22,13 @@ class Rendered(Struct, frozen=True):
     data: bytes | None
     """The manifests; None if there are none."""
     why: str | None = None
-    """Why there are none; None if no program could render them."""
+    """The reason why there are none; None if no program could render them."""
     base: str = ""
     """The folder that the origins of a kustomization's objects are relative to."""
     values: tuple[str, ...] = ()
     """Values files beside the chart's own; the last one takes precedence."""
     is_variant: bool = False
-    """The chart was also rendered with other values before."""
+    """True if the chart was also rendered with other values before."""
 
 
 def in_template(
@@ -37,18 +37,22 @@ def in_template(
     values: Sequence[Document] = (),
     variant: str | None = None,
 ) -> Document:
-    """A rendered document with places in its template, as near as possible: the line with the same text, else one with
-    the same key, else the first; what the line inserts is placed in the first of the ``values`` that has it."""
-    beside = f" with {shown(variant)}" if variant is not None else ""
+    """Return a rendered document with places in its template, as near as possible: the line with
+    the same text, else one with the same key, else the first; what the line inserts is placed in
+    the first of the ``values`` that has it.
+    """
+    beside = f" with {display_path(variant)}" if variant is not None else ""
     return Document(
         template.name,
         document.index,
         document.value,
         _TemplatePlaces(document, template, values),
-        origin=f"{document.origin}{beside}",
-        rendered=f"{document.file}{beside}",
-        variant=variant,
-        layers=values,
+        provenance=Provenance(
+            origin=f"{document.origin}{beside}",
+            rendered=f"{document.file}{beside}",
+            variant=variant,
+            layers=values,
+        ),
     )
 
 
@@ -86,18 +90,19 @@ class _TemplatePlaces:
         value = self._document.at(path)
         if line.strip() == written.strip() or isinstance(value, dict | list):
             return None
-        for name in inserted_values(line):
+        for name in list_inserted_values(line):
             values = self._holder(name)
             if values is not None and values.at(name) == value:
                 return Spot(values, name)
         return None
 
     def _in_values(self, line: str, value: Any, offset: int | None) -> Position | None:
-        """The place of the value that a line inserts as ``value``, or as the only part of it that varies; None if the
-        character at ``offset`` is not of that part."""
+        """Return the place of the value that a line inserts as ``value``, or as the only part of it
+        that varies; None if the character at ``offset`` is not of that part.
+        """
         if isinstance(value, dict) and len(value) == 1:
             (value,) = value.values()  # such as a container's claim, which is just a name
-        names = inserted_values(line)
+        names = list_inserted_values(line)
         held = [(name, values) for name in names if (values := self._holder(name)) is not None]
         same = [(name, values) for name, values in held if values.at(name) == value]
         if same:
@@ -116,11 +121,11 @@ class _TemplatePlaces:
         return values.locate(name, offset=offset - start) if is_inside else None
 
     def _holder(self, name: Path) -> Document | None:
-        """The values that decide about a name."""
+        """Return the values that decide about a name."""
         return next((values for values in self._values if values.at(name) is not None), None)
 
     def _line(self, written: str, near: int) -> int:
-        """The number of the template's line that produced a rendered line."""
+        """Return the number of the template's line that produced a rendered line."""
         key = written.lstrip("- ").partition(":")[0]
         same = [at for at, line in enumerate(self._lines, 1) if line.strip() == written]
         alike = [

@@ -1,7 +1,9 @@
-"""YAML scalars as the API server understands them: go-yaml v2, which sigs.k8s.io/yaml uses for decoding.
+"""YAML scalars as the API server understands them: go-yaml v2, which sigs.k8s.io/yaml uses for
+decoding.
 
-The rules follow go.yaml.in/yaml/v2 resolve.go and sigs.k8s.io/yaml yaml.go: YAML 1.1's booleans, C-like integers, no
-base 60, dates that stay strings. Values pass through JSON and have its form afterwards: ``5.0`` is 5.
+The rules follow go.yaml.in/yaml/v2 resolve.go and sigs.k8s.io/yaml yaml.go: YAML 1.1's booleans,
+C-like integers, no base 60, dates that stay strings. Values pass through JSON and have its form
+afterwards: ``5.0`` is 5.
 """
 
 import base64
@@ -32,7 +34,7 @@ _WORDS: dict[str, tuple[str, Any]] = {
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), (_FLOAT, math.inf)),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), (_FLOAT, -math.inf)),
 }
-_FIRST = frozenset("+-0123456789.yYnNtTfFoO~")
+_FIRST_CHARACTERS = frozenset("+-0123456789.yYnNtTfFoO~")
 # Patterns are compiled on first use (re caches them): most documents contain only decimal numbers.
 _INTEGER = r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))\Z"
 _BINARY_INTEGER = r"(?:0b([-+]?[01]+)|-0b([01]+))\Z"
@@ -53,14 +55,16 @@ class Unresolvable(ValueError):
 
 
 def plain(text: str) -> Any:
-    """The value of a plain scalar without a tag, as go-yaml decodes it."""
-    if text and text[0] not in _FIRST:
+    """Return the value of a plain scalar without a tag, as go-yaml decodes it."""
+    if text and text[0] not in _FIRST_CHARACTERS:
         return text
     return _resolve(text)[1]
 
 
-def tagged(tag: str, text: str) -> Any:
-    """The value of a scalar with a tag, however it is quoted, as go-yaml decodes it. Raises Unresolvable."""
+def resolve_tagged(tag: str, text: str) -> Any:
+    """Return the value of a scalar with a tag, however it is quoted, as go-yaml decodes it. Raises
+    Unresolvable.
+    """
     if tag == STR:
         return text
     if tag == BINARY:
@@ -70,16 +74,17 @@ def tagged(tag: str, text: str) -> Any:
         return base64.b64decode(encoded).decode("utf-8", "replace")
     if tag not in (_BOOL, _INT, _FLOAT, _NULL, _TIMESTAMP):
         return text  # go-yaml keeps a scalar without a matching rule as a string
-    found, value = _resolve(text)
-    if found == tag:
+    own_tag, value = _resolve(text)
+    if own_tag == tag:
         return value
-    if tag == _FLOAT and found == _INT:
+    if tag == _FLOAT and own_tag == _INT:
         return float(value)
-    raise Unresolvable(f"cannot decode {_short(found)} `{text}` as a {_short(tag)}")
+    raise Unresolvable(f"cannot decode {_short(own_tag)} `{text}` as a {_short(tag)}")
 
 
 def json_number(value: Any) -> Any:
-    """A float as Go's encoding/json writes it and reads it back: integral below 1e21 is an integer.
+    """Return a float as Go's encoding/json writes it and reads it back: integral below 1e21 is an
+    integer.
 
     Go writes the shortest digits that mean the same float64 and fills up with zeros.
     """
@@ -91,7 +96,9 @@ def json_number(value: Any) -> Any:
 
 
 def key_text(value: Any) -> str | None:
-    """A map key as sigs.k8s.io/yaml turns it into a string; None if it refuses (null, beyond int64)."""
+    """Return a map key as sigs.k8s.io/yaml turns it into a string; None if it refuses (null, beyond
+    int64).
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -111,7 +118,7 @@ def _resolve(text: str) -> tuple[str, Any]:
     if text in _WORDS:
         return _WORDS[text]
     first = text[0]
-    if first not in _FIRST:
+    if first not in _FIRST_CHARACTERS:
         return STR, text
     if first == ".":
         return _float(text) if re.match(_DOT_DECIMAL, text) else (STR, text)
@@ -127,10 +134,15 @@ def _resolve(text: str) -> tuple[str, Any]:
 def _number(text: str) -> tuple[str, Any] | None:
     if (match := re.match(_INTEGER, text)) is not None:
         sign, hexadecimal, binary, octal, decimal = match.groups()
-        # Beyond 19 decimal digits nothing fits in 64 bits; Python's int() refuses very long strings.
+        # Beyond 19 decimal digits nothing fits in 64 bits; Python's int() refuses very long
+        # strings.
         digits = hexadecimal or binary or octal or decimal
         if len(digits) <= 64 + len(digits) - len(digits.lstrip("0")):
-            base = 16 if hexadecimal else 2 if binary else 8 if octal else 10
+            base = 10
+            if hexadecimal:
+                base = 16
+            elif binary or octal:
+                base = 2 if binary else 8
             value = (
                 int(digits, base) if len(digits) < 4000 else int(digits.lstrip("0") or "0", base)
             )
@@ -149,13 +161,14 @@ def _number(text: str) -> tuple[str, Any] | None:
 
 def _float(text: str) -> tuple[str, Any]:
     value = float(text)
-    return (
-        (STR, text) if math.isinf(value) else (_FLOAT, value)
-    )  # out of range: Go's ParseFloat fails
+    # Out of range: Go's ParseFloat fails
+    return (STR, text) if math.isinf(value) else (_FLOAT, value)
 
 
 def _go_float32(value: float) -> str:
-    """strconv.FormatFloat(value, 'g', -1, 32), which sigs.k8s.io/yaml writes float keys with."""
+    """Format a float like strconv.FormatFloat(value, 'g', -1, 32), which sigs.k8s.io/yaml writes
+    float keys with.
+    """
     if math.isnan(value):
         return ".nan"
     try:
@@ -170,8 +183,7 @@ def _go_float32(value: float) -> str:
             break
     mantissa, exponent = shortest.split("e")
     power = int(exponent)
-    if (
-        -4 <= power < 6
-    ):  # strconv/ftoa.go: "%e is used if the exponent ... use precision 6 for this decision"
+    # strconv/ftoa.go: "%e is used if the exponent ... use precision 6 for this decision"
+    if -4 <= power < 6:
         return f"{float(shortest):.{max(0, precision - 1 - power)}f}"
     return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"

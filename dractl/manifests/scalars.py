@@ -1,8 +1,9 @@
 """The character of the source for each character of a scalar's value.
 
-The scanners repeat what libyaml (src/scanner.c: yaml_parser_scan_block_scalar, _scan_flow_scalar, _scan_plain_scalar)
-does to the same text; go-yaml is a port of it. A scanner's result is compared with the parser's value, so a place is
-exact or, should they ever differ, that of the scalar as a whole.
+The scanners repeat what libyaml (src/scanner.c: yaml_parser_scan_block_scalar, _scan_flow_scalar,
+_scan_plain_scalar) does to the same text; go-yaml is a port of it. A scanner's result is compared
+with the parser's value, so a place is exact or, should they ever differ, that of the scalar as a
+whole.
 """
 
 import re
@@ -32,16 +33,17 @@ class Piece(Struct, frozen=True):
 
 
 def value_start(text: str, start: int, end: int) -> int:
-    """Start of a scalar itself, after its anchor and tag."""
+    """Return the start of a scalar itself, after its anchor and tag."""
     match = _PROPERTIES.match(text, start, end)
     return match.end() if match is not None and match.end() < end else start
 
 
 def offsets(text: str, start: int, end: int, style: str, value: str) -> list[int]:
-    """For each code point of ``value``, and for its end, its offset in ``text``.
+    """Return the offset in ``text`` of each code point of ``value``, and of its end.
 
-    ``text[start:end]`` is the scalar with its quotes or block header; ``style`` is its indicator, ``""`` if plain. A
-    line break that folding turned into a space is placed at the end of the line; an escape at its beginning.
+    ``text[start:end]`` is the scalar with its quotes or block header; ``style`` is its indicator,
+    ``""`` if plain. A line break that folding turned into a space is placed at the end of the line;
+    an escape at its beginning.
     """
     start = value_start(text, start, end)
     for pieces in _readings(text, start, end, style, value):
@@ -65,15 +67,19 @@ def _value_end(pieces: list[Piece], start: int, end: int, style: str) -> int:
 
 
 def _line_break(text: str, place: int) -> tuple[Piece, int]:
-    """A line break as the scanner reads it (most become a newline), and where the next line begins."""
+    """Return a line break as the scanner reads it (most become a newline), and where the next line
+    begins.
+    """
     if text.startswith("\r\n", place):
         return Piece("\n", place), place + 2
     char = text[place]
     return Piece(char if char in "\u2028\u2029" else "\n", place), place + 1
 
 
-def _folded(leading: Piece | None, trailing: list[Piece]) -> list[Piece]:
-    """The part of the line breaks between two lines of a flow scalar that remains in its value."""
+def _fold_breaks(leading: Piece | None, trailing: list[Piece]) -> list[Piece]:
+    """Return the part of the line breaks between two lines of a flow scalar that remains in its
+    value.
+    """
     if leading is None:  # an escaped line break
         return trailing
     if leading.char != "\n":
@@ -106,14 +112,14 @@ def _flow(text: str, start: int, end: int, style: str) -> list[Piece]:
         if place < stop and text[place] in _BREAKS:
             leading, place = _line_break(text, place)
             place, trailing = _indentation(text, place, stop)
-            pieces += _folded(leading, trailing)
+            pieces += _fold_breaks(leading, trailing)
         else:
             pieces += blanks
     return pieces
 
 
 def _indentation(text: str, place: int, stop: int) -> tuple[int, list[Piece]]:
-    """Skips blank lines and indentation; the breaks of the blank lines are kept."""
+    """Skip blank lines and indentation; the breaks of the blank lines are kept."""
     breaks: list[Piece] = []
     while place < stop and (text[place] in _BLANKS or text[place] in _BREAKS):
         if text[place] in _BREAKS:
@@ -137,8 +143,9 @@ def _escape(text: str, place: int) -> tuple[Piece, int]:
 
 
 def _block(text: str, start: int, end: int, *, literal: bool, wanted: int) -> list[list[Piece]]:
-    """Readings of a block scalar, the most likely first: its indentation may be explicit and relative to its
-    parent's."""
+    """Return the readings of a block scalar, the most likely first: its indentation may be explicit
+    and relative to its parent's.
+    """
     header = _BLOCK_HEADER.match(text, start)
     if header is None:
         return []
@@ -173,7 +180,8 @@ def _block_lines(
     pieces: list[Piece] = []
     leading: Piece | None = None
     leading_blank = False
-    place, trailing, column = _block_breaks(text, place, end, indent)
+    breaks = _block_breaks(text, place, end, indent)
+    place, trailing, column = breaks.place, breaks.pieces, breaks.column
     while place < end and column == indent:
         blank = text[place] in _BLANKS
         if (
@@ -195,7 +203,8 @@ def _block_lines(
         if place >= end:
             break
         leading, place = _line_break(text, place)
-        place, trailing, column = _block_breaks(text, place, end, indent)
+        breaks = _block_breaks(text, place, end, indent)
+        place, trailing, column = breaks.place, breaks.pieces, breaks.column
     if chomping != "-" and leading is not None:
         pieces.append(leading)
     if chomping == "+":
@@ -203,7 +212,17 @@ def _block_lines(
     return pieces
 
 
-def _block_breaks(text: str, place: int, end: int, indent: int) -> tuple[int, list[Piece], int]:
+class _Breaks(Struct, frozen=True):
+    """Line breaks between two lines of a block scalar."""
+
+    place: int
+    """The place after them and the indentation of the next line."""
+    pieces: list[Piece]
+    column: int
+    """The indentation of the next line."""
+
+
+def _block_breaks(text: str, place: int, end: int, indent: int) -> _Breaks:
     breaks: list[Piece] = []
     while True:
         column = 0
@@ -211,6 +230,6 @@ def _block_breaks(text: str, place: int, end: int, indent: int) -> tuple[int, li
             place += 1
             column += 1
         if place >= end or text[place] not in _BREAKS:
-            return place, breaks, column
+            return _Breaks(place, breaks, column)
         piece, place = _line_break(text, place)
         breaks.append(piece)

@@ -9,7 +9,9 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 
 class Position(Struct, frozen=True, order=True):
-    """A range of a file: lines and columns count from 1, columns count code points, the end is exclusive."""
+    """A range of a file: lines and columns count from 1, columns count code points, the end is
+    exclusive.
+    """
 
     file: str
     line: int
@@ -30,10 +32,8 @@ class Source:
         self.name = name
         self.text = text
         self._starts: list[int] | None = None
-        self._shown: tuple[int, str] = (
-            0,
-            "",
-        )  # the line that was asked for last: one line may have many findings
+        # The line that was asked for last: one line may have many findings
+        self._shown: tuple[int, str] = (0, "")
 
     def _line_starts(self) -> list[int]:
         if self._starts is None:
@@ -46,30 +46,32 @@ class Source:
         return line, offset - starts[line - 1] + 1
 
     def position(self, start: int, end: int | None = None) -> Position:
-        """The place of ``text[start:end]``; without ``end``, of the one character at ``start``."""
+        """Return the place of ``text[start:end]``; without ``end``, of the one character at
+        ``start``.
+        """
         start = max(0, min(start, len(self.text)))
         end = start + 1 if end is None else max(start, min(end, len(self.text)))
         line, column = self._line_column(start)
         end_line, end_column = self._line_column(end)
-        if (
-            end_line > line and self.text[start:end].strip("\r\n") == ""
-        ):  # a line's end belongs to that line
+        # A line's end belongs to that line
+        if end_line > line and self.text[start:end].strip("\r\n") == "":
             end_line, end_column = line, column + 1
         return Position(self.name, line, column, end_line, end_column)
 
     def offset(self, line: int, column: int) -> int:
-        """The offset of a line and a column, both counted from 1."""
+        """Return the offset of a line and a column, both counted from 1."""
         starts = self._line_starts()
         return min(starts[min(line, len(starts)) - 1] + column - 1, len(self.text))
 
     def line(self, number: int) -> str:
-        """The text of a line, counted from 1, without its end; empty outside the file."""
+        """Return the text of a line, counted from 1, without its end; empty outside the file."""
         starts = self._line_starts()
         if not 1 <= number <= len(starts):
             return ""
         if number != self._shown[0]:
             end = starts[number] if number < len(starts) else len(self.text)
-            # Bytes that are not UTF-8 are kept as lone surrogates (see text.decode), which no terminal can show.
+            # Bytes that are not UTF-8 are kept as lone surrogates (see text.decode), which no
+            # terminal can show.
             text = re.sub(
                 "[\ud800-\udfff]", "\ufffd", self.text[starts[number - 1] : end].rstrip("\r\n")
             )

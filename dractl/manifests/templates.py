@@ -21,13 +21,16 @@ _INSERTED = r"\{\{ *\.((?:Values|Release|Chart)(?:\.\w+)+)( *\| *quote)? *\}\}"
 _EXPONENT = 1_000_000  # helm reads numbers as float64, and Go prints larger ones with an exponent
 
 _YTT = (
-    r"(?m)^[ \t]*#@(?:(?:overlay|schema|data|yaml|library)/|[ \t]+(?:load\(|if\b|for\b|def\b|end\b))"
+    r"(?m)^[ \t]*#@(?:(?:overlay|schema|data|yaml|library)/|["
+    r" \t]+(?:load\(|if\b|for\b|def\b|end\b))"
     r"|^[^#\n]*[:\-][ \t]+#@[ \t]"
 )
 
 
 def chart_of(path: str) -> str | None:
-    """The chart that a file is a template of: the folder with a ``Chart.yaml`` next to the file's ``templates/``."""
+    """Return the chart that a file is a template of: the folder with a ``Chart.yaml`` next to the
+    file's ``templates/``.
+    """
     folder = os.path.dirname(os.path.abspath(path))
     if "templates" not in folder:
         return None
@@ -41,13 +44,13 @@ def chart_of(path: str) -> str | None:
 
 
 def is_values(path: str) -> bool:
-    """True for the default values of a chart."""
+    """Return True for the default values of a chart."""
     folder, name = os.path.split(path)
     return name == "values.yaml" and os.path.isfile(os.path.join(folder, "Chart.yaml"))
 
 
 def holds_template(text: str) -> bool:
-    """True if ``{{`` occurs outside comments, quoted strings and block scalars."""
+    """Return True if ``{{`` occurs outside comments, quoted strings and block scalars."""
     if "{{" not in text:
         return False
     block_indent: int | None = None
@@ -69,23 +72,25 @@ def holds_template(text: str) -> bool:
 
 
 def is_ytt(text: str) -> bool:
-    """True if a file has code of ytt in its comments: ``#@ load(...)`` on a line, ``key: #@ value`` behind a key
-    (carvel-dev/ytt pkg/template/meta.go)."""
+    """Return True if a file has code of ytt in its comments: ``#@ load(...)`` on a line, ``key: #@
+    value`` behind a key (carvel-dev/ytt pkg/template/meta.go).
+    """
     # One character is found thirty times as fast as two: a dump of 36 MB has none.
     return "#" in text and "#@" in text and re.search(_YTT, text) is not None
 
 
-def filled(text: str, values: Mapping[str, Any], chart: str) -> str | None:
-    """A template as helm renders it with the values of its chart; None if it does more than insert texts and whole
-    numbers of these, the names of the release and the chart."""
-    known = {
+def fill(text: str, values: Mapping[str, Any], chart: str) -> str | None:
+    """Return a template as helm renders it with the values of its chart; None if it does more than
+    insert texts and whole numbers of these, the names of the release and the chart.
+    """
+    namespaces = {
         "Release": {"Name": RELEASE, "Namespace": "default"},
         "Chart": {"Name": chart},
         "Values": values,
     }
 
-    def inserted(match: re.Match[str]) -> str:
-        value = at(known, *match[1].split("."))
+    def insert(match: re.Match[str]) -> str:
+        value = at(namespaces, *match[1].split("."))
         plain = isinstance(value, str) or (type(value) is int and abs(value) < _EXPONENT)
         if isinstance(value, bool):
             value, plain = str(value).lower(), True
@@ -93,12 +98,12 @@ def filled(text: str, values: Mapping[str, Any], chart: str) -> str | None:
             return "{{"
         return json.dumps(value) if match[2] else str(value)
 
-    made = re.sub(_INSERTED, inserted, text)
-    return None if "{{" in made else made
+    manifest = re.sub(_INSERTED, insert, text)
+    return None if "{{" in manifest else manifest
 
 
-def inserted_values(line: str) -> list[tuple[str, ...]]:
-    """The paths of the values that a line of a template inserts."""
+def list_inserted_values(line: str) -> list[tuple[str, ...]]:
+    """Return the paths of the values that a line of a template inserts."""
     return [
         tuple(name.split(".")[1:])
         for name, _ in re.findall(_INSERTED, line)
@@ -107,7 +112,7 @@ def inserted_values(line: str) -> list[tuple[str, ...]]:
 
 
 def rendering_hint(chart: str | None) -> str:
-    """A hint on how to lint a template."""
+    """Return a hint on how to lint a template."""
     if chart is None:
         return (
             "render it first and lint the output; "

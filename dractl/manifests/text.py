@@ -1,4 +1,6 @@
-"""Decodes bytes to text, and checks text that a recursive parser of YAML or JSON could not handle."""
+"""Decodes bytes to text, and checks text that a recursive parser of YAML or JSON
+could not handle.
+"""
 
 import codecs
 import re
@@ -6,10 +8,13 @@ from functools import cache
 from hashlib import blake2b
 
 MAX_DEPTH = 200
-"""How deep a document may nest. The API server allows 10,000; no object comes near, and our walks recurse."""
+"""The depth to which a document may nest. The API server allows 10,000; no object comes near, and
+our walks recurse.
+"""
 MAX_KEYS = 100_000
-"""How many keys a map may have. An API server takes requests of 3 MiB (k8s.io/apiserver pkg/server/config.go
-MaxRequestBodyBytes); no object of Kubernetes comes near."""
+"""The keys that a map may have. An API server takes requests of 3 MiB (k8s.io/apiserver
+pkg/server/config.go MaxRequestBodyBytes); no object of Kubernetes comes near.
+"""
 
 _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\r"))
 _PART = 1 << 16  # characters that are copied at a time
@@ -18,17 +23,21 @@ _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 @cache
 def _not_yaml() -> re.Pattern[str]:
-    """Compiled on first use: a set of characters this wide takes milliseconds."""
+    """Compile the pattern of characters that YAML does not allow, on first use: a set this wide
+    takes milliseconds.
+    """
     return re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def digest(data: bytes) -> str:
-    """Identifies the bytes of a file."""
+    """Return a digest that identifies the bytes of a file."""
     return blake2b(data, digest_size=32).hexdigest()
 
 
 def decode(data: bytes) -> str:
-    """Decodes UTF-8, or the encoding of a byte order mark; invalid bytes become lone surrogates (see bad_character)."""
+    """Decode UTF-8, or the encoding of a byte order mark; invalid bytes become lone surrogates (see
+    bad_character).
+    """
     if data.startswith(codecs.BOM_UTF8):
         data = data[len(codecs.BOM_UTF8) :]
     elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -40,7 +49,9 @@ def decode(data: bytes) -> str:
 
 
 def bad_character(text: str, start: int, end: int) -> tuple[int, str, str | None] | None:
-    """The first character that YAML does not allow, in the words of go-yaml's reader: offset, message, hint."""
+    """Return the first character that YAML does not allow, in the words of go-yaml's reader:
+    offset, message, hint.
+    """
     # Most text is ASCII, and this tells four times as fast as a search that nothing in it is wrong.
     if text.isascii() and len(text[start:end].encode().translate(None, _CONTROLS)) == end - start:
         return None
@@ -57,20 +68,22 @@ def bad_character(text: str, start: int, end: int) -> tuple[int, str, str | None
 
 
 def brackets_nest_deeply(text: str, start: int = 0, end: int | None = None) -> bool:
-    """True if the brackets of a part may nest deeper than MAX_DEPTH: False is certain; strings can cause a wrong True.
+    """Return True if the brackets of a part may nest deeper than MAX_DEPTH: False is certain;
+    strings can cause a wrong True.
 
-    Everything but brackets is deleted, then the innermost pairs, ``limit`` times: each step is one pass in C.
+    Everything but brackets is deleted, then the innermost pairs, ``limit`` times: each step is one
+    pass in C.
     """
     end = len(text) if end is None else end
     parts = (text[at : min(at + _PART, end)] for at in range(start, end, _PART))
-    rest = b"".join(
+    remainder = b"".join(
         part.encode("utf-8", "replace").translate(None, _NOT_BRACKETS) for part in parts
     )
     for _ in range(MAX_DEPTH):
-        if not rest:
+        if not remainder:
             return False
-        shorter = rest.replace(b"[]", b"").replace(b"{}", b"")
-        if len(shorter) == len(rest):
+        shorter = remainder.replace(b"[]", b"").replace(b"{}", b"")
+        if len(shorter) == len(remainder):
             break
-        rest = shorter
-    return bool(rest)
+        remainder = shorter
+    return bool(remainder)

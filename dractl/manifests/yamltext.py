@@ -1,7 +1,9 @@
-"""Values and places of YAML text: a document that is not plain is composed for its value, and any for places.
+"""Values and places of YAML text: a document that is not plain is composed for its value, and any
+document for places.
 
-Documents are split and decoded as kubectl and the API server do: apimachinery's YAMLReader (pkg/util/yaml/decoder.go)
-and sigs.k8s.io/yaml over go-yaml v2 (decode.go), whose messages are kept.
+Documents are split and decoded as kubectl and the API server do: apimachinery's YAMLReader
+(pkg/util/yaml/decoder.go) and sigs.k8s.io/yaml over go-yaml v2 (decode.go), whose messages are
+kept.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any, Literal
 
 from dractl.manifests import plainyaml
 from dractl.manifests.chunks import Chunk, Unreadable, split
-from dractl.manifests.documents import Broken, Document, DoubledKey, Path, expand
+from dractl.manifests.documents import Broken, Document, DoubledKey, Path, Provenance, expand
 from dractl.manifests.resolve import (
     MERGE,
     PLAIN,
@@ -23,7 +25,7 @@ from dractl.manifests.resolve import (
     json_number,
     key_text,
     plain,
-    tagged,
+    resolve_tagged,
 )
 from dractl.manifests.scalars import offsets
 from dractl.manifests.source import Position, Source
@@ -36,16 +38,18 @@ _HELM_SOURCE = r"(?m)^# Source: (\S[^\r\n]*)"
 # possessive: to go back takes 400 bytes a line
 _BLANK_OR_COMMENT = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n|\Z))*+")
 
-# go-yaml v2 decode.go: the part of a document that may come from aliases, by the number of decoded nodes.
+# go-yaml v2 decode.go: the part of a document that may come from aliases, by the number of decoded
+# nodes.
 _ALIAS_LOW, _ALIAS_HIGH = 400_000, 4_000_000
 
 
 def read(source: Source, *, definitions: bool = True) -> Iterator[Document | Broken]:
-    """Every document of a YAML file: a Document, the items of a List, or Broken. Empty documents are left out.
+    """Yield every document of a YAML file: a Document, the items of a List, or Broken. Empty
+    documents are left out.
 
-    A document that is not an object (a list, a string) is a Document whose value is not a dict. Without
-    ``definitions``, CustomResourceDefinitions are skipped before they are parsed: they can be as large as everything
-    else together.
+    A document that is not an object (a list, a string) is a Document whose value is not a dict.
+    Without ``definitions``, CustomResourceDefinitions are skipped before they are parsed: they can
+    be as large as everything else together.
     """
     text = source.text
     searched = not definitions and "CustomResourceDefinition" in text
@@ -74,7 +78,7 @@ def read(source: Source, *, definitions: bool = True) -> Iterator[Document | Bro
 
 
 def _document(source: Source, chunk: Chunk, index: int, above: str) -> Document | None:
-    """``above``: the comments before the first line of it."""
+    """Return a document; ``above``: the comments before its first line."""
     text = source.text
     if chunk.separator is not None:
         raise Unreadable(
@@ -84,18 +88,19 @@ def _document(source: Source, chunk: Chunk, index: int, above: str) -> Document 
         )
     if (bad := bad_character(text, chunk.start, chunk.end)) is not None:
         raise Unreadable(bad[1], bad[0], bad[2])
-    value, faults = _decoded(source, chunk)
+    value, faults = _decode(source, chunk)
     if value is None:
         return None
     origin = re.search(_HELM_SOURCE, above) if "# Source:" in above else None
     locator = YamlLocator(source, chunk, faults)
-    return Document(
-        source.name, index, value, locator, origin=origin[1].rstrip() if origin else None
-    )
+    provenance = Provenance(origin[1].rstrip()) if origin else None
+    return Document(source.name, index, value, locator, provenance=provenance)
 
 
-def _decoded(source: Source, chunk: Chunk) -> tuple[Any, tuple[DoubledKey, ...]]:
-    """The value of a document, None if it is empty, and the errors that only strict decoding reports."""
+def _decode(source: Source, chunk: Chunk) -> tuple[Any, tuple[DoubledKey, ...]]:
+    """Return the value of a document, None if it is empty, and the errors that only strict decoding
+    reports.
+    """
     text = source.text[chunk.start : chunk.end]
     value = plainyaml.read(text)
     if value is not plainyaml.UNKNOWN:
@@ -108,19 +113,19 @@ def _decoded(source: Source, chunk: Chunk) -> tuple[Any, tuple[DoubledKey, ...]]
 
 
 def _compose(text: str, chunk: Chunk) -> Any:
-    from dractl.manifests.composing import (
-        compose,
-    )  # PyYAML takes a seventh of a start, and most documents are plain
+    # PyYAML takes a seventh of a start, and most documents are plain
+    from dractl.manifests.composing import compose
 
     return compose(text, chunk)
 
 
-# --- decoding ----------------------------------------------------------------------------------------------------
+# -- decoding --------------------------------------------------------------------------------------
 
 
 class _Decoder:
-    """Decodes a node tree as go-yaml does into an untyped value (decode.go), then as sigs.k8s.io/yaml into JSON's
-    types."""
+    """Decodes a node tree as go-yaml does into an untyped value (decode.go), then as
+    sigs.k8s.io/yaml into JSON's types.
+    """
 
     def __init__(self, source: Source, shift: int, *, aliases: bool) -> None:
         self.source = source
@@ -128,9 +133,8 @@ class _Decoder:
         self.aliases = aliases
         self.faults: list[DoubledKey] = []
         self._open: set[int] = set()
-        self._done: dict[
-            int, tuple[Any, int, int]
-        ] = {}  # node -> value, nodes decoded for it, its height
+        # Node -> value, nodes decoded for it, its height
+        self._done: dict[int, tuple[Any, int, int]] = {}
         self._count = 0
         self._alias_count = 0
         self._height = 0
@@ -148,7 +152,7 @@ class _Decoder:
         if tag == PLAIN:
             return plain(node.value)
         try:
-            return tagged(tag, node.value)
+            return resolve_tagged(tag, node.value)
         except Unresolvable as error:
             raise self._fail(str(error), node) from None
 
@@ -160,7 +164,9 @@ class _Decoder:
             if type(value) is not float:
                 return value
             if not math.isfinite(value):
-                text = "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+                text = "+Inf" if value > 0 else "-Inf"
+                if math.isnan(value):
+                    text = "NaN"
                 raise self._fail(
                     f"json: unsupported value: {text}", node, "quote it if a string is meant"
                 )
@@ -174,10 +180,12 @@ class _Decoder:
                 if kind == "mapping"
                 else self._sequence(node, path, depth)
             )
-        return self._shared(node, path, depth)
+        return self._alias_value(node, path, depth)
 
-    def _shared(self, node: Any, path: Path, depth: int) -> Any:
-        """A collection that aliases may refer to: decoded once and counted as often as go-yaml would decode it."""
+    def _alias_value(self, node: Any, path: Path, depth: int) -> Any:
+        """Return a collection that aliases may refer to: decoded once and counted as often as
+        go-yaml would decode it.
+        """
         identity = id(node)
         if identity in self._open:
             name = re.search(
@@ -186,7 +194,7 @@ class _Decoder:
             raise self._fail(f"anchor '{name[1] if name else ''}' value contains itself", node)
         if identity in self._done:
             value, count, height = self._done[identity]
-            self._expanded(count, node)
+            self._count_expansion(count, node)
             self._height = max(self._height, depth + height)
             if depth + height > MAX_DEPTH:
                 raise self._fail(f"nested more than {MAX_DEPTH} levels deep", node)
@@ -204,7 +212,7 @@ class _Decoder:
         self._open.discard(identity)
         return value
 
-    def _expanded(self, count: int, node: Any) -> None:
+    def _count_expansion(self, count: int, node: Any) -> None:
         self._count += count + 1
         self._alias_count += count
         if self._alias_count <= 100 or self._count <= 1000:
@@ -232,9 +240,9 @@ class _Decoder:
 
     def _key(self, node: Any) -> str:
         if node.id != "scalar":
-            what = "map" if node.id == "mapping" else "list"
+            kind = "map" if node.id == "mapping" else "list"
             raise self._fail(
-                f"invalid map key: a {what}", node, "quote the key if it begins with { or ["
+                f"invalid map key: a {kind}", node, "quote the key if it begins with { or ["
             )
         if node.tag == STR:
             return str(node.value)
@@ -265,11 +273,10 @@ class _Decoder:
         )
 
     def _merge(self, node: Any, result: dict[str, Any], path: Path, depth: int) -> set[str]:
-        """Sets the merged values, and returns their names."""
+        """Set the merged values, and return their names."""
         names: set[str] = set()
-        merged = (
-            reversed(node.value) if node.id == "sequence" else (node,)
-        )  # earlier ones take precedence
+        # Earlier ones take precedence
+        merged = reversed(node.value) if node.id == "sequence" else (node,)
         for part in merged:
             if part.id != "mapping":
                 raise self._fail("map merge requires map or sequence of maps as the value", part)
@@ -280,16 +287,19 @@ class _Decoder:
 
 
 def is_merge(node: Any) -> bool:
-    """True for go-yaml's isMerge: a plain ``<<`` (or one that is tagged so)."""
+    """Return True for a merge key (go-yaml's isMerge): a plain ``<<`` (or one that is
+    tagged so).
+    """
     return bool(node.id == "scalar" and node.value == "<<" and node.tag in (PLAIN, MERGE))
 
 
-# --- locating ----------------------------------------------------------------------------------------------------
+# -- locating --------------------------------------------------------------------------------------
 
 
 class YamlLocator:
-    """Finds values of one document in its text. The document is composed again for the first place that is
-    requested."""
+    """Finds values of one document in its text. The document is composed again for the first place
+    that is requested.
+    """
 
     __slots__ = ("_chunk", "_faults", "_maps", "_root", "_source")
 
@@ -301,7 +311,9 @@ class YamlLocator:
         self._maps: dict[int, dict[str, tuple[Any, Any]]] = {}
 
     def __reduce__(self) -> tuple[type[YamlLocator], tuple[Source, Chunk, tuple[DoubledKey, ...]]]:
-        """Another process composes the document again, if it needs a place at all."""
+        """Return a copy without nodes for another process, which composes the document again if it
+        needs a place at all.
+        """
         return YamlLocator, (self._source, self._chunk, self._faults)
 
     def faults(self) -> tuple[DoubledKey, ...]:
@@ -319,14 +331,14 @@ class YamlLocator:
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
         if self._root is None:
             self._root = _compose(self._source.text, self._chunk)
-        node, key_node, found = self._root, None, True
+        node, key_node, exists = self._root, None, True
         for step in path:
             entry = self._entry(node, step)
             if entry is None:
-                found = False
+                exists = False
                 break
             key_node, node = entry
-        if not found:
+        if not exists:
             return self._span(key_node) if key_node is not None else self._first_line(node)
         if offset is not None and node.id == "scalar":
             return self._source.position(*self._character(node, offset))
@@ -335,7 +347,7 @@ class YamlLocator:
         return self._span(node)
 
     def _entry(self, node: Any, step: str | int) -> tuple[Any, Any] | None:
-        """The child for a path step: its key's node (None in a list) and its own."""
+        """Return the child for a path step: its key's node (None in a list) and its own."""
         if isinstance(step, str):
             return self._children(node).get(step) if node.id == "mapping" else None
         if node.id == "sequence" and 0 <= step < len(node.value):
@@ -343,23 +355,25 @@ class YamlLocator:
         return None
 
     def _children(self, node: Any) -> dict[str, tuple[Any, Any]]:
-        """By key the entries of a map, read once: many findings can lie in it. The last one of a key counts."""
-        known = self._maps.get(id(node))
-        if known is None:
-            known = self._maps[id(node)] = {}
+        """Return the entries of a map by key, read once: many findings can lie in it. The last
+        entry of a key counts.
+        """
+        entries = self._maps.get(id(node))
+        if entries is None:
+            entries = self._maps[id(node)] = {}
             for key_node, value_node in node.value:
                 if is_merge(key_node):
                     for part in reversed(
                         value_node.value if value_node.id == "sequence" else (value_node,)
                     ):
-                        known.update(self._children(part) if part.id == "mapping" else {})
+                        entries.update(self._children(part) if part.id == "mapping" else {})
                 elif key_node.id == "scalar":
                     name = (
                         key_node.value if key_node.tag == STR else key_text(plain(key_node.value))
                     )
                     if name is not None:
-                        known[name] = key_node, value_node
-        return known
+                        entries[name] = key_node, value_node
+        return entries
 
     def _shift(self) -> int:
         start = self._chunk.start
@@ -369,9 +383,8 @@ class YamlLocator:
         shift = self._shift()
         start, end = shift + node.start_mark.index, shift + node.end_mark.index
         if node.id != "scalar" or getattr(node, "style", None) in ("|", ">"):
-            end = start + len(
-                self._source.text[start:end].rstrip()
-            )  # block nodes end where the next token begins
+            # Block nodes end where the next token begins
+            end = start + len(self._source.text[start:end].rstrip())
         return self._source.position(start, end)
 
     def _first_line(self, node: Any) -> Position:
@@ -385,15 +398,17 @@ class YamlLocator:
         return self._source.position(start, start + len(text[start : min(ends)].rstrip()))
 
     def _character(self, node: Any, offset: int) -> tuple[int, int]:
-        """Where a character of a scalar begins and ends: an escaped one has several."""
+        """Return the beginning and the end of a character of a scalar: an escaped one
+        has several.
+        """
         shift, text = self._shift(), self._source.text
         start, end = shift + node.start_mark.index, shift + node.end_mark.index
         places = offsets(text, start, end, _style(node), node.value)
         at = max(0, min(offset, len(places) - 1))
         begin, after = places[at], places[min(at + 1, len(places) - 1)]
-        return begin, after if _style(node) in ("'", '"') and text[
-            begin:after
-        ].strip() else begin + 1
+        return begin, (
+            after if _style(node) in ("'", '"') and text[begin:after].strip() else begin + 1
+        )
 
 
 def _style(node: Any) -> Literal["", "'", '"', "|", ">"]:

@@ -13,7 +13,7 @@ from dractl.lint.partial import is_patch
 from dractl.manifests import Document, read_text
 from dractl.manifests.documents import Path
 from dractl.manifests.dumping import dump
-from dractl.manifests.jsonlayout import NoPlace, rewritten, with_objects
+from dractl.manifests.jsonlayout import NoPlace, rewrite, with_objects
 from dractl.manifests.jsontext import NotJson, is_json
 from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.source import Source
@@ -260,7 +260,7 @@ def _json_edited(
                 source.offset(place.line, place.column),
                 source.offset(place.end_line, place.end_column),
             )
-            after += content[rest:start] + rewritten(content, start, document.value, value)
+            after += content[rest:start] + rewrite(content, start, document.value, value)
             rest = end
     return with_objects(after + content[rest:], [template.value for template in added])
 

@@ -1,4 +1,6 @@
-"""The objects of resource.k8s.io/v1 and the parts of core/v1 that claims need; quantities, versions, releases."""
+"""The objects of resource.k8s.io/v1 and the parts of core/v1 that claims need; quantities,
+versions, releases.
+"""
 
 from dractl.model.claims import (
     AllocatedDeviceStatus as AllocatedDeviceStatus,

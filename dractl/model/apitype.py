@@ -36,12 +36,12 @@ class APIType(Struct, frozen=True):
 
     @classmethod
     def read(cls, r: Reader) -> Self:
-        """The value at ``r``; DecodeError if a field has another type."""
+        """Return the value at ``r``; DecodeError if a field has another type."""
         return cls(*[read(r, *place) for _, read, place in _fields(cls)])
 
     @classmethod
     def read_with(cls, r: Reader, **given: Any) -> Self:
-        """The same, but for fields that are not read from the place of their name."""
+        """Return the same, but for fields that are not read from the place of their name."""
         return cls(
             *[
                 given[name] if name in given else read(r, *place)

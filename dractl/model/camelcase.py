@@ -9,7 +9,7 @@ _NONE: Mapping[str, str] = {}
 
 
 def camel_case(name: str) -> str:
-    """``numa_node`` as ``numaNode``."""
+    """Return ``numa_node`` as ``numaNode``."""
     head, *rest = name.split("_")
     return head + "".join(part.capitalize() for part in rest)
 
@@ -21,10 +21,10 @@ def encode(
     always: Collection[str] = (),
     absent: Collection[object] = (None, ()),
 ) -> Any:
-    """A Struct, a tuple or list of them, or a scalar, as JSON.
+    """Return a Struct, a tuple or list of them, or a scalar, as JSON.
 
-    Fields whose value is in ``absent`` are left out, except those named in ``always``. ``renamed`` maps fields to keys
-    that are not their camelCase (``class`` is not a valid field name).
+    Fields whose value is in ``absent`` are left out, except those named in ``always``. ``renamed``
+    maps fields to keys that are not their camelCase (``class`` is not a valid field name).
     """
     if isinstance(value, Struct):
         found = ((name, getattr(value, name)) for name in value.__struct_fields__)

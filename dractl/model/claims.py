@@ -23,22 +23,26 @@ class DeviceSelector(APIType, frozen=True):
 
 
 class CapacityRequirements(APIType, frozen=True):
-    """The amount of each capacity that a request needs from a device, by the name under which the device publishes
-    it."""
+    """The amount of each capacity that a request needs from a device, by the name under which the
+    device publishes it.
+    """
 
     requests: Mapping[str, Quantity]
 
 
 class DeviceDerivedAttribute(APIType, frozen=True):
-    """An attribute that a CEL expression computes for each device, for the constraints of the claim (alpha since
-    1.37)."""
+    """An attribute that a CEL expression computes for each device, for the constraints of the claim
+    (alpha since 1.37).
+    """
 
     name: str
     expression: str
 
 
 class ExactDeviceRequest(APIType, frozen=True):
-    """``allocation_mode`` (ExactCount, All) and ``count`` are None if they were not written: see API defaulting."""
+    """``allocation_mode`` (ExactCount, All) and ``count`` are None if they were not written: see
+    API defaulting.
+    """
 
     device_class_name: str
     selectors: tuple[DeviceSelector, ...] = ()
@@ -72,7 +76,9 @@ class DeviceRequest(APIType, frozen=True):
 
 
 class DeviceConstraint(APIType, frozen=True):
-    """A constraint on the named requests, ``request`` or ``request/subrequest``; on all if none is named."""
+    """A constraint on the named requests, ``request`` or ``request/subrequest``; on all if none is
+    named.
+    """
 
     requests: tuple[str, ...] = ()
     match_attribute: str | None = None
@@ -87,7 +93,9 @@ class OpaqueDeviceConfiguration(APIType, frozen=True):
 
 
 class DeviceClaimConfiguration(APIType, frozen=True):
-    """Parameters that a claim passes to the driver of the devices for ``requests`` (none named: of all)."""
+    """Parameters that a claim passes to the driver of the devices for ``requests`` (none named: of
+    all).
+    """
 
     requests: tuple[str, ...] = ()
     opaque: OpaqueDeviceConfiguration | None = None
@@ -108,7 +116,9 @@ class ResourceClaimSpec(APIType, frozen=True):
 
 
 class DeviceRequestAllocationResult(APIType, frozen=True):
-    """A device allocated for ``request`` (``request/subrequest``); with ``share_id``, a share of its capacity."""
+    """A device allocated for ``request`` (``request/subrequest``); with ``share_id``, a share of
+    its capacity.
+    """
 
     request: str
     driver: str
@@ -133,15 +143,18 @@ class DeviceAllocationConfiguration(APIType, frozen=True):
 
 
 class DeviceAllocationResult(APIType, frozen=True):
-    """The allocated devices, in the order of the requests, with the parameters of class and claim for their drivers."""
+    """The allocated devices, in the order of the requests, with the parameters of class and claim
+    for their drivers.
+    """
 
     results: tuple[DeviceRequestAllocationResult, ...] = ()
     config: tuple[DeviceAllocationConfiguration, ...] = ()
 
 
 class AllocationResult(APIType, frozen=True):
-    """The devices allocated to a claim, and the nodes from which they can be used (``node_selector`` None: all
-    nodes)."""
+    """The devices allocated to a claim, and the nodes from which they can be used
+    (``node_selector`` None: all nodes).
+    """
 
     devices: DeviceAllocationResult
     node_selector: NodeSelector | None = None
@@ -149,7 +162,9 @@ class AllocationResult(APIType, frozen=True):
 
 
 class ResourceClaimConsumerReference(APIType, frozen=True):
-    """A consumer that may use an allocated claim, nearly always a pod; ``resource`` is the plural, such as ``pods``."""
+    """A consumer that may use an allocated claim, nearly always a pod; ``resource`` is the plural,
+    such as ``pods``.
+    """
 
     api_group: str
     resource: str
@@ -170,7 +185,9 @@ class AllocatedDeviceStatus(APIType, frozen=True):
 
 
 class ResourceClaimStatus(APIType, frozen=True):
-    """The state of a claim: its allocation, its consumers (256 at most), and what drivers report about the devices."""
+    """The state of a claim: its allocation, its consumers (256 at most), and what drivers report
+    about the devices.
+    """
 
     allocation: AllocationResult | None = None
     reserved_for: tuple[ResourceClaimConsumerReference, ...] = ()

@@ -20,7 +20,9 @@ class DeviceClassSpec(APIType, frozen=True):
 
 
 class DeviceClass(APIType, frozen=True):
-    """A named choice of devices that an administrator offers; requests refer to it. Cluster-scoped."""
+    """A named choice of devices that an administrator offers; requests refer to it.
+    Cluster-scoped.
+    """
 
     metadata: ObjectMeta
     spec: DeviceClassSpec

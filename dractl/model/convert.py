@@ -1,4 +1,6 @@
-"""Converts older versions of resource.k8s.io objects to v1 (pkg/apis/resource/v1beta1/conversion.go)."""
+"""Converts older versions of resource.k8s.io objects to v1
+(pkg/apis/resource/v1beta1/conversion.go).
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,11 +9,13 @@ GROUP = "resource.k8s.io/"
 
 _V1 = "resource.k8s.io/v1"
 _WRAPPED = ("resource.k8s.io/v1beta1", "resource.k8s.io/v1alpha3")
-"""Versions whose requests are flat and whose devices hold everything but their name in ``basic``."""
+"""Versions whose requests are flat and whose devices hold everything but their name
+in ``basic``.
+"""
 
 
 def to_v1(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The object converted to v1; the same mapping if nothing has to change.
+    """Return the object converted to v1; the same mapping if nothing has to change.
 
     Nothing is checked here: values of an unexpected type are left as they are.
     """
@@ -68,7 +72,8 @@ def _request(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _is_set(name: str, value: object) -> bool:
-    # Pointers and lists are set when they are not null (an empty list is one), the others when they are not zero.
+    # Pointers and lists are set when they are not null (an empty list is one), the others when they
+    # are not zero.
     if name in {"deviceClassName", "allocationMode"}:
         return value not in (None, "")
     if name == "count":
@@ -78,7 +83,8 @@ def _is_set(name: str, value: object) -> bool:
 
 def _slice_spec(spec: Mapping[str, Any], *, counts_as_quantity: bool) -> Mapping[str, Any]:
     converted = dict(spec)
-    # nodeName and allNodes are not pointers in these versions, so "" and false mean that they are not set.
+    # nodeName and allNodes are not pointers in these versions, so "" and false mean that they are
+    # not set.
     if converted.get("nodeName") == "":
         del converted["nodeName"]
     if converted.get("allNodes") is False:

@@ -1,4 +1,6 @@
-"""The parts of core/v1 that claims and their scheduling need: Pod, Node, Namespace, node selectors."""
+"""The parts of core/v1 that claims and their scheduling need: Pod, Node, Namespace,
+node selectors.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ class NodeSelectorRequirement(APIType, frozen=True):
 
 
 class NodeSelectorTerm(APIType, frozen=True):
-    """Requirements on a node's labels and fields, all of which must hold; an empty term matches no node."""
+    """Requirements on a node's labels and fields, all of which must hold; an empty term matches no
+    node.
+    """
 
     match_expressions: tuple[NodeSelectorRequirement, ...] = ()
     match_fields: tuple[NodeSelectorRequirement, ...] = ()
@@ -52,14 +56,18 @@ class Toleration(APIType, frozen=True):
 
 
 class ContainerResourceClaim(APIType, frozen=True):
-    """A container's reference to a claim of its pod, and to one of that claim's requests ("": all)."""
+    """A container's reference to a claim of its pod, and to one of that claim's
+    requests ("": all).
+    """
 
     name: str
     request: str = ""
 
 
 class ResourceRequirements(APIType, frozen=True):
-    """A container's needs for CPU, memory and extended resources, and the pod's claims that it uses."""
+    """A container's needs for CPU, memory and extended resources, and the pod's claims that it
+    uses.
+    """
 
     limits: Mapping[str, Quantity]
     requests: Mapping[str, Quantity]
@@ -114,7 +122,9 @@ class PodSpec(APIType, frozen=True):
 
 
 class PodResourceClaimStatus(APIType, frozen=True):
-    """The claim made for a pod's claim from a template; ``resource_claim_name`` None: no claim is needed."""
+    """The claim made for a pod's claim from a template; ``resource_claim_name`` None: no claim is
+    needed.
+    """
 
     name: str
     resource_claim_name: str | None = None

@@ -40,15 +40,17 @@ _VERSIONS: Final = tuple(
 
 
 def decodable(value: Mapping[str, Any]) -> bool:
-    """True if :func:`decode` accepts this apiVersion and kind."""
+    """Return True if :func:`decode` accepts this apiVersion and kind."""
     return _kind(value) is not None
 
 
 def decode(value: Mapping[str, Any], origin: str = "") -> Object:
-    """The object as resource.k8s.io/v1 or core/v1 defines it, from any version of it (``v1beta1`` claims, ...).
+    """Return the object as resource.k8s.io/v1 or core/v1 defines it, from any version of it
+    (``v1beta1`` claims, ...).
 
-    Unknown fields are ignored and nothing is defaulted. DecodeError, with the path in v1, for a value that does not fit
-    its place and, before it, ``origin``; the parts of a device are decoded when they are read.
+    Unknown fields are ignored and nothing is defaulted. DecodeError, with the path in v1, for a
+    value that does not fit its place and, before it, ``origin``; the parts of a device are decoded
+    when they are read.
     """
     root: Path = (Origin(origin),) if origin else ()
     Reader(value, root)  # or it is not an object at all

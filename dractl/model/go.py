@@ -32,12 +32,14 @@ def _quote(character: str) -> str:
 
 
 def int64(number: int) -> int:
-    """The low 64 bits, as in Go's conversion."""
+    """Return the low 64 bits, as in Go's conversion."""
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def json_number(number: float) -> str:
-    """A finite float as encoding/json writes it (floatEncoder), which is how a float in YAML reaches the decoder."""
+    """Return a finite float as encoding/json writes it (floatEncoder), which is how a float in YAML
+    reaches the decoder.
+    """
     if number and not 1e-6 <= abs(number) < 1e21:
         mantissa, _, exponent = repr(number).partition("e")
         return f"{mantissa.removesuffix('.0')}e{exponent[0]}{exponent[1:].lstrip('0')}"

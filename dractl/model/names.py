@@ -1,4 +1,6 @@
-"""Qualified names: the keys of attributes and capacities, ``domain/name`` or a bare name of the driver's own domain."""
+"""Qualified names: the keys of attributes and capacities, ``domain/name`` or a bare name of the
+driver's own domain.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,8 @@ def qualified_name(text: str, default_domain: str) -> QualifiedName:
 class RequestRef(Struct, frozen=True, order=True):
     """A request of a claim, or one alternative of a request with ``firstAvailable``.
 
-    ``claim`` is ``namespace/name``. ``str()`` is ``request`` or ``request/alternative``, as in constraints,
-    configurations and allocation results.
+    ``claim`` is ``namespace/name``. ``str()`` is ``request`` or ``request/alternative``, as in
+    constraints, configurations and allocation results.
     """
 
     claim: str
@@ -45,11 +47,11 @@ class RequestRef(Struct, frozen=True, order=True):
 
     @classmethod
     def parse(cls, claim: str, text: str) -> RequestRef:
-        """The reference for the ``text`` in a constraint or an allocation result."""
+        """Return the reference for the ``text`` in a constraint or an allocation result."""
         name, slash, alternative = text.partition("/")
         return cls(claim, name, alternative if slash else None)
 
 
 def without_domain(driver: str | None, name: str) -> str:
-    """The name of an attribute or capacity without the domain of a driver."""
+    """Return the name of an attribute or capacity without the domain of a driver."""
     return name if driver is None else name.removeprefix(f"{driver}/")

@@ -9,7 +9,7 @@ _LONGEST = (
 
 
 def nearest(name: str, known: Iterable[str], alike: float = 0.7) -> str | None:
-    """The most similar known name, if it is similar enough: case, plural, a letter or two.
+    """Return the most similar known name, if it is similar enough: case, plural, a letter or two.
 
     ``alike`` is the least similarity, from 0 (none) to 1 (equal but for case).
     """
@@ -18,7 +18,7 @@ def nearest(name: str, known: Iterable[str], alike: float = 0.7) -> str | None:
 
 
 def nearest_names(name: str, known: Iterable[str], alike: float = 0.7, most: int = 3) -> list[str]:
-    """The similar known names, the nearest first; at most ``most`` of them."""
+    """Return the similar known names, the nearest first; at most ``most`` of them."""
     by_lower = {
         candidate.lower()[:_LONGEST]: candidate for candidate in sorted(known, reverse=True)
     }

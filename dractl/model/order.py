@@ -6,7 +6,7 @@ _NUMBER = re.compile(r"(\d+)")
 
 
 def natural(text: str) -> tuple[tuple[bool, int, str], ...]:
-    """A key to sort by: runs of digits count as numbers."""
+    """Return a key to sort by: runs of digits count as numbers."""
     parts = _NUMBER.split(text[:1000])
     return tuple(
         (part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts if part

@@ -1,5 +1,6 @@
-"""Pod specs inside other objects, found by their structure: Deployments, Jobs, JobSets, LeaderWorkerSets, RayJobs,
-..."""
+"""Pod specs inside other objects, found by their structure: Deployments, Jobs, JobSets,
+LeaderWorkerSets, RayJobs, ...
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,21 +10,26 @@ from dractl.model.reader import Path
 _CONTAINERS = ("containers", "initContainers", "resourceClaims")
 _DEPTH = 32
 MAIN = ("mainContainer", "model")
-"""The keys of single containers: of Dynamo's ``extraPodSpec`` (ai-dynamo/dynamo deploy/operator api/v1alpha1 common.go
-ExtraPodSpec) and of KServe's ``predictor`` (kserve/kserve pkg/apis/serving/v1beta1 predictor_model.go ModelSpec)."""
+"""The keys of single containers: of Dynamo's ``extraPodSpec`` (ai-dynamo/dynamo deploy/operator
+api/v1alpha1 common.go ExtraPodSpec) and of KServe's ``predictor`` (kserve/kserve
+pkg/apis/serving/v1beta1 predictor_model.go ModelSpec).
+"""
 
 
 def pod_templates(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """The pod spec of a Pod, or those of every pod template in any other object, each with its path.
+    """Yield the pod spec of a Pod, or those of every pod template in any other object, each with
+    its path.
 
-    A pod template is a map under a key that ends in ``template`` (in any case) whose ``spec`` has containers or claims.
+    A pod template is a map under a key that ends in ``template`` (in any case) whose ``spec`` has
+    containers or claims.
     """
     spec = value.get("spec")
     if value.get("apiVersion") == "v1" and value.get("kind") == "Pod":
         if isinstance(spec, Mapping):
             yield ("spec",), spec
         return
-    # Depth first, in the order of the document; with an explicit stack, since documents can nest to any depth.
+    # Depth first, in the order of the document; with an explicit stack, since documents can nest to
+    # any depth.
     stack: list[tuple[Path, object]] = [((), value)]
     while stack:
         path, node = stack.pop()
@@ -70,10 +76,12 @@ def _is_template(key: str | int, node: Mapping[str, Any]) -> bool:
 
 
 def pod_specs(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """Every map that is used as a pod spec, with its path: those of :func:`pod_templates`, and in custom resources any
-    map with a list of ``resourceClaims``, or with containers that name claims.
+    """Yield every map that is used as a pod spec, with its path: those of :func:`pod_templates`,
+    and in custom resources any map with a list of ``resourceClaims``, or with containers that name
+    claims.
 
-    This finds the predictor of an InferenceService, a Grove ``podSpec``, and the values of a HelmRelease.
+    This finds the predictor of an InferenceService, a Grove ``podSpec``, and the values of a
+    HelmRelease.
     """
     templates = dict(pod_templates(value))
     yield from templates.items()
@@ -103,7 +111,7 @@ def pod_specs(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any
 
 
 def main_containers(spec: Mapping[str, Any]) -> list[str]:
-    """The keys of containers that stand in a pod spec beside the list, and name claims."""
+    """Return the keys of containers that stand in a pod spec beside the list, and name claims."""
     return [name for name in MAIN if _names_claims([spec.get(name)])]
 
 

@@ -1,9 +1,10 @@
 """Quantities (``10Gi``, ``500m``, ``1e3``), with the arithmetic and the strings of
 k8s.io/apimachinery/pkg/api/resource.
 
-The Go type stores a number either as an int64 times a power of ten or as an arbitrary decimal, and some results depend
-on which (``is_int64``, ``value``, the rounding of negative numbers), so the same two representations are kept here.
-:class:`Quantity` is that of releases up to 1.37, :class:`SaturatingQuantity` that of 1.38.
+The Go type stores a number either as an int64 times a power of ten or as an arbitrary decimal, and
+some results depend on which (``is_int64``, ``value``, the rounding of negative numbers), so the
+same two representations are kept here. :class:`Quantity` is that of releases up to 1.37,
+:class:`SaturatingQuantity` that of 1.38.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from dractl.model.go import int64, json_number
 
 Format = Literal["BinarySI", "DecimalSI", "DecimalExponent"]
 
-FORMAT_ERROR: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"  # quantity.go
+# quantity.go
+FORMAT_ERROR: Final = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
 NUMERIC_ERROR: Final = "unable to parse numeric part of quantity"
 SUFFIX_ERROR: Final = "unable to parse quantity's suffix"
 
@@ -69,7 +73,7 @@ def _int32(number: int) -> int:
 
 
 def _strip_factors(number: int, base: int) -> tuple[int, int]:
-    """``number`` without its factors ``base``, and how many there were; none for 0."""
+    """Return ``number`` without its factors ``base``, and how many there were; none for 0."""
     times = 0
     while number and number % base == 0:
         number //= base
@@ -83,7 +87,8 @@ PLENTY = "1P"
 
 @total_ordering
 class Quantity:
-    """An exact number with the format in which it was written. Immutable; equal and ordered by number alone.
+    """An exact number with the format in which it was written. Immutable; equal and ordered by
+    number alone.
 
     ``str()`` is what the API prints: the canonical form, or the text as written if Go keeps it.
     """
@@ -121,10 +126,12 @@ class Quantity:
             value = str(value)
         return _parse(value.strip(_GO_SPACE))
 
-    # -- numbers ------------------------------------------------------------------------------------------------------
+    # -- numbers -----------------------------------------------------------------------------------
 
     def value(self) -> int:
-        """Return the number rounded up to an integer, like ``Value()``: beyond int64 it overflows as in Go."""
+        """Return the number rounded up to an integer, like ``Value()``: beyond int64 it overflows
+        as in Go.
+        """
         return self._scaled(0)
 
     def milli_value(self) -> int:
@@ -139,29 +146,30 @@ class Quantity:
             result = self._unscaled * _ten(min(shift, 20))
             if _is_int64(result):
                 return result
-            # math.go positiveScaleInt64: these powers are one multiplication, whose wrapped product is returned
+            # math.go positiveScaleInt64: these powers are one multiplication, whose wrapped product
+            # is returned
             return int64(result) if shift in (1, 2, 3, 6, 9) and self._unscaled != _MIN_INT64 else 0
         if shift == 0:
             return int64(self._unscaled)
-        if (
-            shift > 0
-        ):  # scale_int.go: int64 times a converted float, which saturates at the smallest int64
+        # Scale_int.go: int64 times a converted float, which saturates at the smallest int64
+        if shift > 0:
             return int64(self._unscaled * (_ten(shift) if shift < 19 else _MIN_INT64))
         divisor = _ten(-shift)
-        if (
-            self._unscaled < _MAX_INT64 and -shift < 19
-        ):  # truncating division, then one up for any remainder
+        # Truncating division, then one up for any remainder
+        if self._unscaled < _MAX_INT64 and -shift < 19:
             number = int64(self._unscaled)
             quotient = abs(number) // divisor * (1 if number >= 0 else -1)
             return quotient + (number % divisor != 0)
         return int64(-(-self._unscaled // divisor))
 
     def sign(self) -> int:
-        """-1, 0 or 1."""
+        """Return -1, 0 or 1."""
         return (self._unscaled > 0) - (self._unscaled < 0)
 
     def is_int64(self) -> bool:
-        """True if ``AsInt64()`` succeeds: false for every number stored as a decimal, even a whole one (``1.5Gi``)."""
+        """Return True if ``AsInt64()`` succeeds: false for every number stored as a decimal, even a
+        whole one (``1.5Gi``).
+        """
         if not self._fixed or self._exponent < 0:
             return False
         return self._unscaled == 0 or (
@@ -169,11 +177,13 @@ class Quantity:
         )
 
     def is_integer(self) -> bool:
-        """True if the number is whole."""
+        """Return True if the number is whole."""
         return self._exponent >= 0 or self._unscaled % _ten(min(-self._exponent, _MAX_DIGITS)) == 0
 
     def as_approximate_float(self) -> float:
-        """``AsApproximateFloat64()``: may lose precision; infinite if a float64 cannot represent it."""
+        """Return ``AsApproximateFloat64()``: may lose precision; infinite if a float64 cannot
+        represent it.
+        """
         try:
             base = float(self._unscaled)
             return base * 10.0**self._exponent if self._exponent else base
@@ -181,19 +191,22 @@ class Quantity:
             return math.copysign(math.inf, self._unscaled) if self._unscaled else math.nan
 
     def exact(self) -> tuple[int, int]:
-        """``(unscaled, exponent)``: exactly unscaled times ten to the exponent; unscaled has no factor of ten."""
+        """Return ``(unscaled, exponent)``: exactly unscaled times ten to the exponent; unscaled has
+        no factor of ten.
+        """
         unscaled, times = _strip_factors(self._unscaled, 10)
         return (unscaled, self._exponent + times) if unscaled else (0, 0)
 
     def scaled(self) -> tuple[int, int]:
-        """``(unscaled, exponent)`` as Go stores the number: ``1`` and ``1.0`` differ, ``1.500`` and ``1500m`` do
-        not."""
+        """Return ``(unscaled, exponent)`` as Go stores the number: ``1`` and ``1.0`` differ,
+        ``1.500`` and ``1500m`` do not.
+        """
         return self._unscaled, self._exponent
 
-    # -- arithmetic ---------------------------------------------------------------------------------------------------
+    # -- arithmetic --------------------------------------------------------------------------------
 
     def __add__(self, other: Quantity) -> Self:
-        """The sum, in the format of the left side, or of the right one if the left is zero.
+        """Return the sum, in the format of the left side, or of the right one if the left is zero.
 
         OverflowError if the two are more than 4,000 orders of magnitude apart.
         """
@@ -210,7 +223,9 @@ class Quantity:
         return self._make(unscaled, exponent, format_, fixed=False, amount=total)
 
     def _int64_amount(self) -> Int64Amount | None:
-        """Return what 1.38 holds the number as, if that is no decimal; earlier releases have more decimals."""
+        """Return what 1.38 holds the number as, if that is no decimal; earlier releases have more
+        decimals.
+        """
         return self._amount or ((self._unscaled, self._exponent) if self._fixed else None)
 
     def _make(
@@ -233,7 +248,7 @@ class Quantity:
         )
 
     def __sub__(self, other: Quantity) -> Self:
-        """The difference; its format follows the same rule as that of a sum."""
+        """Return the difference; its format follows the same rule as that of a sum."""
         return self + (-other)
 
     def __eq__(self, other: object) -> bool:
@@ -250,16 +265,15 @@ class Quantity:
             return self.sign() < other.sign()
         (a, a_exponent), (b, b_exponent) = self.exact(), other.exact()
         shift = a_exponent - b_exponent
-        if (
-            abs(shift) > _MAX_DIGITS + 100
-        ):  # more than the digits of either number: the exponent decides
+        # More than the digits of either number: the exponent decides
+        if abs(shift) > _MAX_DIGITS + 100:
             return (shift < 0) == (a > 0)
         return a * _ten(max(shift, 0)) < b * _ten(max(-shift, 0))
 
     def __hash__(self) -> int:
         return hash(self.exact())
 
-    # -- text ---------------------------------------------------------------------------------------------------------
+    # -- text --------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
         if self._text is None:
@@ -290,15 +304,18 @@ class Quantity:
         return f"{mantissa}{self._suffix(exponent)}"
 
     def _suffix(self, exponent: int) -> str:
-        """Return the suffix of a power of ten: none above E, so that upstream prints 1000E as ``1``."""
+        """Return the suffix of a power of ten: none above E, so that upstream prints 1000E as
+        ``1``.
+        """
         return _DECIMAL_SUFFIX.get(exponent, "")
 
 
 class SaturatingQuantity(Quantity):
     """A quantity as Kubernetes calculates with it and prints it from 1.38 on.
 
-    Beyond int64 an integer is the nearest int64, a negative number is rounded away from zero, integers of 19 digits are
-    no decimals, and no power of ten is lost in print (kubernetes#138510, #140459, #141305, #141937, #141938).
+    Beyond int64 an integer is the nearest int64, a negative number is rounded away from zero,
+    integers of 19 digits are no decimals, and no power of ten is lost in print (kubernetes#138510,
+    #140459, #141305, #141937, #141938).
     """
 
     __slots__ = ()
@@ -313,7 +330,9 @@ class SaturatingQuantity(Quantity):
         return saturating
 
     def _scaled(self, scale: int) -> int:
-        """Return the nearest int64, away from zero (AsScaledInt64 of amount.go and scale_int.go)."""
+        """Return the nearest int64, away from zero (AsScaledInt64 of amount.go and
+        scale_int.go).
+        """
         shift = self._exponent - scale
         if shift < 0:
             return _saturate(_divide_away_from_zero(self._unscaled, _ten(min(-shift, _MAX_SHIFT))))
@@ -410,7 +429,9 @@ def _parse(text: str) -> Quantity:
 def _parse_decimal(
     sign: int, unscaled: int, decimals: int, base: int, exponent: int, format_: Format
 ) -> Quantity:
-    """The slow path: arbitrary precision, rounded up to nanos, capped for binary suffixes."""
+    """Return the slow path: arbitrary precision, rounded up to nanos, capped for
+    binary suffixes.
+    """
     if unscaled == 0:
         return _quantity(0, 0, format_, fixed=False)
     if base == 10 and exponent == _MIN_INT32:  # no answer from servers up to 1.37, refused by 1.38

@@ -1,7 +1,8 @@
 """Reads the values of a JSON-like mapping as the Go types into which the API decodes them.
 
-Lenient like Go's encoding/json: unknown fields are ignored, null is absent, a null list item is an empty one, a float
-without a fraction is an integer. Any other mismatch is a :class:`DecodeError` with its path.
+Lenient like Go's encoding/json: unknown fields are ignored, null is absent, a null list item is an
+empty one, a float without a fraction is an integer. Any other mismatch is a :class:`DecodeError`
+with its path.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ class Origin(str):
 
 
 class DecodeError(InputError):
-    """A value that does not fit its place in the API. ``path`` leads to it from the root of the object."""
+    """A value that does not fit its place in the API. ``path`` leads to it from the root of the
+    object.
+    """
 
     def __init__(self, path: Path, message: str) -> None:
         origin = [step for step in path[:1] if isinstance(step, Origin)]
@@ -55,7 +58,9 @@ def _word(value: object) -> str:
 
 
 class Reader:
-    """A mapping in an object, and its path; of one in a list the path of the list and the ``index``."""
+    """A mapping in an object, and its path; of one in a list the path of the list and the
+    ``index``.
+    """
 
     __slots__ = ("above", "index", "mapping")
 
@@ -64,9 +69,8 @@ class Reader:
         self.index = index
         if value is None:
             value = {}
-        if not isinstance(
-            value, (dict, Mapping)
-        ):  # dict first: to ask an abstract class takes five times as long
+        # Dict first: to ask an abstract class takes five times as long
+        if not isinstance(value, (dict, Mapping)):
             raise DecodeError(self.path, f"must be a map, not {_word(value)}")
         self.mapping: Mapping[str, Any] = value
 
@@ -84,7 +88,7 @@ class Reader:
         raise self._wrong(name, "a string", value)
 
     def text(self, name: str) -> str:
-        """The string, or "" if absent."""
+        """Return the string, or "" if absent."""
         return self.optional_text(name) or ""
 
     def boolean(self, name: str) -> bool | None:
@@ -131,15 +135,15 @@ class Reader:
         return {key: value or "" for key, value in found.items()}
 
     def raw(self, name: str) -> Any:
-        """The value as it is; None if absent."""
+        """Return the value as it is; None if absent."""
         return self.mapping.get(name)
 
     def raw_map(self, name: str) -> Mapping[str, Any] | None:
-        """The mapping as it is; None if absent."""
+        """Return the mapping as it is; None if absent."""
         return None if self.mapping.get(name) is None else self._map(name)
 
     def raw_list(self, name: str) -> Sequence[Any]:
-        """The list as it is; empty if absent."""
+        """Return the list as it is; empty if absent."""
         value = self.mapping.get(name)
         if value is None:
             return ()
@@ -151,19 +155,19 @@ class Reader:
         return self.mapping.get(name) is not None
 
     def child(self, name: str) -> Reader:
-        """The mapping at ``name``, empty if absent."""
+        """Return the mapping at ``name``, empty if absent."""
         return Reader(self.mapping.get(name), (*self.path, name))
 
     def optional(self, name: str, read: Callable[[Reader], T]) -> T | None:
-        """The result of ``read`` for the mapping at ``name``; None if absent."""
+        """Return the result of ``read`` for the mapping at ``name``; None if absent."""
         return read(self.child(name)) if self.has(name) else None
 
     def part(self, name: str, read: Callable[[Reader], T]) -> T:
-        """The result of ``read`` for the mapping at ``name``, empty if absent."""
+        """Return the result of ``read`` for the mapping at ``name``, empty if absent."""
         return read(self.child(name))
 
     def each(self, name: str, read: Callable[[Reader], T]) -> tuple[T, ...]:
-        """The results of ``read`` for every item of the list at ``name``."""
+        """Return the results of ``read`` for every item of the list at ``name``."""
         listed, path = self.raw_list(name), (*self.path, name)
         return (
             tuple([read(Reader(value, path, index)) for index, value in enumerate(listed)])
@@ -172,7 +176,7 @@ class Reader:
         )
 
     def lazy(self, name: str, read: Callable[[Reader], T]) -> LazyMap[T]:
-        """The map at ``name``, whose values ``read`` converts on first use."""
+        """Return the map at ``name``, whose values ``read`` converts on first use."""
         return LazyMap(self._map(name), (*self.path, name), read)
 
     def _map(self, name: str) -> Mapping[str, Any]:

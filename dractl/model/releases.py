@@ -28,7 +28,9 @@ PREVIEWS: Final = _FACTS.previews
 NEWEST: Final = [release for release in RELEASES if release not in PREVIEWS][-1]
 _ORDER: Final = {release: index for index, release in enumerate(RELEASES)}
 COMPARED: Final = _FACTS.compared
-"""The releases whose rules are compared with what a real API server said; the older ones are for lint only."""
+"""The releases whose rules are compared with what a real API server said; the older ones are for
+lint only.
+"""
 GATES: Final[Mapping[str, tuple[GateStage, ...]]] = {
     name: gate.stages for name, gate in _FACTS.gates.items()
 }
@@ -51,8 +53,9 @@ GROUPS: Final = ("AllAlpha", "AllBeta")
 
 @cache
 def has_change(release: str, name: str, patch: int | None = None) -> bool:
-    """True if a release has a change of :data:`CHANGES`; KeyError for an unknown name. ``patch``, if it is known,
-    decides in releases that have the change in part."""
+    """Return True if a release has a change of :data:`CHANGES`; KeyError for an unknown name.
+    ``patch``, if it is known, decides in releases that have the change in part.
+    """
     change = CHANGES[name]
     came = came_with(change.patches, release)
     if came is not None and patch is not None:
@@ -64,7 +67,7 @@ def has_change(release: str, name: str, patch: int | None = None) -> bool:
 
 
 def came_with(patches: Iterable[str], release: str) -> int | None:
-    """The number of the patch of a release that is among these; None if there is none."""
+    """Return the number of the patch of a release that is among these; None if there is none."""
     return next(
         (patch for text in patches if text.startswith(f"{release}.") if (patch := patch_of(text))),
         None,
@@ -72,7 +75,9 @@ def came_with(patches: Iterable[str], release: str) -> int | None:
 
 
 def patch_of(text: str) -> int | None:
-    """The patch that a version names: 3 in ``v1.36.3+k3s1``. None if it names none, and for alphas and betas."""
+    """Return the patch that a version names: 3 in ``v1.36.3+k3s1``. None if it names none, and for
+    alphas and betas.
+    """
     match = re.fullmatch(
         r"v?[0-9]{1,4}\.[0-9]{1,4}\.([0-9]{1,4})(?!-(?:alpha|beta|rc))(?:[+-].*)?", text.strip()
     )
@@ -80,7 +85,9 @@ def patch_of(text: str) -> int | None:
 
 
 def like(release: str) -> str:
-    """The release whose types a release has: itself, unless it is one of :data:`PREVIEWS`."""
+    """Return the release whose types a release has: itself, unless it is one of
+    :data:`PREVIEWS`.
+    """
     return PREVIEWS[release].like if release in PREVIEWS else release
 
 
@@ -97,13 +104,17 @@ def _minor(text: str) -> tuple[int, int] | None:
 
 
 def is_newer(text: str) -> bool:
-    """True if ``text`` names a release after all that are known; the newest rules are then the best guess."""
+    """Return True if ``text`` names a release after all that are known; the newest rules are then
+    the best guess.
+    """
     found = _minor(text)
     return found is not None and found > _key(RELEASES[-1])
 
 
 def caveat(text: str | None) -> str | None:
-    """What to say where the rules of the release that ``text`` names are not known from that release."""
+    """What to say where the rules of the release that ``text`` names are not known from that
+    release.
+    """
     if text is None:
         return None
     if is_newer(text):
@@ -120,7 +131,8 @@ def caveat(text: str | None) -> str | None:
 
 
 def release_of(text: str) -> str:
-    """The release that ``text`` names: ``1.36``, ``v1.36.3``, ``v1.36.3+k3s1``; for a later one the newest known.
+    """Return the release that ``text`` names: ``1.36``, ``v1.36.3``, ``v1.36.3+k3s1``; for a later
+    one the newest known.
 
     UsageError for a malformed version, or one older than the oldest known release.
     """
@@ -145,7 +157,7 @@ def release_of(text: str) -> str:
 
 
 def stage(gate: str, release: str) -> GateStage | None:
-    """The stage of ``gate`` in ``release``; None if that release does not have it."""
+    """Return the stage of ``gate`` in ``release``; None if that release does not have it."""
     removed = _REMOVED.get(gate)
     if removed and _key(release) >= _key(removed):
         return None
@@ -154,18 +166,22 @@ def stage(gate: str, release: str) -> GateStage | None:
 
 
 def removal(gate: str, release: str) -> str | None:
-    """The release that removed ``gate``; None if ``release`` still has it, or it is not known to be removed."""
+    """Return the release that removed ``gate``; None if ``release`` still has it, or it is not
+    known to be removed.
+    """
     removed = _REMOVED.get(gate)
     return removed if removed and _key(removed) <= _key(release) else None
 
 
 def is_known(gate: str) -> bool:
-    """True if the gate is one of :data:`GATES`, or stands for several."""
+    """Return True if the gate is one of :data:`GATES`, or stands for several."""
     return gate in GATES or gate in GROUPS
 
 
 def gate_remarks(release: str, overrides: Mapping[str, bool]) -> tuple[str, ...]:
-    """Return what dractl does not know of the gates that are set for a preview; nothing for other releases."""
+    """Return what dractl does not know of the gates that are set for a preview; nothing for other
+    releases.
+    """
     preview = PREVIEWS.get(release)
     if preview is None:
         return ()
@@ -193,12 +209,14 @@ class Target(Struct, frozen=True):
 
     @staticmethod
     def of(release: str = NEWEST, overrides: Mapping[str, bool] | None = None) -> Target:
-        """A release with its default gates, except those in ``overrides`` (``AllAlpha`` and ``AllBeta`` too).
+        """Return a release with its default gates, except those in ``overrides`` (``AllAlpha`` and
+        ``AllBeta`` too).
 
-        For a release after all that are known, the newest rules apply, and ``release`` names them. UsageError for
-        an unknown release or gate, for a gate that the release does not have or has locked, for one that is on while a
-        gate that it needs is off, and for a value that is neither True nor False. A preview may have gates that are not
-        known (:func:`gate_remarks`); they are left out.
+        For a release after all that are known, the newest rules apply, and ``release`` names them.
+        UsageError for an unknown release or gate, for a gate that the release does not have or has
+        locked, for one that is on while a gate that it needs is off, and for a value that is
+        neither True nor False. A preview may have gates that are not known (:func:`gate_remarks`);
+        they are left out.
         """
         for gate, value in (overrides or {}).items():
             if not isinstance(value, bool):
@@ -206,11 +224,15 @@ class Target(Struct, frozen=True):
         return _target(release_of(release), tuple(sorted((overrides or {}).items())))
 
     def has(self, change: str) -> bool:
-        """True if the release has a change of :data:`CHANGES`; KeyError for an unknown one."""
+        """Return True if the release has a change of :data:`CHANGES`; KeyError for an
+        unknown one.
+        """
         return has_change(self.release, change)
 
     def enabled(self, gate: str) -> bool:
-        """True if the feature gate is on; KeyError for a gate that is not in :data:`GATES`."""
+        """Return True if the feature gate is on; KeyError for a gate that is not in
+        :data:`GATES`.
+        """
         if gate not in GATES:
             raise KeyError(gate)
         return gate in self.gates
@@ -242,7 +264,9 @@ def _check_override(gate: str, value: bool, release: str, stages: Mapping[str, G
     if removed := removal(gate, release):
         raise UsageError(
             f"feature gate {gate} was removed in Kubernetes {removed}",
-            hint="leave it out: a component that sets it does not start (unrecognized feature gate)",
+            hint=(
+                "leave it out: a component that sets it does not start (unrecognized feature gate)"
+            ),
         )
     if gate not in GATES:
         if release in PREVIEWS:
@@ -269,21 +293,25 @@ def _origin(gate: str) -> str:
 
 
 def _check_dependencies(gates: set[str], release: str) -> None:
-    """component-base/featuregate (unsafeSetFromMap): nor does it start with a gate whose dependencies are off."""
+    """component-base/featuregate (unsafeSetFromMap): nor does it start with a gate whose
+    dependencies are off.
+    """
     if _key(release) < _key(_FACTS.needs_since):
         return
     for gate, needed in DEPENDENCIES.items():
         off = [name for name in needed if name not in gates]
         if gate in gates and off:
             raise UsageError(
-                f"feature gate {gate} is on, but {' and '.join(off)}, which it needs in Kubernetes {release}, "
-                f"{'is' if len(off) == 1 else 'are'} off",
+                f"feature gate {gate} is on, but {' and '.join(off)}, which it needs in Kubernetes"
+                f" {release}, {'is' if len(off) == 1 else 'are'} off",
                 hint=f"add {','.join(f'{name}=true' for name in off)}, or set {gate}=false",
             )
 
 
 def parse_gates(text: str) -> dict[str, bool]:
-    """``Name=true,Other=false`` as ``--feature-gates`` accepts it; UsageError for anything else."""
+    """Return ``Name=true,Other=false`` as ``--feature-gates`` accepts it; UsageError for anything
+    else.
+    """
     gates: dict[str, bool] = {}
     for part in filter(None, (p.strip() for p in text.split(","))):
         name, equals, value = (s.strip() for s in part.partition("="))
@@ -292,9 +320,11 @@ def parse_gates(text: str) -> dict[str, bool]:
         false = {"0": False, "f": False, "F": False, "false": False, "FALSE": False, "False": False}
         if not equals or value not in truth | false:
             raise UsageError(
-                f"missing =true or =false after {name}"
-                if not equals
-                else f"{part!r} is neither true nor false",
+                (
+                    f"missing =true or =false after {name}"
+                    if not equals
+                    else f"{part!r} is neither true nor false"
+                ),
                 hint="write Name=true or Name=false, with commas",
             )
         gates[name] = value in truth
@@ -306,8 +336,8 @@ def parse_gates(text: str) -> dict[str, bool]:
 def served_versions(
     kind: str, release: str = NEWEST, *, by_default: bool = False
 ) -> tuple[str, ...]:
-    """The apiVersions in which ``release`` has ``kind``, newest first; ``by_default``: only those that are always
-    served.
+    """Return the apiVersions in which ``release`` has ``kind``, newest first; ``by_default``: only
+    those that are always served.
 
     Empty for a kind that is not in the table or not in that release.
     """
@@ -322,7 +352,7 @@ def served_versions(
 
 
 def gone_versions(release: str) -> frozenset[str]:
-    """The apiVersions of :data:`SERVED` that ``release`` no longer serves for any kind."""
+    """Return the apiVersions of :data:`SERVED` that ``release`` no longer serves for any kind."""
     kept = {
         row.api_version
         for row in SERVED
@@ -333,7 +363,9 @@ def gone_versions(release: str) -> frozenset[str]:
 
 @cache
 def dropped_fields(spec: str, target: Target) -> tuple[SpecField, ...]:
-    """The fields of a spec (``claim``, ``class``, ``slice``, ...) that the API server of ``target`` drops silently."""
+    """Return the fields of a spec (``claim``, ``class``, ``slice``, ...) that the API server of
+    ``target`` drops silently.
+    """
     return tuple(
         field
         for field in FIELDS
@@ -346,17 +378,19 @@ def dropped_fields(spec: str, target: Target) -> tuple[SpecField, ...]:
 
 @cache
 def unknown_fields(spec: str, release: str) -> tuple[SpecField, ...]:
-    """The fields in :data:`FIELDS` that ``release`` does not have."""
+    """Return the fields in :data:`FIELDS` that ``release`` does not have."""
     return tuple(field for field in FIELDS if field.spec == spec and not has_field(field, release))
 
 
 def is_dropped_without_gates(field: SpecField, release: str) -> bool:
-    """True if the API server of a release drops a field unless the gates of the field are on."""
+    """Return True if the API server of a release drops a field unless the gates of the field are
+    on.
+    """
     return _key(release) >= _key(field.dropped_since or field.since)
 
 
 def has_field(field: SpecField, release: str) -> bool:
-    """True if a release has a field of :data:`FIELDS`."""
+    """Return True if a release has a field of :data:`FIELDS`."""
     return _key(field.since) <= _key(release) and (
         field.removed is None or _key(release) < _key(field.removed)
     )

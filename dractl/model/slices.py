@@ -1,7 +1,8 @@
 """ResourceSlice and its devices.
 
-A cluster has thousands of devices, and a question reads only a few attributes of them, so a :class:`Device` is a view
-over its mapping: each part is converted when it is first read, attributes and capacities one by one.
+A cluster has thousands of devices, and a question reads only a few attributes of them, so a
+:class:`Device` is a view over its mapping: each part is converted when it is first read, attributes
+and capacities one by one.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ T = TypeVar("T")
 class DeviceAttribute(Struct, frozen=True):
     """``value`` by ``type``: int, bool, str (also for a version: its text), or a tuple of these.
 
-    ``type`` is None if the object has none of the fields, such as one stored while its gate was on and read while it is
-    off.
+    ``type`` is None if the object has none of the fields, such as one stored while its gate was on
+    and read while it is off.
     """
 
     type: AttributeType | None
@@ -54,7 +55,9 @@ class DeviceAttribute(Struct, frozen=True):
 
 
 class CapacityRequestPolicyRange(APIType, frozen=True):
-    """The amounts that may be requested: from ``min`` to ``max``, in steps of ``step`` from ``min``."""
+    """The amounts that may be requested: from ``min`` to ``max``, in steps of ``step`` from
+    ``min``.
+    """
 
     min: Quantity | None = None
     max: Quantity | None = None
@@ -62,7 +65,9 @@ class CapacityRequestPolicyRange(APIType, frozen=True):
 
 
 class CapacityRequestPolicy(APIType, frozen=True):
-    """The amounts of a shared device's capacity that can be requested (others are rounded up), and the default."""
+    """The amounts of a shared device's capacity that can be requested (others are rounded up), and
+    the default.
+    """
 
     default: Quantity | None = None
     valid_values: tuple[Quantity, ...] = ()
@@ -105,7 +110,8 @@ class DeviceCounterConsumption(APIType, frozen=True):
 
 
 class Device:
-    """A view over a device's mapping in v1; a part that cannot be decoded is a DecodeError when it is read.
+    """A view over a device's mapping in v1; a part that cannot be decoded is a DecodeError when it
+    is read.
 
     Two devices are equal if their mappings are.
     """
@@ -197,12 +203,14 @@ class Device:
         )
 
     def attribute(self, name: str, driver: str) -> DeviceAttribute | None:
-        """An attribute by its full name, as constraints look it up: under that name, else under the bare one if the
-        domain is the driver's (dynamic-resource-allocation/structured lookupAttribute)."""
+        """Return an attribute by its full name, as constraints look it up: under that name, else
+        under the bare one if the domain is the driver's (dynamic-resource-allocation/structured
+        lookupAttribute).
+        """
         return _named(self.attributes, name, driver)
 
     def capacity_named(self, name: str, driver: str) -> DeviceCapacity | None:
-        """A capacity by its full name, in the same way."""
+        """Return a capacity by its full name, in the same way."""
         return _named(self.capacity, name, driver)
 
     def __eq__(self, other: object) -> bool:
@@ -230,7 +238,9 @@ def _capacity(r: Reader) -> LazyMap[DeviceCapacity]:
 
 
 class ResourcePool(APIType, frozen=True):
-    """Slices that belong together: ``resource_slice_count`` of them in the newest ``generation``."""
+    """Slices that belong together: ``resource_slice_count`` of them in the newest
+    ``generation``.
+    """
 
     name: str
     generation: int = 0
@@ -238,7 +248,9 @@ class ResourcePool(APIType, frozen=True):
 
 
 class ResourceSliceSpec(APIType, frozen=True):
-    """Devices (or counter sets) of one driver and pool, and the nodes from which they can be used."""
+    """Devices (or counter sets) of one driver and pool, and the nodes from which they
+    can be used.
+    """
 
     driver: str
     pool: ResourcePool

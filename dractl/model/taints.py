@@ -19,7 +19,9 @@ class DeviceTaint(APIType, frozen=True):
 
 
 class DeviceToleration(APIType, frozen=True):
-    """None means not written: an absent ``key`` or ``effect`` stands for all, ``operator`` for Equal."""
+    """None means not written: an absent ``key`` or ``effect`` stands for all, ``operator`` for
+    Equal.
+    """
 
     key: str | None = None
     operator: str | None = None
@@ -29,8 +31,9 @@ class DeviceToleration(APIType, frozen=True):
 
 
 class DeviceTaintSelector(Struct, frozen=True):
-    """Every field that is not None must be equal. Up to 1.34 there are also a class name, whose selectors must match,
-    and CEL expressions."""
+    """Every field that is not None must be equal. Up to 1.34 there are also a class name, whose
+    selectors must match, and CEL expressions.
+    """
 
     driver: str | None = None
     pool: str | None = None
@@ -53,7 +56,9 @@ class DeviceTaintSelector(Struct, frozen=True):
 
 
 class DeviceTaintRuleSpec(APIType, frozen=True):
-    """``device_selector`` None selects nothing (all devices up to 1.36, against the documentation)."""
+    """``device_selector`` None selects nothing (all devices up to 1.36, against the
+    documentation).
+    """
 
     device_selector: DeviceTaintSelector | None
     taint: DeviceTaint

@@ -1,4 +1,6 @@
-"""Semantic versions, as strict as github.com/blang/semver/v4, which CEL's ``semver()`` and the scheduler use."""
+"""Semantic versions, as strict as github.com/blang/semver/v4, which CEL's ``semver()`` and the
+scheduler use.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,16 @@ SEMVER_ORG: Final = re.compile(
     r"(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?",
     re.ASCII,
 )
-"""What the API server takes as a version attribute: semver.org's own expression, in which numbers have no bound."""
+"""What the API server takes as a version attribute: semver.org's own expression, in which numbers
+have no bound.
+"""
 
 
 @total_ordering
 class Version:
-    """A semantic version 2.0.0. Equality and order are precedence: build metadata does not count."""
+    """A semantic version 2.0.0. Equality and order are precedence: build metadata
+    does not count.
+    """
 
     __slots__ = ("_key", "build", "major", "minor", "patch", "prerelease", "text")
 
@@ -50,13 +56,16 @@ class Version:
 
     @classmethod
     def parse(cls, text: str) -> Version:
-        """A strict version; ValueError with Go's text for everything else (``v1.2``, ``1.2``, ``550.08.1``)."""
+        """Return a strict version; ValueError with Go's text for everything else (``v1.2``,
+        ``1.2``, ``550.08.1``).
+        """
         return _parse(text)
 
     @classmethod
     def parse_tolerant(cls, text: str) -> Version:
-        """Also accepts the input of ``semver(text, true)``: surrounding space, a leading ``v``, leading zeros, missing
-        parts."""
+        """Also accepts the input of ``semver(text, true)``: surrounding space, a leading ``v``,
+        leading zeros, missing parts.
+        """
         parts = text.strip().removeprefix("v").split(".", 2)
         for index, part in enumerate(parts):
             if len(part) > 1:

@@ -1,9 +1,11 @@
-"""NVCX complexes: a GPU and the ConnectX NIC wired to it, in addition to the obvious path in the PCIe tree.
+"""NVCX complexes: a GPU and the ConnectX NIC wired to it, in addition to the obvious path in the
+PCIe tree.
 
-rdma-core's ``rdma_topo`` (kernel-boot/rdma_topo) defines them. On Grace boards with ConnectX-8, the NIC's
-functions are on one PCIe root, and its *Data Direct* function, through which it reaches the GPU, is on the GPU's. On
-boards with ConnectX switches, the NIC and the GPU are below one upstream port of the NIC's switch. ``rdma_topo``'s
-third kind, all NICs and GPUs of a NUMA node, adds nothing to the NUMA node and is left out.
+rdma-core's ``rdma_topo`` (kernel-boot/rdma_topo) defines them. On Grace boards with ConnectX-8, the
+NIC's functions are on one PCIe root, and its *Data Direct* function, through which it reaches the
+GPU, is on the GPU's. On boards with ConnectX switches, the NIC and the GPU are below one upstream
+port of the NIC's switch. ``rdma_topo``'s third kind, all NICs and GPUs of a NUMA node, adds nothing
+to the NUMA node and is left out.
 """
 
 from collections.abc import Iterator
@@ -22,9 +24,11 @@ _GRACE_PORTS = frozenset({"0x22b1", "0x22b2", "0x22b8"})
 
 
 class Complex(Struct, frozen=True):
-    """A GPU (``gpu``) and the physical functions of its NIC (``nics``, the primary one first), as PCI addresses.
+    """A GPU (``gpu``) and the physical functions of its NIC (``nics``, the primary one first), as
+    PCI addresses.
 
-    ``data_direct`` is the function through which the NIC reaches the GPU; None if they share a switch (``inline``).
+    ``data_direct`` is the function through which the NIC reaches the GPU; None if they share a
+    switch (``inline``).
     """
 
     kind: Literal["data-direct", "inline"]
@@ -34,21 +38,24 @@ class Complex(Struct, frozen=True):
 
 
 def is_data_direct(device: PciDevice) -> bool:
-    """True for a ConnectX Data Direct function (``ConnectX-8 DMA Controller``)."""
+    """Return True for a ConnectX Data Direct function (``ConnectX-8 DMA Controller``)."""
     return device.vendor == MELLANOX and device.device == DATA_DIRECT
 
 
 def is_connectx(device: PciDevice) -> bool:
-    """True for the physical functions that ``rdma_topo`` pairs with GPUs: ConnectX-7, -8 and -9."""
+    """Return True for the physical functions that ``rdma_topo`` pairs with GPUs: ConnectX-7, -8 and
+    -9.
+    """
     virtual = device.sriov is not None and device.sriov.physical_function is not None
     return device.vendor == MELLANOX and device.device in NICS and not virtual
 
 
 def complexes(machine: Machine) -> tuple[Complex, ...]:
-    """The machine's complexes by the address of their NIC.
+    """Return the machine's complexes by the address of their NIC.
 
-    As in rdma_topo (PCITopo.__detect_topo_type), inline ones only count on machines without a Data Direct function and
-    without a GPU at a root port: with one, NICs and GPUs belong together by NUMA node.
+    As in rdma_topo (PCITopo.__detect_topo_type), inline ones only count on machines without a Data
+    Direct function and without a GPU at a root port: with one, NICs and GPUs belong together by
+    NUMA node.
     """
     if any(map(is_data_direct, machine.pci_devices)):
         pairs = tuple(_data_direct(machine))
@@ -61,9 +68,10 @@ def complexes(machine: Machine) -> tuple[Complex, ...]:
 
 
 def _data_direct(machine: Machine) -> Iterator[Complex]:
-    """NIC and Data Direct function are paired by the V3 field of their VPD (``PciDevice.data_direct_of``); the GPU is
-    the only one below the function's root port, which is Grace's. Between the port and the function there is one
-    ConnectX switch, between the port and the GPU a second one below it (rdma_topo, __get_nvcx_complex).
+    """NIC and Data Direct function are paired by the V3 field of their VPD
+    (``PciDevice.data_direct_of``); the GPU is the only one below the function's root port, which is
+    Grace's. Between the port and the function there is one ConnectX switch, between the port and
+    the GPU a second one below it (rdma_topo, __get_nvcx_complex).
     """
     for function in machine.pci_devices:
         if (
@@ -91,7 +99,8 @@ def _data_direct(machine: Machine) -> Iterator[Complex]:
 def _inline(machine: Machine) -> Iterator[Complex]:
     """Root port, switch, NIC; and a second switch with the GPU below the first one."""
     for gpu in _gpus(machine):
-        # The GPU's own downstream and upstream port, the first switch's downstream port, its upstream port.
+        # The GPU's own downstream and upstream port, the first switch's downstream port, its
+        # upstream port.
         if len(gpu.bridges) < 4 or not all(_is_switch(machine, port) for port in gpu.bridges[-4:]):
             continue
         shared = gpu.bridges[-4]

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 
 LIMIT = 1 << 16
-"""CPU numbers from here on are refused, so that a hostile file cannot take much memory; the kernel's NR_CPUS is at most
-8192.
+"""CPU numbers from here on are refused, so that a hostile file cannot take much memory; the
+kernel's NR_CPUS is at most 8192.
 """
 
 
 def parse(text: str) -> frozenset[int]:
-    """The numbers in ``text``; raises ValueError if it is not a list."""
+    """Return the numbers in ``text``; raises ValueError if it is not a list."""
     numbers: set[int] = set()
     for part in filter(None, text.strip().split(",")):
         low, dash, high = part.strip().partition("-")
@@ -21,7 +21,9 @@ def parse(text: str) -> frozenset[int]:
 
 
 def parse_mask(text: str) -> frozenset[int]:
-    """The numbers in a hexadecimal mask such as ``00000000,0000ffff``; raises ValueError if it is not a mask."""
+    """Return the numbers in a hexadecimal mask such as ``00000000,0000ffff``; raises ValueError if
+    it is not a mask.
+    """
     mask = int(text.strip().replace(",", "") or "0", 16)
     if mask >= 1 << LIMIT:
         raise ValueError("mask of CPUs is too wide")
@@ -29,7 +31,7 @@ def parse_mask(text: str) -> frozenset[int]:
 
 
 def show(numbers: Iterable[int]) -> str:
-    """The list form of ``numbers``."""
+    """Return the list form of ``numbers``."""
     ordered = sorted(set(numbers))
     runs: list[list[int]] = []
     for n in ordered:

@@ -1,7 +1,8 @@
-"""Differences between two machines, or between one machine at two times, by meaning instead of by name.
+"""Differences between two machines, or between one machine at two times, by meaning instead of by
+name.
 
-Places, products, drivers, links and nodes are compared. Device numbers (eth0, mlx5_0, card1, minor numbers), UUIDs and
-addresses are not: they change from boot to boot and from node to node.
+Places, products, drivers, links and nodes are compared. Device numbers (eth0, mlx5_0, card1, minor
+numbers), UUIDs and addresses are not: they change from boot to boot and from node to node.
 """
 
 from collections import Counter
@@ -16,7 +17,8 @@ _MEMORY_TOLERANCE = 0.01  # the kernel reserves a varying small part of the memo
 
 
 class Difference(Struct, frozen=True):
-    """``what`` of ``place`` is ``before`` on one machine and ``after`` on the other; None if it does not exist.
+    """``what`` of ``place`` is ``before`` on one machine and ``after`` on the other; None if it
+    does not exist.
 
     ``unit`` is ``bytes`` if both are sizes.
     """
@@ -29,7 +31,9 @@ class Difference(Struct, frozen=True):
 
 
 def differences(a: Machine, b: Machine) -> tuple[Difference, ...]:
-    """The differences from ``a`` to ``b``: host, NUMA nodes, PCI functions with their GPUs, network interfaces."""
+    """Return the differences from ``a`` to ``b``: host, NUMA nodes, PCI functions with their GPUs,
+    network interfaces.
+    """
     return (*_host(a, b), *_nodes(a, b), *_functions(a, b), *_interfaces(a, b))
 
 
@@ -120,7 +124,9 @@ def _name(device: PciDevice) -> str:
 
 
 def _functions(a: Machine, b: Machine) -> Iterator[Difference]:
-    """Functions in the same place are compared; among the others, two of the same product are one that moved."""
+    """Functions in the same place are compared; among the others, two of the same product are one
+    that moved.
+    """
     one, other = ({d.path or d.bdf: d for d in m.pci_devices} for m in (a, b))
     gpus = tuple({g.bdf: g for g in m.gpus} for m in (a, b))
     gone: list[PciDevice] = []

@@ -1,4 +1,6 @@
-"""GPU fabrics: direct links between the GPUs of a node, and the NVLink domain that the node belongs to."""
+"""GPU fabrics: direct links between the GPUs of a node, and the NVLink domain that the node belongs
+to.
+"""
 
 from msgspec import Struct
 
@@ -8,21 +10,25 @@ _NO_CLUSTER = "00000000-0000-0000-0000-000000000000"
 
 
 class Mesh(Struct, frozen=True):
-    """GPUs (PCI addresses) with equal direct links from each to every other: ``NV#`` or ``XGMI``."""
+    """GPUs (PCI addresses) with equal direct links from each to every other: ``NV#``
+    or ``XGMI``.
+    """
 
     level: str
     gpus: tuple[str, ...]
 
 
 class Clique(Struct, frozen=True):
-    """GPUs (PCI addresses) of one NVLink partition; ``name`` is the value of the node label nvidia.com/gpu.clique."""
+    """GPUs (PCI addresses) of one NVLink partition; ``name`` is the value of the node label
+    nvidia.com/gpu.clique.
+    """
 
     name: str
     gpus: tuple[str, ...]
 
 
 def meshes(machine: Machine) -> tuple[Mesh, ...]:
-    """All direct links, as one mesh if all GPUs are linked equally, else as pairs."""
+    """Return all direct links, as one mesh if all GPUs are linked equally, else as pairs."""
     linked: list[Mesh] = []
     order = [gpu.bdf for gpu in machine.gpus if gpu.bdf is not None]
     for kind in ("nvlink", "xgmi"):
@@ -44,8 +50,8 @@ def _level(link: Link) -> str:
 
 
 def cliques(machine: Machine) -> tuple[Clique, ...]:
-    """The cliques of GPUs that belong to an NVLink domain. A cluster UUID of zeros means that they do not (go-nvlib,
-    IsFabricAttached).
+    """Return the cliques of GPUs that belong to an NVLink domain. A cluster UUID of zeros means
+    that they do not (go-nvlib, IsFabricAttached).
     """
     members: dict[str, list[str]] = {}
     for gpu in machine.gpus:

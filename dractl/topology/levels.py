@@ -1,7 +1,7 @@
 """The distance between two PCI functions, in the words of ``nvidia-smi topo -m``.
 
-nvidia-smi's legend defines the levels (nvidia-smi(1), "topo"). Here they follow from the two sysfs paths, so they apply
-to any vendor.
+nvidia-smi's legend defines the levels (nvidia-smi(1), "topo"). Here they follow from the two sysfs
+paths, so they apply to any vendor.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,9 @@ ENDPOINTS = ("gpu", "nic", "rdma", "nvme", "accelerator")
 
 
 class Affinity(Struct, frozen=True):
-    """The distance between the functions ``a`` and ``b`` according to ``source``, ``sysfs`` or ``nvml``."""
+    """The distance between the functions ``a`` and ``b`` according to ``source``, ``sysfs`` or
+    ``nvml``.
+    """
 
     a: str
     b: str
@@ -55,7 +57,7 @@ class Affinity(Struct, frozen=True):
 
 
 def level(a: PciDevice, b: PciDevice, machine: Machine) -> str:
-    """The level between two functions from sysfs alone; symmetric."""
+    """Return the level between two functions from sysfs alone; symmetric."""
     if a.bdf == b.bdf:
         return "X"
     if a.pcie_root is None or b.pcie_root is None or a.pcie_root != b.pcie_root:
@@ -69,8 +71,9 @@ def level(a: PciDevice, b: PciDevice, machine: Machine) -> str:
         common += 1
     if common == 0:
         return "PHB"
-    # One switch is an upstream and a downstream port. Two functions behind downstream ports of one upstream port have
-    # at most one bridge each beyond the common ones; more means that another switch lies between them.
+    # One switch is an upstream and a downstream port. Two functions behind downstream ports of one
+    # upstream port have at most one bridge each beyond the common ones; more means that another
+    # switch lies between them.
     return "PIX" if max(len(a.bridges), len(b.bridges)) - common <= 1 else "PXB"
 
 
@@ -89,8 +92,9 @@ def rank(name: str) -> int:
 
 
 def endpoints(machine: Machine) -> tuple[PciDevice, ...]:
-    """The functions of the kinds in :data:`ENDPOINTS`, except virtual functions, whose place is that of their physical
-    function."""
+    """Return the functions of the kinds in :data:`ENDPOINTS`, except virtual functions, whose place
+    is that of their physical function.
+    """
     return tuple(
         d
         for d in machine.pci_devices
@@ -100,7 +104,9 @@ def endpoints(machine: Machine) -> tuple[PciDevice, ...]:
 
 
 def affinity(machine: Machine) -> Iterator[Affinity]:
-    """Every pair of :func:`endpoints`: the level from sysfs, then NVML's, in rising authority."""
+    """Yield every pair of :func:`endpoints`: the level from sysfs, then NVML's, in rising
+    authority.
+    """
     nvml = {
         frozenset((link.a, link.b)): link
         for link in machine.links
@@ -121,7 +127,9 @@ def affinity(machine: Machine) -> Iterator[Affinity]:
 
 
 def data_direct(machine: Machine) -> dict[tuple[str, str], str]:
-    """The level between a GPU and a NIC (in this order) through the NIC's Data Direct function."""
+    """Return the level between a GPU and a NIC (in this order) through the NIC's Data Direct
+    function.
+    """
     levels = {}
     for item in complexes(machine):
         if item.data_direct is not None:
@@ -131,7 +139,8 @@ def data_direct(machine: Machine) -> dict[tuple[str, str], str]:
 
 
 def nearest(machine: Machine) -> dict[tuple[str, str], str]:
-    """The level of every ordered pair of :func:`endpoints`, from the source with the highest authority.
+    """Return the level of every ordered pair of :func:`endpoints`, from the source with the highest
+    authority.
 
     Direct links and Data Direct paths come first, then NVML's PCIe levels, then sysfs.
     """

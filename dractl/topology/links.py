@@ -1,7 +1,8 @@
 """PCIe links that run below the capability of both of their ends.
 
-A link has two ends: the function, and the port above it. A card with 16 lanes in a slot with 8 is as fast as it can be
-there; if it uses 8 lanes in a slot with 16, it is not seated well, or a lane is broken.
+A link has two ends: the function, and the port above it. A card with 16 lanes in a slot with 8 is
+as fast as it can be there; if it uses 8 lanes in a slot with 16, it is not seated well, or a lane
+is broken.
 """
 
 from msgspec import Struct
@@ -11,8 +12,9 @@ from dractl.topology.machine import Machine, PciDevice
 
 
 class SlowLink(Struct, frozen=True):
-    """A link below the smaller maximum of its two ends. ``possible_width`` (lanes) and ``possible_speed`` (GT/s) are
-    those maxima; ``port`` is the address of the port above, None if the tree does not show it.
+    """A link below the smaller maximum of its two ends. ``possible_width`` (lanes) and
+    ``possible_speed`` (GT/s) are those maxima; ``port`` is the address of the port above, None if
+    the tree does not show it.
     """
 
     device: PciDevice
@@ -34,8 +36,12 @@ class SlowLink(Struct, frozen=True):
         if self.narrow:
             what = f"x{self.width}, although the device and its slot can do x{self.possible_width}"
         else:
-            what = f"{self.speed:g} GT/s, although the device and its slot can do {self.possible_speed:g} GT/s"
-        # nvidia-smi(1), "PCIe Generation": the current link generation and width may be reduced when the GPU is idle.
+            what = (
+                f"{self.speed:g} GT/s, although the device and its slot can do"
+                f" {self.possible_speed:g} GT/s"
+            )
+        # nvidia-smi(1), "PCIe Generation": the current link generation and width may be reduced
+        # when the GPU is idle.
         advice = (
             "check again under load: idle GPUs may slow their link"
             if gpu
@@ -45,13 +51,13 @@ class SlowLink(Struct, frozen=True):
 
 
 def slow_links(machine: Machine) -> tuple[SlowLink, ...]:
-    """The slow links of GPUs, NICs, NVMe controllers and accelerators."""
+    """Return the slow links of GPUs, NICs, NVMe controllers and accelerators."""
     links = (_slow(device, machine) for device in endpoints(machine))
     return tuple(link for link in links if link is not None)
 
 
 def has_link(device: PciDevice) -> bool:
-    """True if the kernel shows the width and speed of the function's link."""
+    """Return True if the kernel shows the width and speed of the function's link."""
     return device.link_width is not None and device.link_speed is not None
 
 

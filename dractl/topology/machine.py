@@ -1,8 +1,8 @@
 """A node's hardware as plain values: the facts that probes found, and no others.
 
-A fact that could not be read is ``None`` (an absent key in JSON), and a :class:`Note` says why. Sizes are
-bytes, link speeds GT/s, CPU and node sets the kernel's list form (``0-15,32-47``), PCI ids lower-case hexadecimal with
-``0x``.
+A fact that could not be read is ``None`` (an absent key in JSON), and a :class:`Note` says why.
+Sizes are bytes, link speeds GT/s, CPU and node sets the kernel's list form (``0-15,32-47``), PCI
+ids lower-case hexadecimal with ``0x``.
 """
 
 from __future__ import annotations
@@ -28,12 +28,14 @@ Kind = Literal["gpu", "nic", "rdma", "nvme", "accelerator", "bridge", "other"]
 KINDS: tuple[Kind, ...] = ("gpu", "nic", "rdma", "nvme", "accelerator", "bridge", "other")
 
 BDF = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
-"""A PCI function's address. Domains wider than 16 bits exist (VMD, clouds), although upstream's helpers refuse them."""
+"""A PCI function's address. Domains wider than 16 bits exist (VMD, clouds), although upstream's
+helpers refuse them.
+"""
 
 
 class Note(Struct, frozen=True):
-    """The reason why a fact is missing, or something unusual. ``about`` is a PCI address, a PCIe root, an interface, or
-    a source such as ``nvml``.
+    """The reason why a fact is missing, or something unusual. ``about`` is a PCI address, a PCIe
+    root, an interface, or a source such as ``nvml``.
     """
 
     about: str
@@ -41,10 +43,11 @@ class Note(Struct, frozen=True):
 
 
 class Host(Struct, frozen=True):
-    """The machine as a whole. ``name`` is identity (:meth:`Machine.without_identity`). ``page_bytes`` is the size of a
-    memory page that is not huge. ``cloud`` is the provider (``aws``, ``azure``, ``gce``, ``oke``,
-    ``alibaba``) and ``instance_type`` its name for the machine, where a described machine says so.
-    ``module_aliases`` is true if the running kernel has its modules.alias.
+    """The machine as a whole. ``name`` is identity (:meth:`Machine.without_identity`).
+    ``page_bytes`` is the size of a memory page that is not huge. ``cloud`` is the provider
+    (``aws``, ``azure``, ``gce``, ``oke``, ``alibaba``) and ``instance_type`` its name for the
+    machine, where a described machine says so. ``module_aliases`` is true if the running kernel has
+    its modules.alias.
     """
 
     name: str | None = None
@@ -63,17 +66,20 @@ class Host(Struct, frozen=True):
 
 
 class Package(Struct, frozen=True):
-    """A CPU socket. ``id`` is the kernel's physical_package_id: sparse on some hosts, -1 on some ARM hosts and VMs."""
+    """A CPU socket. ``id`` is the kernel's physical_package_id: sparse on some hosts, -1 on some
+    ARM hosts and VMs.
+    """
 
     id: int
     cpus: str
 
 
 class Core(Struct, frozen=True):
-    """A physical core. ``cpus`` are its online hardware threads; ``type`` is ``standard``, ``p-core`` or ``e-core``.
+    """A physical core. ``cpus`` are its online hardware threads; ``type`` is ``standard``,
+    ``p-core`` or ``e-core``.
 
-    ``id`` is unique within ``package`` and ``cluster`` at best: some machines give it to several cores. ``cluster`` is
-    None where the kernel knows none.
+    ``id`` is unique within ``package`` and ``cluster`` at best: some machines give it to several
+    cores. ``cluster`` is None where the kernel knows none.
     """
 
     package: int
@@ -85,7 +91,9 @@ class Core(Struct, frozen=True):
 
 
 class CacheGroup(Struct, frozen=True):
-    """CPUs that share an L3 cache. ``id`` is the kernel's, or the lowest CPU of the group if the kernel gives none."""
+    """CPUs that share an L3 cache. ``id`` is the kernel's, or the lowest CPU of the group if the
+    kernel gives none.
+    """
 
     id: int
     cpus: str
@@ -93,8 +101,9 @@ class CacheGroup(Struct, frozen=True):
 
 
 class Cpus(Struct, frozen=True):
-    """The host's CPUs. ``smt`` is true if ``/sys/devices/system/cpu/smt/control`` is ``on``, as dra.cpu reads it;
-    ``smt_control`` is the file's text. ``uncached`` are online CPUs whose caches the kernel does not describe.
+    """The host's CPUs. ``smt`` is true if ``/sys/devices/system/cpu/smt/control`` is ``on``, as
+    dra.cpu reads it; ``smt_control`` is the file's text. ``uncached`` are online CPUs whose caches
+    the kernel does not describe.
     """
 
     online: str | None = None
@@ -117,11 +126,13 @@ class HugePages(Struct, frozen=True):
 
 
 class NumaNode(Struct, frozen=True):
-    """A NUMA node. ``distances`` has one entry for each node of :attr:`Machine.numa_nodes`, in that order.
+    """A NUMA node. ``distances`` has one entry for each node of :attr:`Machine.numa_nodes`, in that
+    order.
 
-    The kernel writes one SLIT column for each *online* node, so node ids must not be used as indices. ``memory_kind``
-    is ``dram``, ``cpuless`` (CXL, HBM, persistent memory), ``gpu`` or ``none``. ``hugetlb`` is False if the kernel has
-    no huge pages at all (CONFIG_HUGETLBFS), None if it has them or this is unknown.
+    The kernel writes one SLIT column for each *online* node, so node ids must not be used as
+    indices. ``memory_kind`` is ``dram``, ``cpuless`` (CXL, HBM, persistent memory), ``gpu`` or
+    ``none``. ``hugetlb`` is False if the kernel has no huge pages at all (CONFIG_HUGETLBFS), None
+    if it has them or this is unknown.
     """
 
     id: int
@@ -134,7 +145,9 @@ class NumaNode(Struct, frozen=True):
 
 
 class SrIov(Struct, frozen=True):
-    """SR-IOV of one function: a physical function has ``total_vfs``, a virtual one ``physical_function`` (its BDF)."""
+    """SR-IOV of one function: a physical function has ``total_vfs``, a virtual one
+    ``physical_function`` (its BDF).
+    """
 
     total_vfs: int | None = None
     num_vfs: int | None = None
@@ -146,16 +159,16 @@ class SrIov(Struct, frozen=True):
 class PciDevice(Struct, frozen=True):
     """One PCI function.
 
-    ``path`` is its place below ``/sys/devices`` (``pci0000:00/0000:00:01.0/0000:01:00.0``). It determines ``pcie_root``
-    (the last host bridge of the path: VMD and Hyper-V nest them) and ``bridges`` (root port first). Drivers may publish
-    another ``resource.kubernetes.io/pcieRoot``: :func:`dractl.topology.standard_attributes.published`. ``names`` are
-    the network, RDMA, block and DRM devices of the function, ``vfio`` those of vfio-dev. ``link_speed`` is in GT/s.
-    ``bars`` are the sizes of a GPU's or accelerator's memory regions, ``bars_64bit`` those of them that have 64-bit
-    addresses.
-    ``installed_name`` is an NVIDIA GPU's name in the pci.ids installed on the machine, if ``device_name`` is another.
-    ``data_direct_of`` are the functions of the NIC whose Data Direct function this is
-    (:mod:`dractl.topology.complexes`). ``qat_services`` is what a QuickAssist function is configured for, such as
-    ``sym;asym``.
+    ``path`` is its place below ``/sys/devices`` (``pci0000:00/0000:00:01.0/0000:01:00.0``). It
+    determines ``pcie_root`` (the last host bridge of the path: VMD and Hyper-V nest them) and
+    ``bridges`` (root port first). Drivers may publish another ``resource.kubernetes.io/pcieRoot``:
+    :func:`dractl.topology.standard_attributes.published`. ``names`` are the network, RDMA, block
+    and DRM devices of the function, ``vfio`` those of vfio-dev. ``link_speed`` is in GT/s. ``bars``
+    are the sizes of a GPU's or accelerator's memory regions, ``bars_64bit`` those of them that have
+    64-bit addresses. ``installed_name`` is an NVIDIA GPU's name in the pci.ids installed on the
+    machine, if ``device_name`` is another. ``data_direct_of`` are the functions of the NIC whose
+    Data Direct function this is (:mod:`dractl.topology.complexes`). ``qat_services`` is what a
+    QuickAssist function is configured for, such as ``sym;asym``.
     """
 
     bdf: str
@@ -196,8 +209,9 @@ class PciDevice(Struct, frozen=True):
 
 
 class PcieRoot(Struct, frozen=True):
-    """A root below ``/sys/devices`` (``pci0000:17``); ``local_cpus`` is its bus's ``cpulistaffinity``, None if that
-    cannot be read."""
+    """A root below ``/sys/devices`` (``pci0000:17``); ``local_cpus`` is its bus's
+    ``cpulistaffinity``, None if that cannot be read.
+    """
 
     name: str
     local_cpus: str | None = None
@@ -206,12 +220,14 @@ class PcieRoot(Struct, frozen=True):
 class NetInterface(Struct, frozen=True):
     """A network interface. ``mac`` and ``addresses`` (CIDRs) are identity.
 
-    ``kind`` is the link kind as netlink names it (``device`` for hardware, ``veth``, ``bond``, ``vlan``, ``bridge``
-    ...); ``index`` is the kernel's ifindex. ``uplink`` is true for interfaces with the default route of lowest metric
-    and for those enslaved to them, ``gateway`` for those with any default route through a gateway. ``mac`` is empty for
-    an interface without address. ``sriov_total_vfs``, ``sriov_num_vfs`` and ``virtual_function`` are read from
-    ``/sys/class/net/<name>/device``, as dranet does: with virtio that is not the PCI function. ``nested`` is true for
-    interfaces of a device below the PCI function, such as virtio's, USB's and subfunctions'.
+    ``kind`` is the link kind as netlink names it (``device`` for hardware, ``veth``, ``bond``,
+    ``vlan``, ``bridge`` ...); ``index`` is the kernel's ifindex. ``uplink`` is true for interfaces
+    with the default route of lowest metric and for those enslaved to them, ``gateway`` for those
+    with any default route through a gateway. ``mac`` is empty for an interface without address.
+    ``sriov_total_vfs``, ``sriov_num_vfs`` and ``virtual_function`` are read from
+    ``/sys/class/net/<name>/device``, as dranet does: with virtio that is not the PCI function.
+    ``nested`` is true for interfaces of a device below the PCI function, such as virtio's, USB's
+    and subfunctions'.
     """
 
     name: str
@@ -249,7 +265,9 @@ class RdmaPort(Struct, frozen=True):
 
 
 class RdmaDevice(Struct, frozen=True):
-    """An RDMA device. Without ``bdf`` it is software (rxe, siw), or a bond whose function the kernel does not name."""
+    """An RDMA device. Without ``bdf`` it is software (rxe, siw), or a bond whose function the
+    kernel does not name.
+    """
 
     name: str
     bdf: str | None = None
@@ -261,8 +279,8 @@ class RdmaDevice(Struct, frozen=True):
 class NvmeNamespace(Struct, frozen=True):
     """A namespace's block device. ``in_use``: it is mounted or held.
 
-    ``mounted`` is true if the disk or one of its partitions is mounted; ``held`` lists those that another device holds
-    (LVM, RAID).
+    ``mounted`` is true if the disk or one of its partitions is mounted; ``held`` lists those that
+    another device holds (LVM, RAID).
     """
 
     name: str
@@ -293,7 +311,9 @@ class Placement(Struct, frozen=True):
 
 
 class MigProfile(Struct, frozen=True):
-    """A GPU instance profile that the GPU offers. ``id`` is the profile's own id (19 for 1g), not NVML's index."""
+    """A GPU instance profile that the GPU offers. ``id`` is the profile's own id (19 for 1g), not
+    NVML's index.
+    """
 
     id: int
     name: str
@@ -309,9 +329,10 @@ class MigProfile(Struct, frozen=True):
 
 
 class MigDevice(Struct, frozen=True):
-    """An existing MIG device; ``profile_id`` is its GPU instance's :attr:`MigProfile.id`, ``index`` its place among the
-    GPU's MIG devices. ``compute_slices`` are those of its compute instance, which can be fewer than its GPU instance
-    has; None if NVML does not report them."""
+    """An existing MIG device; ``profile_id`` is its GPU instance's :attr:`MigProfile.id`, ``index``
+    its place among the GPU's MIG devices. ``compute_slices`` are those of its compute instance,
+    which can be fewer than its GPU instance has; None if NVML does not report them.
+    """
 
     uuid: str
     profile: str | None
@@ -324,7 +345,9 @@ class MigDevice(Struct, frozen=True):
 
 
 class NvLink(Struct, frozen=True):
-    """One NVLink of a GPU. ``remote`` is ``gpu``, ``switch`` or ``other``; ``remote_bdf`` the other end's address."""
+    """One NVLink of a GPU. ``remote`` is ``gpu``, ``switch`` or ``other``; ``remote_bdf`` the other
+    end's address.
+    """
 
     link: int
     active: bool
@@ -341,9 +364,11 @@ class Fabric(Struct, frozen=True):
 
 
 class AmdPartition(Struct, frozen=True):
-    """A compute partition of an AMD GPU that is a device of its own (``/sys/devices/platform/amdgpu_xcp_N``).
+    """A compute partition of an AMD GPU that is a device of its own
+    (``/sys/devices/platform/amdgpu_xcp_N``).
 
-    Its first partition is the GPU's PCI function itself. ``kfd_id`` is KFD's unique_id in hexadecimal.
+    Its first partition is the GPU's PCI function itself. ``kfd_id`` is KFD's unique_id in
+    hexadecimal.
     """
 
     card_index: int
@@ -357,9 +382,10 @@ class AmdPartition(Struct, frozen=True):
 class Amdgpu(Struct, frozen=True):
     """A GPU as amdgpu and KFD show it in sysfs.
 
-    ``unique_id`` and ``kfd_id`` are hexadecimal: amdgpu's unique_id, or else KFD's, and KFD's alone. ``partitions`` are
-    those besides the PCI function that KFD lists. ``memory_bank`` is False if KFD lists the GPU without a memory bank.
-    ``source_version`` is that of the kernel module, ``gfx_version`` KFD's gfx_target_version, such as 90402 (gfx942).
+    ``unique_id`` and ``kfd_id`` are hexadecimal: amdgpu's unique_id, or else KFD's, and KFD's
+    alone. ``partitions`` are those besides the PCI function that KFD lists. ``memory_bank`` is
+    False if KFD lists the GPU without a memory bank. ``source_version`` is that of the kernel
+    module, ``gfx_version`` KFD's gfx_target_version, such as 90402 (gfx942).
     """
 
     card_index: int | None = None
@@ -377,13 +403,15 @@ class Amdgpu(Struct, frozen=True):
 
 
 class Gpu(Struct, frozen=True):
-    """A GPU. ``source`` is ``nvml``, ``kfd`` or ``pci``; ``partial`` is true if the vendor's own source did not answer.
+    """A GPU. ``source`` is ``nvml``, ``kfd`` or ``pci``; ``partial`` is true if the vendor's own
+    source did not answer.
 
-    ``health`` is ``ok``, ``lost`` (fell off the bus), ``reset-required`` or ``unknown``. ``memory_numa_node`` is the
-    NUMA node that is the GPU's memory (Grace), which is not the node of the PCI function. ``mig_mode`` is None if the
-    GPU has no MIG. ``virtualization`` is ``none``, ``passthrough`` or ``vgpu`` (in guests), ``host-vgpu``,
-    ``host-vsga``, or ``unknown`` where NVML refuses it. ``refused`` is a fact that NVML answers with an error that the
-    vendor's driver does not tolerate, and the error; ``mig_refused`` likewise one of the MIG devices.
+    ``health`` is ``ok``, ``lost`` (fell off the bus), ``reset-required`` or ``unknown``.
+    ``memory_numa_node`` is the NUMA node that is the GPU's memory (Grace), which is not the node of
+    the PCI function. ``mig_mode`` is None if the GPU has no MIG. ``virtualization`` is ``none``,
+    ``passthrough`` or ``vgpu`` (in guests), ``host-vgpu``, ``host-vsga``, or ``unknown`` where NVML
+    refuses it. ``refused`` is a fact that NVML answers with an error that the vendor's driver does
+    not tolerate, and the error; ``mig_refused`` likewise one of the MIG devices.
     """
 
     bdf: str | None
@@ -417,9 +445,10 @@ class Gpu(Struct, frozen=True):
 
 
 class Nvidia(Struct, frozen=True):
-    """The NVIDIA driver as NVML reports it; ``cuda_driver_version`` as ``major.minor``. ``unreachable`` is the number
-    of GPUs that NVML counts but cannot reach; ``failure`` is the reason why NVML cannot be initialized, if it lies with
-    the node."""
+    """The NVIDIA driver as NVML reports it; ``cuda_driver_version`` as ``major.minor``.
+    ``unreachable`` is the number of GPUs that NVML counts but cannot reach; ``failure`` is the
+    reason why NVML cannot be initialized, if it lies with the node.
+    """
 
     driver_version: str | None = None
     cuda_driver_version: str | None = None
@@ -429,8 +458,8 @@ class Nvidia(Struct, frozen=True):
 
 
 class Link(Struct, frozen=True):
-    """A connection that a vendor's library reports: ``nvlink`` with ``count`` links, ``xgmi``, or ``pcie`` with NVML's
-    own ``level``.
+    """A connection that a vendor's library reports: ``nvlink`` with ``count`` links, ``xgmi``, or
+    ``pcie`` with NVML's own ``level``.
     """
 
     a: str
@@ -449,7 +478,9 @@ class Fact(Struct, frozen=True):
 
 
 class Reported(Struct, frozen=True):
-    """A device known only to a vendor's agent, with the attributes and capacities that the driver would publish."""
+    """A device known only to a vendor's agent, with the attributes and capacities that the driver
+    would publish.
+    """
 
     driver: str
     name: str
@@ -458,8 +489,10 @@ class Reported(Struct, frozen=True):
 
 
 class Machine(Struct, frozen=True, dict=True):
-    """A node's hardware. Lists are sorted: nodes by id, functions by address, the rest by name. Of a ``described``
-    machine the bridges are not known: each function that is not on its root has a port of its own."""
+    """A node's hardware. Lists are sorted: nodes by id, functions by address, the rest by name. Of
+    a ``described`` machine the bridges are not known: each function that is not on its root has a
+    port of its own.
+    """
 
     host: Host = Host()
     cpus: Cpus = Cpus()
@@ -483,9 +516,10 @@ class Machine(Struct, frozen=True, dict=True):
         return {d.bdf: d for d in self.pci_devices}
 
     def without_identity(self) -> Machine:
-        """The same hardware without host name, MAC and IP addresses and serial numbers.
+        """Return the same hardware without host name, MAC and IP addresses and serial numbers.
 
-        UUIDs of GPUs stay, because drivers publish them; AMD's ``unique_id`` is a serial number and is removed.
+        UUIDs of GPUs stay, because drivers publish them; AMD's ``unique_id`` is a serial number and
+        is removed.
         """
         return replace(
             self,
@@ -518,7 +552,8 @@ def check(machine: Machine) -> None:
                 raise InputError(f"pciDevices[{i}].{what} is {value[:40]!r}, but must be {right}")
         if len(device.bridges) > MAX_BRIDGES:
             raise InputError(
-                f"pciDevices[{i}].bridges has {len(device.bridges)} entries; at most {MAX_BRIDGES} are possible"
+                f"pciDevices[{i}].bridges has {len(device.bridges)} entries; at most {MAX_BRIDGES}"
+                " are possible"
             )
     lists = [("cpus.online", machine.cpus.online), ("cpus.present", machine.cpus.present)]
     lists += [(f"numaNodes[{i}].cpus", node.cpus) for i, node in enumerate(machine.numa_nodes)]

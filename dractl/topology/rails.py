@@ -1,7 +1,8 @@
 """Rails: the RDMA NICs nearest to each GPU.
 
-Sysfs does not show which switch a NIC is cabled to, but it does show which NICs a GPU should use: the nearest ones.
-Among NICs of equal bandwidth, NCCL chooses by the same rule (src/graph/topo.cc, ncclTopoGetLocal).
+Sysfs does not show which switch a NIC is cabled to, but it does show which NICs a GPU should use:
+the nearest ones. Among NICs of equal bandwidth, NCCL chooses by the same rule (src/graph/topo.cc,
+ncclTopoGetLocal).
 """
 
 from msgspec import Struct
@@ -19,7 +20,7 @@ class Rail(Struct, frozen=True):
 
 
 def rails(machine: Machine) -> tuple[Rail, ...]:
-    """The rails of the machine's GPUs; none without GPUs or RDMA NICs on PCI."""
+    """Return the rails of the machine's GPUs; none without GPUs or RDMA NICs on PCI."""
     with_rdma = {device.bdf for device in machine.rdma_devices}
     devices = endpoints(machine)
     nics = [d.bdf for d in devices if d.kind in ("nic", "rdma") and d.bdf in with_rdma]

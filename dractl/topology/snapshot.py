@@ -24,11 +24,15 @@ MAX_SNAPSHOT = 256 << 20
 _MAX_MEMBER = 1 << 20
 
 Files = dict[str, bytes | str | None]
-"""The contents of an archive by path from its root: a file's bytes, a link's target, None for a directory."""
+"""The contents of an archive by path from its root: a file's bytes, a link's target, None for a
+directory.
+"""
 
 
 def to_json(machine: Machine) -> dict[str, Any]:
-    """The ``dractl/machine/v1`` object, with the derived lists ``affinity`` and ``complexes``."""
+    """Return the ``dractl/machine/v1`` object, with the derived lists ``affinity`` and
+    ``complexes``.
+    """
     body: dict[str, Any] = wire.encode(machine)
     body["affinity"] = [wire.encode(pair) for pair in affinity(machine)]
     if pairs := complexes(machine):
@@ -38,7 +42,7 @@ def to_json(machine: Machine) -> dict[str, Any]:
 
 
 def from_json(value: object) -> Machine:
-    """The machine of a ``dractl/machine/v1`` object; unknown keys are ignored.
+    """Return the machine of a ``dractl/machine/v1`` object; unknown keys are ignored.
 
     Raises InputError with the path of the first wrong value.
     """
@@ -55,7 +59,8 @@ def from_json(value: object) -> Machine:
 
 
 def save(machine: Machine, path: Path, *, identity: bool = False) -> None:
-    """Writes ``machine`` to ``path``, with host name, MAC and IP addresses and serial numbers only if ``identity``.
+    """Writes ``machine`` to ``path``, with host name, MAC and IP addresses and serial numbers only
+    if ``identity``.
 
     Raises InputError if the file cannot be written.
     """
@@ -68,7 +73,9 @@ def save(machine: Machine, path: Path, *, identity: bool = False) -> None:
 
 
 def load(path: Path) -> Machine | Files:
-    """The Machine of a snapshot, or the files of an archive; raises InputError for anything else."""
+    """Return the Machine of a snapshot, or the files of an archive; raises InputError for anything
+    else.
+    """
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode) and not path.is_dir():
@@ -112,13 +119,14 @@ def _tar(path: Path) -> Files:
         with tarfile.open(path, "r:*") as archive:
             return _collect(_tar_members(archive))
     except damage() as error:
-        why = str(
-            error
-        )  # several lines, one for each format that tarfile tried, if it is none of them
+        # Several lines, one for each format that tarfile tried, if it is none of them
+        why = str(error)
         raise InputError(
             "neither a snapshot nor a readable archive" + ("" if "\n" in why else f": {why}"),
-            hint="--from reads snapshots written by --save, and .tar, .tar.gz, .tar.bz2, .tar.xz or .zip archives of a "
-            "node's /sys and /proc",
+            hint=(
+                "--from reads snapshots written by --save, and .tar, .tar.gz, .tar.bz2, .tar.xz or"
+                " .zip archives of a node's /sys and /proc"
+            ),
         ) from error
 
 
@@ -164,7 +172,9 @@ def _zip_members(archive: zipfile.ZipFile) -> Iterator[tuple[str, bytes | str | 
 
 
 def _collect(members: Iterator[tuple[str, bytes | str | None]]) -> Files:
-    """The files below the archive's root: the shallowest folder with a ``sys`` that has devices."""
+    """Return the files below the archive's root: the shallowest folder with a ``sys`` that has
+    devices.
+    """
     files: Files = {}
     total = 0
     for count, (name, value) in enumerate(members):
@@ -186,9 +196,11 @@ def _collect(members: Iterator[tuple[str, bytes | str | None]]) -> Files:
     if not tops:
         raise InputError(
             "has no sys/ folder of a node",
-            hint="hwloc-gather-topology writes such archives; "
-            f"`{program_name()} discover --save` writes a smaller file that "
-            "contains more",
+            hint=(
+                "hwloc-gather-topology writes such archives; "
+                f"`{program_name()} discover --save` writes a smaller file that "
+                "contains more"
+            ),
         )
     top = min(tops)[1]
     if not top:

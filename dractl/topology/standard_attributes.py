@@ -1,7 +1,9 @@
-"""The standard attributes ``resource.kubernetes.io/``, computed as upstream's library does, including its blind spots.
+"""The standard attributes ``resource.kubernetes.io/``, computed as upstream's library does,
+including its blind spots.
 
-Source: k8s.io/dynamic-resource-allocation/deviceattribute (pci.go, numa.go). If upstream cannot compute an attribute,
-drivers publish the device without it, and no claim's matchAttribute on it can ever be satisfied.
+Source: k8s.io/dynamic-resource-allocation/deviceattribute (pci.go, numa.go). If upstream cannot
+compute an attribute, drivers publish the device without it, and no claim's matchAttribute on it can
+ever be satisfied.
 """
 
 import re
@@ -14,29 +16,40 @@ _STANDARD_BDF = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]$")
 
 
 def published(device: PciDevice) -> str | None:
-    """The value of ``resource.kubernetes.io/pcieRoot``; None if upstream fails (see :func:`why_not_published`)."""
+    """Return the value of ``resource.kubernetes.io/pcieRoot``; None if upstream fails (see
+    :func:`why_not_published`).
+    """
     return None if why_not_published(device) else device.path.split("/", 1)[0]
 
 
 def why_not_published(device: PciDevice) -> str | None:
-    """The reason why upstream cannot compute ``pcieRoot`` of the function; None if it can."""
+    """Return the reason why upstream cannot compute ``pcieRoot`` of the function;
+    None if it can.
+    """
     if not _STANDARD_BDF.match(device.bdf):
         return "its PCI domain has more than four digits, which the drivers' helper library refuses"
     if not device.path.startswith("pci"):
-        return f"its PCI root lies below {device.path.split('/', 1)[0]}, where the drivers' helper library does not look"
+        return (
+            f"its PCI root lies below {device.path.split('/', 1)[0]}, where the drivers' helper"
+            " library does not look"
+        )
     return None
 
 
 def pci_bus_id(device: PciDevice) -> str | None:
-    """The value of ``resource.kubernetes.io/pciBusID``; None if the address does not have the standard form."""
+    """Return the value of ``resource.kubernetes.io/pciBusID``; None if the address does not have
+    the standard form.
+    """
     return device.bdf if _STANDARD_BDF.match(device.bdf) else None
 
 
 def numa_nodes(device: PciDevice, machine: Machine) -> tuple[int, ...]:
-    """The list form of ``resource.kubernetes.io/numaNode``: the function's node, then the nearest ones on its socket.
+    """Return the list form of ``resource.kubernetes.io/numaNode``: the function's node, then the
+    nearest ones on its socket.
 
-    Empty if the function has no node. Distances are indexed *by node id*, as upstream does, although the kernel writes
-    one column for each online node: with sparse ids upstream reads a wrong column or none, and so does this.
+    Empty if the function has no node. Distances are indexed *by node id*, as upstream does,
+    although the kernel writes one column for each online node: with sparse ids upstream reads a
+    wrong column or none, and so does this.
     """
     if device.numa_node is None:
         return ()

@@ -17,8 +17,8 @@ class Switch(Struct, frozen=True):
 
 
 class Root(Struct, frozen=True):
-    """A PCIe root. ``below`` is the device under which it lies, if it is not directly in ``/sys/devices`` (VMD,
-    Hyper-V).
+    """A PCIe root. ``below`` is the device under which it lies, if it is not directly in
+    ``/sys/devices`` (VMD, Hyper-V).
     """
 
     name: str
@@ -40,7 +40,7 @@ class _Bridge(Struct):
 
 
 def groups(machine: Machine) -> tuple[NumaRoots, ...]:
-    """The whole tree: nodes by id, then the roots whose node is unknown."""
+    """Return the whole tree: nodes by id, then the roots whose node is unknown."""
     roots_by_node: dict[int | None, list[Root]] = {}
     for name, top in _roots(machine).items():
         roots_by_node.setdefault(_node_of(top), []).append(
@@ -66,7 +66,7 @@ def _roots(machine: Machine) -> dict[str, _Bridge]:
 
 
 def _node_of(root: _Bridge) -> int | None:
-    """The node of most of the root's functions: a host bridge has one proximity domain."""
+    """Return the node of most of the root's functions: a host bridge has one proximity domain."""
     counts: Counter[int] = Counter()
     pending = [root]
     while pending:
@@ -84,7 +84,9 @@ def _below(machine: Machine, root: str) -> str | None:
 
 
 def _inside(bridge: _Bridge) -> tuple[Switch | PciDevice, ...]:
-    """The devices and switches below a bridge. Ports that lead to a single slot are skipped: they add no choice."""
+    """Return the devices and switches below a bridge. Ports that lead to a single slot are skipped:
+    they add no choice.
+    """
     items: list[Switch | PciDevice] = list(bridge.devices)
     for below in bridge.bridges.values():
         inner = _inside(below)

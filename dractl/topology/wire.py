@@ -37,17 +37,19 @@ _ALWAYS = {
 
 
 def key(name: str) -> str:
-    """The JSON key of a field."""
+    """Return the JSON key of a field."""
     return _RENAMED.get(name) or camel_case(name)
 
 
 def encode(value: Any) -> Any:
-    """A value of a machine, a tuple of them, or a scalar, as JSON."""
+    """Return a value of a machine, a tuple of them, or a scalar, as JSON."""
     return camelcase.encode(value, renamed=_RENAMED, always=_ALWAYS)
 
 
 def decode(cls: type[T], value: object, path: str = "") -> T:
-    """``value`` as an instance of ``cls``; raises InputError with the path of the first value of a wrong type."""
+    """Return ``value`` as an instance of ``cls``; raises InputError with the path of the first
+    value of a wrong type.
+    """
     if not isinstance(value, dict):
         raise _wrong(path, value, "an object")
     arguments: dict[str, Any] = {}
@@ -67,7 +69,9 @@ def decode(cls: type[T], value: object, path: str = "") -> T:
 
 @cache
 def _fields(cls: Any) -> tuple[tuple[str, Any, bool, bool], ...]:
-    """Name, type, whether a value is required, and whether the field has no default to fall back on."""
+    """Name, type, whether a value is required, and whether the field has no default to fall back
+    on.
+    """
     hints = typing.get_type_hints(cls)
     return tuple(
         (f.name, _required_type(hints[f.name]), bare and not _optional(hints[f.name]), bare)
@@ -111,7 +115,8 @@ def _convert(hint: Any, value: object, path: str) -> Any:
             value,
             {str: "a string", int: "an integer", bool: "true or false", float: "a number"}[hint],
         )
-    # A snapshot can come from anywhere: nothing in it may send control sequences to the terminal that shows it.
+    # A snapshot can come from anywhere: nothing in it may send control sequences to the terminal
+    # that shows it.
     return _CONTROL.sub("?", value) if isinstance(value, str) else value
 
 

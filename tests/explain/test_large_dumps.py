@@ -50,7 +50,7 @@ def both(
     path = folder / "dump.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     small = answers(path, capsys)
-    patch.setattr(jsontext, "_LARGE", 0)
+    patch.setattr(jsontext, "_MIN_LARGE_LENGTH", 0)
     return small, answers(path, capsys)
 
 

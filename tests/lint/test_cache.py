@@ -14,7 +14,7 @@ import pytest
 from dractl.lint import Report, Selection, cache, many, store
 from dractl.lint.cache import Cache
 from dractl.lint.findings import Terms
-from dractl.manifests.files import listed
+from dractl.manifests.files import list_files
 from dractl.model import Target
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def kept(tmp_path: Path) -> Cache:
 
 
 def report(tree: Path, kept: Cache | None, question: Terms = PLAIN) -> Report:
-    return many.lint_listed(list(listed([str(tree)], ())), question, named=True, cache=kept)
+    return many.lint_listed(list(list_files([str(tree)], ())), question, named=True, cache=kept)
 
 
 def reports(tmp_path: Path) -> list[Path]:

@@ -15,7 +15,7 @@ import pytest
 from dractl.lint import lint, many, size, workers
 from dractl.lint.findings import Terms
 from dractl.manifests import load_readable
-from dractl.manifests.files import listed
+from dractl.manifests.files import list_files
 from dractl.model import Target
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def test_shares_end_at_the_folder_that_makes_them_most_alike(tmp_path: Path) -> 
         folder = tmp_path / f"team-{number}"
         folder.mkdir()
         (folder / "claim.yaml").write_bytes(b"#" * (size.REPAYS_A_PROCESS // 2 - (number == 0)))
-    entries = list(listed([str(tmp_path)], []))
+    entries = list(list_files([str(tmp_path)], []))
     assert [len(share) for share in many._shares(entries, 2)] == [4, 4]
     assert [len(share) for share in many._shares(entries, 3)] == [3, 2, 3]
     assert [len(share) for share in many._shares(entries, 100)] == [
@@ -131,7 +131,7 @@ def test_the_report_does_not_depend_on_the_number_of_processes(
     )
     one = lint(load_readable([str(tree)]), TARGET)
     assert len({finding.code for finding in one.findings}) >= 6
-    entries = list(listed([str(tree)], ()))
+    entries = list(list_files([str(tree)], ()))
     assert many.lint_listed(entries, Terms(TARGET), named=True, processes=processes) == one
     assert sum(started) == more
 
@@ -139,13 +139,13 @@ def test_the_report_does_not_depend_on_the_number_of_processes(
 def test_little_work_and_charts_are_for_one_process(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not size.is_large(list(listed([str(tree)], ())))
+    assert not size.is_large(list(list_files([str(tree)], ())))
     monkeypatch.setattr(size, "REPAYS_A_PROCESS", 1)
-    assert size.is_large(list(listed([str(tree)], ())))
+    assert size.is_large(list(list_files([str(tree)], ())))
     (tree / "templates").mkdir()
     (tree / "templates" / "claim.yaml").write_text(claim("in-a-chart"))
     (tree / "Chart.yaml").write_text("name: x\n")
-    assert not size.is_large(list(listed([str(tree)], ())))
+    assert not size.is_large(list(list_files([str(tree)], ())))
 
 
 @forks

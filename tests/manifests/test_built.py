@@ -8,7 +8,7 @@ import pytest
 
 from dractl.lint import lint
 from dractl.manifests import load
-from dractl.manifests.built import built
+from dractl.manifests.built import add_built_objects
 from dractl.manifests.rendered import Rendered
 from dractl.model import Target
 from tests.lint.written import template
@@ -70,7 +70,9 @@ def findings(folder: Path, made: str, **files: str) -> list[tuple[str, str, int]
         (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
     inputs = load([str(folder)])
     paths = [str(folder / f"{name}.yaml") for name in files]
-    whole = built(inputs, paths, lambda root: Rendered(made.encode(), base=root), lambda _: True)
+    whole = add_built_objects(
+        inputs, paths, lambda root: Rendered(made.encode(), base=root), lambda _: True
+    )
     found = lint(whole, Target.of("1.37")).findings
     return [
         (item.code, item.position.file.rpartition("/")[2], item.position.line) for item in found

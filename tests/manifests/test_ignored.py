@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dractl.errors import UsageError
-from dractl.manifests.files import Entry, listed
+from dractl.manifests.files import Entry, list_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,9 @@ def tree(folder: Path) -> None:
 
 def below(folder: Path, *, gitignore: bool = True) -> set[str]:
     found = [
-        item for item in listed([str(folder)], (), gitignore=gitignore) if isinstance(item, Entry)
+        item
+        for item in list_files([str(folder)], (), gitignore=gitignore)
+        if isinstance(item, Entry)
     ]
     return {os.path.relpath(item.path, folder).replace(os.sep, "/") for item in found}
 
@@ -79,7 +81,7 @@ def test_more_patterns_than_are_compiled_at_once(tmp_path: Path) -> None:
     ]
     (tmp_path / ".gitignore").write_text("\n".join(lines))
     assert below(tmp_path) == {names[1], "kept.yaml"}
-    found = [item for item in listed([str(tmp_path)], lines) if isinstance(item, Entry)]
+    found = [item for item in list_files([str(tmp_path)], lines) if isinstance(item, Entry)]
     assert {item.path.rpartition("/")[2] for item in found} == {names[1], "kept.yaml"}
 
 
@@ -115,10 +117,10 @@ def test_as_many_patterns_as_are_taken(tmp_path: Path, lines: list[str]) -> None
 def test_as_many_characters_as_are_excluded(tmp_path: Path) -> None:
     tree(tmp_path)
     patterns = ["a.yaml", *["b" * 1_024] * 127, "c" * 1_018]
-    found = [item.path for item in listed([str(tmp_path)], patterns) if isinstance(item, Entry)]
+    found = [item.path for item in list_files([str(tmp_path)], patterns) if isinstance(item, Entry)]
     assert found
     assert str(tmp_path / "a.yaml") not in found
     with pytest.raises(
         UsageError, match="exclude: more than 5,000 patterns, or 131,072 characters"
     ):
-        list(listed([str(tmp_path)], [*patterns, "d"]))
+        list(list_files([str(tmp_path)], [*patterns, "d"]))

@@ -138,7 +138,7 @@ def test_equal_attributes_in_a_large_list_are_one_value(
         {"kind": "X", "items": [{"spec": {"devices": [device, 1]}}, 2], "more": "\U0001f600"}
     )
     (small,) = read_text("small.json", text)
-    monkeypatch.setattr(jsontext, "_LARGE", 0)
+    monkeypatch.setattr(jsontext, "_MIN_LARGE_LENGTH", 0)
     (large,) = read_text("large.json", text)
     assert large.value == small.value
     assert list(large.value) == ["kind", "items", "more"]
@@ -165,7 +165,7 @@ def test_equal_attributes_in_a_large_list_are_one_value(
 )
 def test_a_large_text_reads_as_a_small_one_does(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     small = read_text("a.json", text)
-    monkeypatch.setattr(jsontext, "_LARGE", 0)
+    monkeypatch.setattr(jsontext, "_MIN_LARGE_LENGTH", 0)
     large = read_text("a.json", text)
     assert [getattr(item, "value", item) for item in large] == [
         getattr(item, "value", item) for item in small

@@ -40,9 +40,9 @@ from dractl.lint.run import report_on
 from dractl.lint.selection import Selection
 from dractl.lint.size import is_large
 from dractl.lint.store import Store
-from dractl.manifests import Skipped, load_readable
+from dractl.manifests import FileFilter, Skipped, load_readable
 from dractl.manifests.content import MANIFEST_SUFFIXES
-from dractl.manifests.files import Entry, listed
+from dractl.manifests.files import Entry, list_files
 from dractl.manifests.kustomize import Kustomizations, is_kustomization
 from dractl.manifests.markdown import SUFFIXES
 from dractl.manifests.naming import name_paths
@@ -574,10 +574,7 @@ class Job(Struct, frozen=True):
             self.paths,
             stdin=self.stdin,
             stdin_name=self.stdin_name,
-            exclude=self.exclude,
-            changed_files=self.changed_files,
-            gitignore=self.gitignore,
-            suffixes=self.suffixes,
+            choice=FileFilter(self.exclude, self.changed_files, self.gitignore, self.suffixes),
             overlay=overlay,
             render=self._render_charts(overlay),
         )
@@ -585,7 +582,7 @@ class Job(Struct, frozen=True):
             self.rendering.check_values()
         inputs = self._add_repository_context(inputs, overlay)
         return self._add_kustomizations(
-            inputs, listed(self.paths, self.exclude, gitignore=self.gitignore), overlay
+            inputs, list_files(self.paths, self.exclude, gitignore=self.gitignore), overlay
         )
 
     def _render_charts(self, overlay: Mapping[str, bytes]) -> Renderer | None:
@@ -636,7 +633,7 @@ class Job(Struct, frozen=True):
         """
         if self.stdin is not None or self.inventory is not None:
             return None
-        files = listed(
+        files = list_files(
             self.paths,
             self.exclude,
             force_exclude=self.changed_files,

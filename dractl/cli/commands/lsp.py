@@ -24,7 +24,7 @@ from dractl.editing.places import split_lines
 from dractl.errors import DractlError, Unsupported
 from dractl.lint.repository import Repositories
 from dractl.lint.store import Store
-from dractl.manifests.ignored import excluding
+from dractl.manifests.ignored import make_exclusion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,7 +141,7 @@ class Editor(Struct):
         if not self.exclude:
             return False
 
-        return excluding(self.exclude)(name.lstrip("/"))
+        return make_exclusion(self.exclude)(name.lstrip("/"))
 
 
 def _is_saved(document: TextDocument) -> bool:

@@ -17,7 +17,7 @@ from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.errors import InputError, UsageError
 from dractl.facts import current
 from dractl.garbage import without_collecting
-from dractl.manifests import Inputs, Skipped, load_readable
+from dractl.manifests import FileFilter, Inputs, Skipped, load_readable
 from dractl.manifests.kustomize import is_kustomization
 from dractl.migration import Migrated, Migration, Remark, classes_for
 from dractl.migration.resources import wanted
@@ -106,9 +106,8 @@ def command(
         )
     stdin = sys.stdin.buffer.read() if "-" in paths else None
     with without_collecting():
-        inputs = load_readable(
-            paths, stdin=stdin, exclude=[*settings.exclude, *(exclude or ())], relevant_only=False
-        )
+        choice = FileFilter([*settings.exclude, *(exclude or ())])
+        inputs = load_readable(paths, stdin=stdin, choice=choice, relevant_only=False)
         migrated = _migrate_files(inputs, tolerate=tolerate)
     changes, errors = (
         ([], []) if keep_requests else _collect_changes(migrated, inputs.digests, stdin)
