@@ -392,13 +392,15 @@ def test_commands_in_texts_begin_with_the_name_of_the_program(room: str) -> None
 # explain/fixes/search.py is going to be rewritten.
 UNREAD_ROOMS = frozenset(
     {
-        "", "drivers", "editing", "facts", "lint", "machines", "manifests", "migration", "model", "probes",
-        "report", "topology", "upgrade",
+        "", "drivers", "editing", "facts", "lint", "machines", "migration", "probes", "report", "upgrade",
     }
 )  # fmt: skip
 UNREAD_MODULES: frozenset[str] = frozenset()
 # Names that break a rule and stay, each with the reason.
 EXEMPT_NAMES: dict[str, str] = {
+    "at": "Document.at(path) reads as it is spoken, and fifty modules use it",
+    "qualified_name": "the API's QualifiedName; of dractl.model, which is public",
+    "served_versions": "of dractl.model, which is public",
     "of": "Target.of and others are the library's constructors",
     "enabled": "Target.enabled and Features.enabled are the library's",
     "backing_classes": "of dractl.allocation, which is public",

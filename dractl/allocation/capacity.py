@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dractl.model import CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
 from dractl.model.go import int64
-from dractl.model.names import without_domain
+from dractl.model.names import strip_domain
 from dractl.model.quantity import Quantity, SaturatingQuantity
 
 _MAX_INT64 = (1 << 63) - 1
@@ -61,15 +61,15 @@ def consumption(
 
     Raises CapacityFault if the scheduler aborts the attempt.
     """
-    spelled = {without_domain(driver, name): name for name in capacity}
+    spelled = {strip_domain(driver, name): name for name in capacity}
     wanted: dict[str, Quantity] = {}
     for name in sorted(requests or {}):
-        name_in_slice = spelled.get(without_domain(driver, name))
+        name_in_slice = spelled.get(strip_domain(driver, name))
         if name_in_slice is None:
             return Unfit("capacity-missing", name)
         if name_in_slice in wanted:  # from 1.38 on; upstream's text is not known
             raise CapacityFault(
-                f'capacity "{without_domain(driver, name)}" is requested with and without the'
+                f'capacity "{strip_domain(driver, name)}" is requested with and without the'
                 " driver's domain"
             )
         wanted[name_in_slice] = (requests or {})[name]

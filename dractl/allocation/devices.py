@@ -18,7 +18,7 @@ from dractl.allocation.problem import Vector
 from dractl.allocation.state import AllocatedState
 from dractl.allocation.taints import first_exclusion
 from dractl.model import Device, DeviceTaint, DeviceToleration, Node, Quantity
-from dractl.model.names import without_domain
+from dractl.model.names import strip_domain
 
 NODE_OPERATIONS = "DRAOptionalNodeOperations"
 _BINDING_GATES = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
@@ -233,10 +233,10 @@ class NodeDevices:
         """
         held = self.state.capacity.get(candidate.id) or {}
         driver = self.domain(candidate)
-        spelled = {without_domain(driver, name): name for name in candidate.device.capacity}
+        spelled = {strip_domain(driver, name): name for name in candidate.device.capacity}
         amounts: dict[str, Quantity] = {}
         for name, amount in held.items():
-            name_in_slice = spelled.get(without_domain(driver, name))
+            name_in_slice = spelled.get(strip_domain(driver, name))
             if name_in_slice is not None:
                 amounts[name_in_slice] = (
                     amounts[name_in_slice] + amount if name_in_slice in amounts else amount

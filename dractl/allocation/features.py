@@ -21,9 +21,9 @@ from dractl.model.releases import (
     GATES,
     RELEASES,
     Target,
-    came_with,
     has_change,
     patch_of,
+    patch_that_brought,
     release_of,
 )
 
@@ -237,7 +237,7 @@ def _behaviour(features: Features, variant: Variant) -> Behaviour:
 def _has_bug(features: Features, variant: Variant, bug: Bug) -> bool:
     if not features.keeps_bug(bug.name):
         return False
-    fixed = came_with(bug.fixed, features.release)
+    fixed = patch_that_brought(bug.fixed, features.release)
     if fixed is not None and features.patch is not None and features.patch >= fixed:
         return False
     return bug.first <= features.release <= bug.last and variant in bug.variants

@@ -16,7 +16,7 @@ from dractl.cel.numbers import format_double
 from dractl.cel.spans import Spans
 from dractl.cel.values import CelError, Halted
 from dractl.model import Quantity, Version
-from dractl.model.go import quoted
+from dractl.model.go import quote
 
 _MAX_TRACES = 2000  # sub-evaluations that one trace keeps; further rounds of a loop are dropped
 
@@ -127,9 +127,9 @@ def show(value: Any) -> str:
         case int() | float():
             return format_double(value) if isinstance(value, float) else str(value)
         case str():
-            return quoted(value)
+            return quote(value)
         case bytes():
-            return "b" + quoted(value.decode("utf-8", "backslashreplace"))
+            return "b" + quote(value.decode("utf-8", "backslashreplace"))
         case list():
             return "[" + ", ".join(map(show, value)) + "]"
         case dict():
@@ -152,7 +152,7 @@ def show(value: Any) -> str:
         case v.CIDR():
             return f'cidr("{value.address}/{value.length}")'
         case v.URL():
-            return f"url({quoted(value.text)})"
+            return f"url({quote(value.text)})"
         case v.NamedFormat():
             return f"format.{value.name}"
     return str(value)

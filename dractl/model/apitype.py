@@ -41,7 +41,9 @@ class APIType(Struct, frozen=True):
 
     @classmethod
     def read_with(cls, r: Reader, **given: Any) -> Self:
-        """Return the same, but for fields that are not read from the place of their name."""
+        """Return the value like :meth:`read`, but for fields that are not read from the place of
+        their name.
+        """
         return cls(
             *[
                 given[name] if name in given else read(r, *place)
@@ -56,13 +58,14 @@ def _fields(cls: type[APIType]) -> list[tuple[str, Callable[..., Any], tuple[Any
 
 
 def _key(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join("ID" if part == "id" else part.capitalize() for part in rest)
+    head, *further = name.split("_")
+    return head + "".join("ID" if part == "id" else part.capitalize() for part in further)
 
 
 def _reading(key: str, kind: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     if kind in _READ:
         return _READ[kind], (key,)
     inner, *others = get_args(kind) or (kind,)
-    method = Reader.each if others == [...] else Reader.optional if others else Reader.part
-    return method, (key, inner.read)
+    if others == [...]:
+        return Reader.items_of, (key, inner.read)
+    return Reader.optional if others else Reader.part, (key, inner.read)

@@ -9,9 +9,9 @@ _NONE: Mapping[str, str] = {}
 
 
 def camel_case(name: str) -> str:
-    """Return ``numa_node`` as ``numaNode``."""
-    head, *rest = name.split("_")
-    return head + "".join(part.capitalize() for part in rest)
+    """Return a name in camelCase: ``numaNode`` for ``numa_node``."""
+    head, *further = name.split("_")
+    return head + "".join(part.capitalize() for part in further)
 
 
 def encode(
@@ -23,16 +23,17 @@ def encode(
 ) -> Any:
     """Return a Struct, a tuple or list of them, or a scalar, as JSON.
 
-    Fields whose value is in ``absent`` are left out, except those named in ``always``. ``renamed``
-    maps fields to keys that are not their camelCase (``class`` is not a valid field name).
+    Fields whose value is in ``absent`` are left out, except the fields named in ``always``.
+    ``renamed`` maps fields to keys that are not their camelCase (``class`` is not a valid field
+    name).
     """
     if isinstance(value, Struct):
-        found = ((name, getattr(value, name)) for name in value.__struct_fields__)
+        fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
         return {
             renamed.get(name) or camel_case(name): encode(
                 item, renamed=renamed, always=always, absent=absent
             )
-            for name, item in found
+            for name, item in fields
             if name in always or item not in absent
         }
     if isinstance(value, tuple | list):

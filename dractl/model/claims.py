@@ -40,14 +40,14 @@ class DeviceDerivedAttribute(APIType, frozen=True):
 
 
 class ExactDeviceRequest(APIType, frozen=True):
-    """``allocation_mode`` (ExactCount, All) and ``count`` are None if they were not written: see
-    API defaulting.
-    """
+    """The content of a request without alternatives."""
 
     device_class_name: str
     selectors: tuple[DeviceSelector, ...] = ()
     allocation_mode: str | None = None
+    """ExactCount or All; None if it was not written: see API defaulting."""
     count: int | None = None
+    """The number of devices; None if it was not written."""
     admin_access: bool | None = None
     tolerations: tuple[DeviceToleration, ...] = ()
     capacity: CapacityRequirements | None = None
@@ -68,7 +68,7 @@ class DeviceSubRequest(APIType, frozen=True):
 
 
 class DeviceRequest(APIType, frozen=True):
-    """Exactly one of ``exactly`` and ``first_available`` is set."""
+    """A request. Exactly one of ``exactly`` and ``first_available`` is set."""
 
     name: str
     exactly: ExactDeviceRequest | None = None
@@ -86,10 +86,11 @@ class DeviceConstraint(APIType, frozen=True):
 
 
 class OpaqueDeviceConfiguration(APIType, frozen=True):
-    """``parameters`` is the value as written, a mapping in every valid object."""
+    """Parameters for a driver."""
 
     driver: str
     parameters: Any = None
+    """The value as written, a mapping in every valid object."""
 
 
 class DeviceClaimConfiguration(APIType, frozen=True):
@@ -135,9 +136,10 @@ class DeviceRequestAllocationResult(APIType, frozen=True):
 
 
 class DeviceAllocationConfiguration(APIType, frozen=True):
-    """``source``: FromClass or FromClaim."""
+    """Parameters of an allocated claim."""
 
     source: str
+    """FromClass or FromClaim."""
     requests: tuple[str, ...] = ()
     opaque: OpaqueDeviceConfiguration | None = None
 
@@ -152,12 +154,11 @@ class DeviceAllocationResult(APIType, frozen=True):
 
 
 class AllocationResult(APIType, frozen=True):
-    """The devices allocated to a claim, and the nodes from which they can be used
-    (``node_selector`` None: all nodes).
-    """
+    """The devices allocated to a claim, and the nodes from which they can be used."""
 
     devices: DeviceAllocationResult
     node_selector: NodeSelector | None = None
+    """The nodes; None for all nodes."""
     allocation_timestamp: str | None = None
 
 
@@ -173,7 +174,9 @@ class ResourceClaimConsumerReference(APIType, frozen=True):
 
 
 class AllocatedDeviceStatus(APIType, frozen=True):
-    """``data`` and ``network_data`` are as the driver wrote them."""
+    """The status that a driver reports for an allocated device; ``data`` and ``network_data`` are
+    as the driver wrote them.
+    """
 
     driver: str
     pool: str

@@ -63,12 +63,14 @@ def _claim_spec(spec: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _request(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Flat fields go into ``exactly``, if any of them has more than Go's zero value."""
+    """Convert a request: flat fields go into ``exactly``, if any of them has more than Go's zero
+    value.
+    """
     flat = {name: request[name] for name in FLAT_REQUEST_FIELDS if name in request}
-    rest = {name: value for name, value in request.items() if name not in flat}
+    converted = {name: value for name, value in request.items() if name not in flat}
     if any(_is_set(name, value) for name, value in flat.items()):
-        rest["exactly"] = flat
-    return rest
+        converted["exactly"] = flat
+    return converted
 
 
 def _is_set(name: str, value: object) -> bool:

@@ -14,10 +14,11 @@ from dractl.model.reader import Reader
 
 
 class NodeSelectorRequirement(APIType, frozen=True):
-    """``operator``: In, NotIn, Exists, DoesNotExist, Gt, Lt."""
+    """A requirement on a node's label or field."""
 
     key: str
     operator: str
+    """In, NotIn, Exists, DoesNotExist, Gt or Lt."""
     values: tuple[str, ...] = ()
 
 
@@ -31,7 +32,7 @@ class NodeSelectorTerm(APIType, frozen=True):
 
 
 class NodeSelector(APIType, frozen=True):
-    """Terms are ORed; the requirements in a term are ANDed."""
+    """A choice of nodes: terms are ORed; the requirements in a term are ANDed."""
 
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
 
@@ -75,12 +76,13 @@ class ResourceRequirements(APIType, frozen=True):
 
 
 class Container(APIType, frozen=True):
-    """``restart_policy`` Always makes an init container a sidecar."""
+    """A container of a pod."""
 
     name: str
     image: str
     resources: ResourceRequirements
     restart_policy: str | None = None
+    """Always makes an init container a sidecar."""
 
 
 class PodResourceClaim(APIType, frozen=True):
@@ -92,7 +94,7 @@ class PodResourceClaim(APIType, frozen=True):
 
 
 class PodSpec(APIType, frozen=True):
-    """``affinity`` is the mapping as written; ``node_affinity`` is what it requires of nodes."""
+    """The specification of a pod, as far as scheduling depends on it."""
 
     resource_claims: tuple[PodResourceClaim, ...]
     containers: tuple[Container, ...]
@@ -102,7 +104,9 @@ class PodSpec(APIType, frozen=True):
     node_name: str
     node_selector: Mapping[str, str]
     affinity: Mapping[str, Any] | None
+    """The mapping as written."""
     node_affinity: NodeSelector | None
+    """The nodes that the affinity requires."""
     tolerations: tuple[Toleration, ...]
     scheduler_name: str
     scheduling_gates: tuple[str, ...]
@@ -117,17 +121,16 @@ class PodSpec(APIType, frozen=True):
             node_affinity=affinity.optional(
                 "requiredDuringSchedulingIgnoredDuringExecution", NodeSelector.read
             ),
-            scheduling_gates=r.each("schedulingGates", lambda gate: gate.text("name")),
+            scheduling_gates=r.items_of("schedulingGates", lambda gate: gate.text("name")),
         )
 
 
 class PodResourceClaimStatus(APIType, frozen=True):
-    """The claim made for a pod's claim from a template; ``resource_claim_name`` None: no claim is
-    needed.
-    """
+    """The claim made for a pod's claim from a template."""
 
     name: str
     resource_claim_name: str | None = None
+    """The name of the claim; None if no claim is needed."""
 
 
 class ContainerExtendedResourceRequest(APIType, frozen=True):
@@ -172,12 +175,13 @@ class NodeSpec(APIType, frozen=True):
 
 
 class NodeStatus(APIType, frozen=True):
-    """A node's resources. ``kubelet_version`` reads like ``v1.36.3``."""
+    """A node's resources."""
 
     capacity: Mapping[str, Quantity]
     allocatable: Mapping[str, Quantity]
     conditions: tuple[Condition, ...]
     kubelet_version: str
+    """The version of the kubelet, such as ``v1.36.3``."""
     declared_features: tuple[str, ...]
 
     @classmethod

@@ -15,8 +15,8 @@ _ESCAPES = {
 }
 
 
-def quoted(text: str) -> str:
-    """strconv.Quote."""
+def quote(text: str) -> str:
+    """Quote a string like strconv.Quote."""
     return '"' + "".join(map(_quote, text)) + '"'
 
 

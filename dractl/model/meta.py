@@ -6,13 +6,14 @@ from dractl.model.apitype import APIType
 
 
 class OwnerReference(APIType, frozen=True):
-    """The owner of an object; ``controller`` marks the one that manages it."""
+    """The owner of an object."""
 
     api_version: str = ""
     kind: str = ""
     name: str = ""
     uid: str = ""
     controller: bool | None = None
+    """True for the owner that manages the object."""
 
 
 class ObjectMeta(APIType, frozen=True):

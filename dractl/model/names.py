@@ -52,6 +52,6 @@ class RequestRef(Struct, frozen=True, order=True):
         return cls(claim, name, alternative if slash else None)
 
 
-def without_domain(driver: str | None, name: str) -> str:
+def strip_domain(driver: str | None, name: str) -> str:
     """Return the name of an attribute or capacity without the domain of a driver."""
     return name if driver is None else name.removeprefix(f"{driver}/")

@@ -8,7 +8,7 @@ from typing import Any
 from dractl.model.reader import Path
 
 _CONTAINERS = ("containers", "initContainers", "resourceClaims")
-_DEPTH = 32
+_MAX_DEPTH = 32
 MAIN = ("mainContainer", "model")
 """The keys of single containers: of Dynamo's ``extraPodSpec`` (ai-dynamo/dynamo deploy/operator
 api/v1alpha1 common.go ExtraPodSpec) and of KServe's ``predictor`` (kserve/kserve
@@ -17,8 +17,8 @@ pkg/apis/serving/v1beta1 predictor_model.go ModelSpec).
 
 
 def pod_templates(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """Yield the pod spec of a Pod, or those of every pod template in any other object, each with
-    its path.
+    """Yield the pod spec of a Pod, or of every pod template in any other object, each with its
+    path.
 
     A pod template is a map under a key that ends in ``template`` (in any case) whose ``spec`` has
     containers or claims.
@@ -33,7 +33,7 @@ def pod_templates(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str,
     stack: list[tuple[Path, object]] = [((), value)]
     while stack:
         path, node = stack.pop()
-        if len(path) > _DEPTH:
+        if len(path) > _MAX_DEPTH:
             continue
         if isinstance(node, Mapping):
             if path and _is_template(path[-1], node):
@@ -76,7 +76,7 @@ def _is_template(key: str | int, node: Mapping[str, Any]) -> bool:
 
 
 def pod_specs(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """Yield every map that is used as a pod spec, with its path: those of :func:`pod_templates`,
+    """Yield every map that is used as a pod spec, with its path: the maps of :func:`pod_templates`,
     and in custom resources any map with a list of ``resourceClaims``, or with containers that name
     claims.
 
@@ -88,7 +88,7 @@ def pod_specs(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any
     stack: list[tuple[Path, object]] = [((), value)]
     while stack:
         path, node = stack.pop()
-        if path in templates or len(path) > _DEPTH or path[:1] in (("metadata",), ("status",)):
+        if path in templates or len(path) > _MAX_DEPTH or path[:1] in (("metadata",), ("status",)):
             continue
         if isinstance(node, Mapping):
             if path and (

@@ -2,8 +2,8 @@
 k8s.io/apimachinery/pkg/api/resource.
 
 The Go type stores a number either as an int64 times a power of ten or as an arbitrary decimal, and
-some results depend on which (``is_int64``, ``value``, the rounding of negative numbers), so the
-same two representations are kept here. :class:`Quantity` is that of releases up to 1.37,
+some results depend on the representation (``is_int64``, ``value``, the rounding of negative
+numbers), so both are kept here. :class:`Quantity` is the type of releases up to 1.37,
 :class:`SaturatingQuantity` that of 1.38.
 """
 
@@ -13,6 +13,8 @@ import math
 import re
 from functools import lru_cache, total_ordering
 from typing import Final, Literal, Self
+
+from msgspec import Struct
 
 from dractl.model.go import int64, json_number
 
@@ -50,7 +52,7 @@ _GO_SPACE = (
 
 
 def _ten(exponent: int) -> int:
-    """Ten to the ``exponent``, which is not negative."""
+    """Return ten to the ``exponent``, which is not negative."""
     return int(10**exponent)
 
 
@@ -59,7 +61,7 @@ def _is_int64(number: int) -> bool:
 
 
 Int64Amount = tuple[int, int]
-"""An int64 and its power of ten, as amount.go has them: a number that is no decimal in Go."""
+"""An int64 and its power of ten, as in amount.go: a number that is no decimal in Go."""
 
 
 def _divide_away_from_zero(number: int, divisor: int) -> int:
@@ -82,7 +84,7 @@ def _strip_factors(number: int, base: int) -> tuple[int, int]:
 
 
 PLENTY = "1P"
-"""More of a resource than any pod asks for: the amount where it is not known."""
+"""More of a resource than any pod asks for: the amount if it is not known."""
 
 
 @total_ordering
@@ -98,8 +100,13 @@ class Quantity:
     format: Format
     """The format in which it was written, and is printed."""
 
-    def __init__(self, unscaled: int = 0, exponent: int = 0, format: Format = "DecimalSI") -> None:  # noqa: A002
-        """``unscaled`` times ten to the ``exponent``."""
+    def __init__(
+        self,
+        unscaled: int = 0,
+        exponent: int = 0,
+        format: Format = "DecimalSI",  # noqa: A002
+    ) -> None:
+        """Make the number ``unscaled`` times ten to the ``exponent``."""
         self._unscaled = unscaled
         self._exponent = exponent
         self._fixed = _is_int64(unscaled)  # held as int64Amount, not as inf.Dec
@@ -110,7 +117,7 @@ class Quantity:
 
     @classmethod
     def parse(cls, value: str | float) -> Quantity:
-        """Reads a value of a JSON document: a string (surrounding space is trimmed) or a number.
+        """Parse a value of a JSON document: a string (surrounding space is trimmed) or a number.
 
         ValueError with Go's text if it is not a quantity (a boolean is not).
         """
@@ -132,13 +139,13 @@ class Quantity:
         """Return the number rounded up to an integer, like ``Value()``: beyond int64 it overflows
         as in Go.
         """
-        return self._scaled(0)
+        return self._to_scale(0)
 
     def milli_value(self) -> int:
-        """Thousandths, rounded up, like ``MilliValue()``."""
-        return self._scaled(-3)
+        """Return the thousandths, rounded up, like ``MilliValue()``."""
+        return self._to_scale(-3)
 
-    def _scaled(self, scale: int) -> int:
+    def _to_scale(self, scale: int) -> int:
         shift = self._exponent - scale
         if self._fixed:  # amount.go AsScaledInt64: rounds away from zero; 0 where it overflows
             if shift < 0:
@@ -197,7 +204,7 @@ class Quantity:
         unscaled, times = _strip_factors(self._unscaled, 10)
         return (unscaled, self._exponent + times) if unscaled else (0, 0)
 
-    def scaled(self) -> tuple[int, int]:
+    def go_parts(self) -> tuple[int, int]:
         """Return ``(unscaled, exponent)`` as Go stores the number: ``1`` and ``1.0`` differ,
         ``1.500`` and ``1500m`` do not.
         """
@@ -223,8 +230,8 @@ class Quantity:
         return self._make(unscaled, exponent, format_, fixed=False, amount=total)
 
     def _int64_amount(self) -> Int64Amount | None:
-        """Return what 1.38 holds the number as, if that is no decimal; earlier releases have more
-        decimals.
+        """Return the amount in which 1.38 holds the number, if that is no decimal; earlier releases
+        have more decimals.
         """
         return self._amount or ((self._unscaled, self._exponent) if self._fixed else None)
 
@@ -284,7 +291,7 @@ class Quantity:
         return f"Quantity({str(self)!r})"
 
     def _canonical(self) -> str:
-        """quantity.go CanonicalizeBytes."""
+        """Format the number like CanonicalizeBytes in quantity.go."""
         unscaled, exponent = self.exact()
         if not unscaled:
             return "0"
@@ -329,7 +336,7 @@ class SaturatingQuantity(Quantity):
         saturating._written = quantity._written
         return saturating
 
-    def _scaled(self, scale: int) -> int:
+    def _to_scale(self, scale: int) -> int:
         """Return the nearest int64, away from zero (AsScaledInt64 of amount.go and
         scale_int.go).
         """
@@ -361,7 +368,7 @@ def _add_int64(left: Int64Amount, right: Int64Amount) -> Int64Amount | None:
     exponent = min(left[1], right[1])
     if max(left[1], right[1]) - exponent > _INT64_DIGITS:
         return None
-    parts = [unscaled * _ten(own - exponent) for unscaled, own in (left, right)]
+    parts = [unscaled * _ten(power - exponent) for unscaled, power in (left, right)]
     return (sum(parts), exponent) if all(map(_is_int64, (*parts, sum(parts)))) else None
 
 
@@ -374,28 +381,37 @@ def _quantity(
     return quantity
 
 
-def _interpret(suffix: str) -> tuple[int, int, Format]:
-    """suffix.go interpret: base, exponent, format."""
+class _Suffix(Struct, frozen=True):
+    """The meaning of a suffix: a factor, and the format of the quantity."""
+
+    base: int
+    exponent: int
+    format: Format
+
+
+def _interpret(suffix: str) -> _Suffix:
+    """Interpret a suffix like interpret in suffix.go."""
     if suffix in _DECIMAL:
-        return 10, _DECIMAL[suffix], "DecimalSI"
+        return _Suffix(10, _DECIMAL[suffix], "DecimalSI")
     if suffix in _BINARY:
-        return 2, _BINARY[suffix], "BinarySI"
+        return _Suffix(2, _BINARY[suffix], "BinarySI")
     if len(suffix) > 1 and suffix[0] in "eE" and re.fullmatch(r"[+-]?[0-9]{1,19}", suffix[1:]):
         exponent = int(suffix[1:])
         if _is_int64(exponent):
-            return 10, _int32(exponent), "DecimalExponent"
+            return _Suffix(10, _int32(exponent), "DecimalExponent")
     raise ValueError(SUFFIX_ERROR)
 
 
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> Quantity:
-    """quantity.go ParseQuantity."""
+    """Parse a quantity like ParseQuantity in quantity.go."""
     match = _SYNTAX.fullmatch(text) if text else None
     if match is None:
         raise ValueError(FORMAT_ERROR)
     if text == "0":
         return _quantity(0, 0, "DecimalSI", fixed=True, text=text)
-    base, exponent, format_ = _interpret(match["suffix"])
+    suffix = _interpret(match["suffix"])
+    base, exponent, format_ = suffix.base, suffix.exponent, suffix.format
     num, denom = match["num"] or "0", match["denom"]
     if len(num) + len(denom) > _MAX_DIGITS:
         raise ValueError(NUMERIC_ERROR)
@@ -429,8 +445,8 @@ def _parse(text: str) -> Quantity:
 def _parse_decimal(
     sign: int, unscaled: int, decimals: int, base: int, exponent: int, format_: Format
 ) -> Quantity:
-    """Return the slow path: arbitrary precision, rounded up to nanos, capped for
-    binary suffixes.
+    """Parse a number in the slow path: arbitrary precision, rounded up to nanos, capped for binary
+    suffixes.
     """
     if unscaled == 0:
         return _quantity(0, 0, format_, fixed=False)

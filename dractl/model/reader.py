@@ -19,15 +19,13 @@ T = TypeVar("T")
 
 
 class Origin(str):
-    """The first step of a path: the object that the others lead into, and its file."""
+    """The first step of a path: the object that the other steps lead into, and its file."""
 
     __slots__ = ()
 
 
 class DecodeError(InputError):
-    """A value that does not fit its place in the API. ``path`` leads to it from the root of the
-    object.
-    """
+    """A value that does not fit its place in the API."""
 
     def __init__(self, path: Path, message: str) -> None:
         origin = [step for step in path[:1] if isinstance(step, Origin)]
@@ -58,7 +56,7 @@ def _word(value: object) -> str:
 
 
 class Reader:
-    """A mapping in an object, and its path; of one in a list the path of the list and the
+    """A mapping in an object, and its path; for a mapping in a list the path of the list and the
     ``index``.
     """
 
@@ -128,11 +126,11 @@ class Reader:
         return tuple(self._items(name, str, "a string", ""))
 
     def text_map(self, name: str) -> Mapping[str, str]:
-        found = self._map(name)
-        for key, value in found.items():
+        texts = self._map(name)
+        for key, value in texts.items():
             if value is not None and not isinstance(value, str):
                 raise DecodeError((*self.path, name, key), f"must be a string, not {_word(value)}")
-        return {key: value or "" for key, value in found.items()}
+        return {key: value or "" for key, value in texts.items()}
 
     def raw(self, name: str) -> Any:
         """Return the value as it is; None if absent."""
@@ -166,7 +164,7 @@ class Reader:
         """Return the result of ``read`` for the mapping at ``name``, empty if absent."""
         return read(self.child(name))
 
-    def each(self, name: str, read: Callable[[Reader], T]) -> tuple[T, ...]:
+    def items_of(self, name: str, read: Callable[[Reader], T]) -> tuple[T, ...]:
         """Return the results of ``read`` for every item of the list at ``name``."""
         listed, path = self.raw_list(name), (*self.path, name)
         return (
@@ -211,10 +209,10 @@ class LazyMap(Mapping[str, T], Generic[T]):
         self._done: dict[str, T] = {}
 
     def __getitem__(self, key: str) -> T:
-        found = self._done.get(key)
-        if found is None:
-            found = self._done[key] = self._read(Reader(self.mapping[key], (*self._path, key)))
-        return found
+        value = self._done.get(key)
+        if value is None:
+            value = self._done[key] = self._read(Reader(self.mapping[key], (*self._path, key)))
+        return value
 
     def __contains__(self, key: object) -> bool:
         return key in self.mapping

@@ -28,8 +28,8 @@ PREVIEWS: Final = _FACTS.previews
 NEWEST: Final = [release for release in RELEASES if release not in PREVIEWS][-1]
 _ORDER: Final = {release: index for index, release in enumerate(RELEASES)}
 COMPARED: Final = _FACTS.compared
-"""The releases whose rules are compared with what a real API server said; the older ones are for
-lint only.
+"""The releases whose rules are compared with the verdicts of a real API server; the older ones are
+for lint only.
 """
 GATES: Final[Mapping[str, tuple[GateStage, ...]]] = {
     name: gate.stages for name, gate in _FACTS.gates.items()
@@ -57,7 +57,7 @@ def has_change(release: str, name: str, patch: int | None = None) -> bool:
     ``patch``, if it is known, decides in releases that have the change in part.
     """
     change = CHANGES[name]
-    came = came_with(change.patches, release)
+    came = patch_that_brought(change.patches, release)
     if came is not None and patch is not None:
         return (patch >= came) is (change.until is None)
     position = _ORDER[release]
@@ -66,8 +66,10 @@ def has_change(release: str, name: str, patch: int | None = None) -> bool:
     )
 
 
-def came_with(patches: Iterable[str], release: str) -> int | None:
-    """Return the number of the patch of a release that is among these; None if there is none."""
+def patch_that_brought(patches: Iterable[str], release: str) -> int | None:
+    """Return the number of the patch of a release that is among these; None if there is no such
+    patch.
+    """
     return next(
         (patch for text in patches if text.startswith(f"{release}.") if (patch := patch_of(text))),
         None,
@@ -107,13 +109,13 @@ def is_newer(text: str) -> bool:
     """Return True if ``text`` names a release after all that are known; the newest rules are then
     the best guess.
     """
-    found = _minor(text)
-    return found is not None and found > _key(RELEASES[-1])
+    version = _minor(text)
+    return version is not None and version > _key(RELEASES[-1])
 
 
 def caveat(text: str | None) -> str | None:
-    """What to say where the rules of the release that ``text`` names are not known from that
-    release.
+    """Return a caveat for a release that ``text`` names and whose rules are not known; None if they
+    are.
     """
     if text is None:
         return None
@@ -138,16 +140,16 @@ def release_of(text: str) -> str:
     """
     if text in RELEASES:
         return text
-    found = _minor(text) if isinstance(text, str) else None  # in Python 1.40 is the number 1.4
+    version = _minor(text) if isinstance(text, str) else None  # in Python 1.40 is the number 1.4
     allowed = f"{RELEASES[0]} to {RELEASES[-1]}"
-    if found is None:
+    if version is None:
         raise UsageError(
             f"not a Kubernetes release: {text!r}",
             hint=f"a release reads like {NEWEST}; known are {allowed}",
         )
-    if found > _key(RELEASES[-1]):
+    if version > _key(RELEASES[-1]):
         return RELEASES[-1]
-    release = f"{found[0]}.{found[1]}"
+    release = f"{version[0]}.{version[1]}"
     if release not in RELEASES:
         raise UsageError(
             f"Kubernetes {release} is not known",
@@ -179,7 +181,7 @@ def is_known(gate: str) -> bool:
 
 
 def gate_remarks(release: str, overrides: Mapping[str, bool]) -> tuple[str, ...]:
-    """Return what dractl does not know of the gates that are set for a preview; nothing for other
+    """Return remarks about gates that are set for a preview and not known; nothing for other
     releases.
     """
     preview = PREVIEWS.get(release)
@@ -209,12 +211,12 @@ class Target(Struct, frozen=True):
 
     @staticmethod
     def of(release: str = NEWEST, overrides: Mapping[str, bool] | None = None) -> Target:
-        """Return a release with its default gates, except those in ``overrides`` (``AllAlpha`` and
-        ``AllBeta`` too).
+        """Return a release with its default gates, except the gates in ``overrides`` (``AllAlpha``
+        and ``AllBeta`` too).
 
         For a release after all that are known, the newest rules apply, and ``release`` names them.
         UsageError for an unknown release or gate, for a gate that the release does not have or has
-        locked, for one that is on while a gate that it needs is off, and for a value that is
+        locked, for a gate that is on while a gate that it needs is off, and for a value that is
         neither True nor False. A preview may have gates that are not known (:func:`gate_remarks`);
         they are left out.
         """
@@ -240,13 +242,13 @@ class Target(Struct, frozen=True):
 
 @cache
 def _target(release: str, overrides: tuple[tuple[str, bool], ...]) -> Target:
-    stages = {gate: found for gate in GATES if (found := stage(gate, release))}
-    gates = {gate for gate, found in stages.items() if found.default}
+    stages = {gate: row for gate in GATES if (row := stage(gate, release))}
+    gates = {gate for gate, row in stages.items() if row.default}
     gates |= {gate for gate in _STAYS_ON if removal(gate, release)}
     groups = dict(overrides)
     for group, kind in (("AllAlpha", "alpha"), ("AllBeta", "beta")):
         if group in groups:
-            members = {gate for gate, found in stages.items() if found.stage == kind}
+            members = {gate for gate, row in stages.items() if row.stage == kind}
             gates = gates | members if groups[group] else gates - members
     for gate, value in overrides:
         if gate in GROUPS:
@@ -260,7 +262,7 @@ def _target(release: str, overrides: tuple[tuple[str, bool], ...]) -> Target:
 
 
 def _check_override(gate: str, value: bool, release: str, stages: Mapping[str, GateStage]) -> None:
-    """component-base/featuregate: an API server with such a flag does not start."""
+    """Refuse an override that an API server does not start with (component-base/featuregate)."""
     if removed := removal(gate, release):
         raise UsageError(
             f"feature gate {gate} was removed in Kubernetes {removed}",
@@ -274,13 +276,13 @@ def _check_override(gate: str, value: bool, release: str, stages: Mapping[str, G
         near = nearest(gate, GATES)
         hint = f"did you mean {near}?" if near else f"known are {', '.join(GATES)}"
         raise UsageError(f"feature gate {gate} is not known", hint=hint)
-    found = stages.get(gate)
-    if found is None:
+    row = stages.get(gate)
+    if row is None:
         raise UsageError(
             f"Kubernetes {release} has no feature gate {gate}", hint=f"it {_origin(gate)}"
         )
-    if found.locked and value != found.default:
-        locked = str(found.default).lower()
+    if row.locked and value != row.default:
+        locked = str(row.default).lower()
         raise UsageError(
             f"feature gate {gate} is locked to {locked} in Kubernetes {release}",
             hint="leave it out",
@@ -293,8 +295,8 @@ def _origin(gate: str) -> str:
 
 
 def _check_dependencies(gates: set[str], release: str) -> None:
-    """component-base/featuregate (unsafeSetFromMap): nor does it start with a gate whose
-    dependencies are off.
+    """Refuse a gate whose dependencies are off: an API server does not start with it
+    (unsafeSetFromMap in component-base/featuregate).
     """
     if _key(release) < _key(_FACTS.needs_since):
         return
@@ -309,7 +311,7 @@ def _check_dependencies(gates: set[str], release: str) -> None:
 
 
 def parse_gates(text: str) -> dict[str, bool]:
-    """Return ``Name=true,Other=false`` as ``--feature-gates`` accepts it; UsageError for anything
+    """Parse ``Name=true,Other=false`` as ``--feature-gates`` accepts it; UsageError for anything
     else.
     """
     gates: dict[str, bool] = {}
@@ -351,7 +353,7 @@ def served_versions(
     )
 
 
-def gone_versions(release: str) -> frozenset[str]:
+def versions_no_longer_served(release: str) -> frozenset[str]:
     """Return the apiVersions of :data:`SERVED` that ``release`` no longer serves for any kind."""
     kept = {
         row.api_version
@@ -362,7 +364,7 @@ def gone_versions(release: str) -> frozenset[str]:
 
 
 @cache
-def dropped_fields(spec: str, target: Target) -> tuple[SpecField, ...]:
+def fields_dropped_by(spec: str, target: Target) -> tuple[SpecField, ...]:
     """Return the fields of a spec (``claim``, ``class``, ``slice``, ...) that the API server of
     ``target`` drops silently.
     """

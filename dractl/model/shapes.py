@@ -21,7 +21,7 @@ Constraint = Literal["pcieRoot", "numaNode", "none"]
 CONSTRAINTS: Final[tuple[Constraint, ...]] = get_args(Constraint)
 MAX_DEVICES: Final = 32  # of the allocation of one claim: resource/v1 AllocationResultsMaxSize
 MIG: Final = "mig-"
-"""What the kinds of MIG devices begin with; the rest is the profile."""
+"""The prefix of the kinds of MIG devices; the profile follows."""
 
 _COUNTED_ONCE = f"each kind once, with a count from 1 to {MAX_DEVICES}"
 _ALLOWED = (
@@ -60,7 +60,7 @@ def split(text: str) -> list[str]:
 def split_list(text: str) -> list[str]:
     """Split a list of shapes and names, whose commas separate them or stand within a shape.
 
-    ``gpu=2,nic=1`` is one shape, ``gpu=2,gpu=4``, ``pair,gpu=1+nic=1`` and ``gpu=2@none,nic=1`` are
+    ``gpu=2,nic=1`` is one shape; ``gpu=2,gpu=4``, ``pair,gpu=1+nic=1`` and ``gpu=2@none,nic=1`` are
     two, since a kind occurs in a shape once, a name has no count, and a constraint ends a shape.
     """
     return [shape for part in _SEPARATED.split(text) for shape in _shapes_of(part) if shape]
@@ -87,7 +87,7 @@ def parse(text: str, classes: Sequence[str] = ()) -> Shape:
     constraint = _constraint(text, demanded) if mark else None
     counts: dict[str, int] = {}
     for part in filter(None, (p.strip() for p in kinds.split(","))):
-        for kind, count in _counted(part, classes):
+        for kind, count in _parse_part(part, classes):
             if kind in counts:
                 raise UsageError(f"{kind} occurs twice in shape {text}", hint=_COUNTED_ONCE)
             counts[kind] = count
@@ -116,7 +116,7 @@ def _constraint(text: str, demanded: str) -> Constraint:
     raise UsageError(f"{text}: unknown constraint @{name}{suggestion}", hint=_ALLOWED)
 
 
-def _counted(part: str, classes: Sequence[str]) -> Iterator[tuple[str, int]]:
+def _parse_part(part: str, classes: Sequence[str]) -> Iterator[tuple[str, int]]:
     """Yield the kinds of a part of a shape with their counts; only ``mig`` has several."""
     word, equals, number = part.partition("=")
     if word != "mig" and word not in hardware() and word not in classes:

@@ -24,14 +24,14 @@ T = TypeVar("T")
 
 
 class DeviceAttribute(Struct, frozen=True):
-    """``value`` by ``type``: int, bool, str (also for a version: its text), or a tuple of these.
-
-    ``type`` is None if the object has none of the fields, such as one stored while its gate was on
-    and read while it is off.
-    """
+    """An attribute of a device."""
 
     type: AttributeType | None
+    """The type; None if the object has none of the fields, such as an object stored while its gate
+    was on and read while it is off.
+    """
     value: int | bool | str | tuple[int, ...] | tuple[bool, ...] | tuple[str, ...] | None
+    """The value by ``type``: int, bool, str (also for a version: its text), or a tuple of these."""
 
     @classmethod
     def read(cls, r: Reader) -> DeviceAttribute:
@@ -157,7 +157,8 @@ class Device:
         if not self.mapping.get("consumesCounters"):
             return ()
         return self._part(
-            "consumesCounters", lambda r: r.each("consumesCounters", DeviceCounterConsumption.read)
+            "consumesCounters",
+            lambda r: r.items_of("consumesCounters", DeviceCounterConsumption.read),
         )
 
     @property
@@ -176,7 +177,7 @@ class Device:
     def taints(self) -> tuple[DeviceTaint, ...]:
         if not self.mapping.get("taints"):
             return ()
-        return self._part("taints", lambda r: r.each("taints", DeviceTaint.read))
+        return self._part("taints", lambda r: r.items_of("taints", DeviceTaint.read))
 
     @property
     def binds_to_node(self) -> bool | None:
@@ -207,11 +208,11 @@ class Device:
         under the bare one if the domain is the driver's (dynamic-resource-allocation/structured
         lookupAttribute).
         """
-        return _named(self.attributes, name, driver)
+        return _lookup(self.attributes, name, driver)
 
     def capacity_named(self, name: str, driver: str) -> DeviceCapacity | None:
-        """Return a capacity by its full name, in the same way."""
-        return _named(self.capacity, name, driver)
+        """Return a capacity by its full name, looked up like an attribute."""
+        return _lookup(self.capacity, name, driver)
 
     def __eq__(self, other: object) -> bool:
         return self.mapping == other.mapping if isinstance(other, Device) else NotImplemented
@@ -223,10 +224,10 @@ class Device:
         return f"Device({self.name!r})"
 
 
-def _named(values: Mapping[str, T], name: str, driver: str) -> T | None:
-    found = values.get(name)
+def _lookup(values: Mapping[str, T], name: str, driver: str) -> T | None:
+    value = values.get(name)
     domain, slash, short = name.partition("/")
-    return values.get(short) if found is None and slash and domain == driver else found
+    return values.get(short) if value is None and slash and domain == driver else value
 
 
 def _attributes(r: Reader) -> LazyMap[DeviceAttribute]:
@@ -238,13 +239,13 @@ def _capacity(r: Reader) -> LazyMap[DeviceCapacity]:
 
 
 class ResourcePool(APIType, frozen=True):
-    """Slices that belong together: ``resource_slice_count`` of them in the newest
-    ``generation``.
-    """
+    """The pool that a slice belongs to."""
 
     name: str
     generation: int = 0
+    """Only slices of the newest generation count."""
     resource_slice_count: int = 0
+    """The number of slices in the newest generation."""
 
 
 class ResourceSliceSpec(APIType, frozen=True):

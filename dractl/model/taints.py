@@ -10,17 +10,18 @@ from dractl.model.reader import Reader
 
 
 class DeviceTaint(APIType, frozen=True):
-    """``effect``: None, NoSchedule, NoExecute."""
+    """A taint of a device."""
 
     key: str
     value: str = ""
     effect: str = ""
+    """None, NoSchedule or NoExecute."""
     time_added: str | None = None
 
 
 class DeviceToleration(APIType, frozen=True):
-    """None means not written: an absent ``key`` or ``effect`` stands for all, ``operator`` for
-    Equal.
+    """A request's toleration of a device's taint. None means not written: an absent ``key`` or
+    ``effect`` stands for all, ``operator`` for Equal.
     """
 
     key: str | None = None
@@ -43,7 +44,7 @@ class DeviceTaintSelector(Struct, frozen=True):
 
     @classmethod
     def read(cls, r: Reader) -> DeviceTaintSelector:
-        expressions = r.each(
+        expressions = r.items_of(
             "selectors", lambda s: s.optional("cel", lambda cel: cel.text("expression"))
         )
         return cls(
@@ -56,11 +57,10 @@ class DeviceTaintSelector(Struct, frozen=True):
 
 
 class DeviceTaintRuleSpec(APIType, frozen=True):
-    """``device_selector`` None selects nothing (all devices up to 1.36, against the
-    documentation).
-    """
+    """The devices that a rule taints, and the taint."""
 
     device_selector: DeviceTaintSelector | None
+    """The devices; None selects nothing (all devices up to 1.36, against the documentation)."""
     taint: DeviceTaint
 
 

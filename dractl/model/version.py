@@ -8,7 +8,7 @@ import re
 from functools import lru_cache, total_ordering
 from typing import Final
 
-from dractl.model.go import quoted
+from dractl.model.go import quote
 
 MAX_UINT64: Final = (1 << 64) - 1
 
@@ -17,7 +17,8 @@ _DIGITS = re.compile(r"[0-9]*", re.ASCII)
 
 SEMVER_ORG: Final = re.compile(
     r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)"
-    r"(?:-(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?"
+    r"(?:-(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)"
+    r"(?:\.(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?"
     r"(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?",
     re.ASCII,
 )
@@ -63,7 +64,7 @@ class Version:
 
     @classmethod
     def parse_tolerant(cls, text: str) -> Version:
-        """Also accepts the input of ``semver(text, true)``: surrounding space, a leading ``v``,
+        """Parse the input of ``semver(text, true)`` too: surrounding space, a leading ``v``,
         leading zeros, missing parts.
         """
         parts = text.strip().removeprefix("v").split(".", 2)
@@ -99,9 +100,9 @@ def _is_number(text: str) -> bool:
 
 def _number(text: str, what: str) -> int:
     if not _is_number(text):
-        raise ValueError(f"Invalid character(s) found in {what.lower()} number {quoted(text)}")
+        raise ValueError(f"Invalid character(s) found in {what.lower()} number {quote(text)}")
     if len(text) > 1 and text[0] == "0":
-        raise ValueError(f"{what} number must not contain leading zeroes {quoted(text)}")
+        raise ValueError(f"{what} number must not contain leading zeroes {quote(text)}")
     return _uint64(text)
 
 
@@ -109,7 +110,7 @@ def _uint64(text: str) -> int:
     if not text:
         raise ValueError('strconv.ParseUint: parsing "": invalid syntax')
     if len(text) > 20 or int(text) > MAX_UINT64:
-        raise ValueError(f"strconv.ParseUint: parsing {quoted(text)}: value out of range")
+        raise ValueError(f"strconv.ParseUint: parsing {quote(text)}: value out of range")
     return int(text)
 
 
@@ -119,11 +120,11 @@ def _prerelease(identifier: str) -> str:
     if _is_number(identifier):
         if len(identifier) > 1 and identifier[0] == "0":
             raise ValueError(
-                f"Numeric PreRelease version must not contain leading zeroes {quoted(identifier)}"
+                f"Numeric PreRelease version must not contain leading zeroes {quote(identifier)}"
             )
         _uint64(identifier)
     elif not _ALPHANUMERIC.fullmatch(identifier):
-        raise ValueError(f"Invalid character(s) found in prerelease {quoted(identifier)}")
+        raise ValueError(f"Invalid character(s) found in prerelease {quote(identifier)}")
     return identifier
 
 
@@ -131,7 +132,7 @@ def _build(identifier: str) -> str:
     if not identifier:
         raise ValueError("Build meta data is empty")
     if not _ALPHANUMERIC.fullmatch(identifier):
-        raise ValueError(f"Invalid character(s) found in build meta data {quoted(identifier)}")
+        raise ValueError(f"Invalid character(s) found in build meta data {quote(identifier)}")
     return identifier
 
 
@@ -144,8 +145,8 @@ def _parse(text: str) -> Version:
         raise ValueError("No Major.Minor.Patch elements found")
     major = _number(parts[0], "Major")
     minor = _number(parts[1], "Minor")
-    rest, plus, build = parts[2].partition("+")
-    patch, dash, prerelease = rest.partition("-")
+    patch_and_prerelease, plus, build = parts[2].partition("+")
+    patch, dash, prerelease = patch_and_prerelease.partition("-")
     return Version(
         major,
         minor,

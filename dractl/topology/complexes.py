@@ -24,17 +24,16 @@ _GRACE_PORTS = frozenset({"0x22b1", "0x22b2", "0x22b8"})
 
 
 class Complex(Struct, frozen=True):
-    """A GPU (``gpu``) and the physical functions of its NIC (``nics``, the primary one first), as
-    PCI addresses.
-
-    ``data_direct`` is the function through which the NIC reaches the GPU; None if they share a
-    switch (``inline``).
-    """
+    """A GPU and the physical functions of its NIC, as PCI addresses."""
 
     kind: Literal["data-direct", "inline"]
     gpu: str
     nics: tuple[str, ...]
+    """The functions of the NIC, the primary one first."""
     data_direct: str | None = None
+    """The function through which the NIC reaches the GPU; None if they share a switch
+    (``inline``).
+    """
 
 
 def is_data_direct(device: PciDevice) -> bool:
@@ -68,7 +67,9 @@ def complexes(machine: Machine) -> tuple[Complex, ...]:
 
 
 def _data_direct(machine: Machine) -> Iterator[Complex]:
-    """NIC and Data Direct function are paired by the V3 field of their VPD
+    """Yield the complexes with a Data Direct function.
+
+    NIC and Data Direct function are paired by the V3 field of their VPD
     (``PciDevice.data_direct_of``); the GPU is the only one below the function's root port, which is
     Grace's. Between the port and the function there is one ConnectX switch, between the port and
     the GPU a second one below it (rdma_topo, __get_nvcx_complex).
@@ -97,7 +98,9 @@ def _data_direct(machine: Machine) -> Iterator[Complex]:
 
 
 def _inline(machine: Machine) -> Iterator[Complex]:
-    """Root port, switch, NIC; and a second switch with the GPU below the first one."""
+    """Yield the complexes of a root port, a switch and a NIC, with a second switch and the GPU
+    below the first one.
+    """
     for gpu in _gpus(machine):
         # The GPU's own downstream and upstream port, the first switch's downstream port, its
         # upstream port.

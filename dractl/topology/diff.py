@@ -17,17 +17,18 @@ _MEMORY_TOLERANCE = 0.01  # the kernel reserves a varying small part of the memo
 
 
 class Difference(Struct, frozen=True):
-    """``what`` of ``place`` is ``before`` on one machine and ``after`` on the other; None if it
-    does not exist.
-
-    ``unit`` is ``bytes`` if both are sizes.
-    """
+    """A fact that differs between two machines."""
 
     place: str
+    """The node, function or interface that has the fact."""
     what: str
+    """The name of the fact."""
     before: str | None
+    """The value on one machine; None if it does not exist."""
     after: str | None
+    """The value on the other machine; None if it does not exist."""
     unit: str | None = None
+    """``bytes`` if both values are sizes."""
 
 
 def differences(a: Machine, b: Machine) -> tuple[Difference, ...]:
@@ -37,11 +38,11 @@ def differences(a: Machine, b: Machine) -> tuple[Difference, ...]:
     return (*_host(a, b), *_nodes(a, b), *_functions(a, b), *_interfaces(a, b))
 
 
-def _changed(place: str, facts: dict[str, tuple[object, object]]) -> Iterator[Difference]:
-    for what, (before, after) in facts.items():
+def _compare(place: str, facts: dict[str, tuple[object, object]]) -> Iterator[Difference]:
+    for name, (before, after) in facts.items():
         if before != after:
             yield Difference(
-                place, what, _text(before), _text(after), "bytes" if what == "memory" else None
+                place, name, _text(before), _text(after), "bytes" if name == "memory" else None
             )
 
 
@@ -56,7 +57,7 @@ def _text(value: object) -> str | None:
 
 
 def _host(a: Machine, b: Machine) -> Iterator[Difference]:
-    yield from _changed(
+    yield from _compare(
         "host",
         {
             "CPU model": (a.cpus.model, b.cpus.model),
@@ -77,9 +78,9 @@ def _pair(a: Machine, b: Machine) -> tuple[str | None, str | None]:
 
 
 def _nodes(a: Machine, b: Machine) -> Iterator[Difference]:
-    one, other = ({n.id: n for n in m.numa_nodes} for m in (a, b))
-    for number in sorted(one.keys() | other.keys()):
-        place, x, y = f"NUMA node {number}", one.get(number), other.get(number)
+    nodes, other = ({n.id: n for n in m.numa_nodes} for m in (a, b))
+    for number in sorted(nodes.keys() | other.keys()):
+        place, x, y = f"NUMA node {number}", nodes.get(number), other.get(number)
         if x is None or y is None:
             yield Difference(place, "node", _node(x), _node(y))
             continue
@@ -95,11 +96,13 @@ def _nodes(a: Machine, b: Machine) -> Iterator[Difference]:
                 pages[0].get(size, 0),
                 pages[1].get(size, 0),
             )
-        yield from _changed(place, facts)
+        yield from _compare(place, facts)
 
 
 def _node(node: NumaNode | None) -> str | None:
-    return None if node is None else f"CPUs {node.cpus}" if node.cpus else "no CPUs"
+    if node is None:
+        return None
+    return f"CPUs {node.cpus}" if node.cpus else "no CPUs"
 
 
 def _close(a: int | None, b: int | None) -> bool:
@@ -124,17 +127,17 @@ def _name(device: PciDevice) -> str:
 
 
 def _functions(a: Machine, b: Machine) -> Iterator[Difference]:
-    """Functions in the same place are compared; among the others, two of the same product are one
-    that moved.
+    """Compare functions in the same place; among the others, two of the same product are one
+    function that moved.
     """
-    one, other = ({d.path or d.bdf: d for d in m.pci_devices} for m in (a, b))
+    functions, other = ({d.path or d.bdf: d for d in m.pci_devices} for m in (a, b))
     gpus = tuple({g.bdf: g for g in m.gpus} for m in (a, b))
     gone: list[PciDevice] = []
     new: list[PciDevice] = []
-    for path in [*one, *(p for p in other if p not in one)]:
-        x, y = one.get(path), other.get(path)
+    for path in [*functions, *(p for p in other if p not in functions)]:
+        x, y = functions.get(path), other.get(path)
         if x is not None and y is not None and _product(x) == _product(y):
-            yield from _changed(x.bdf, _facts(x, y))
+            yield from _compare(x.bdf, _facts(x, y))
             yield from _gpu(x.bdf, gpus[0].get(x.bdf), gpus[1].get(y.bdf))
         else:
             gone += [x] if x is not None else []
@@ -146,7 +149,7 @@ def _functions(a: Machine, b: Machine) -> Iterator[Difference]:
             continue
         new.remove(twin)
         yield Difference(x.bdf, f"place of {_name(x)}", x.path, twin.path)
-        yield from _changed(twin.bdf, _facts(x, twin))
+        yield from _compare(twin.bdf, _facts(x, twin))
         yield from _gpu(twin.bdf, gpus[0].get(x.bdf), gpus[1].get(twin.bdf))
     for y in new:
         yield Difference(y.bdf, "function", None, _name(y))
@@ -177,7 +180,7 @@ def _gpu(place: str, x: Gpu | None, y: Gpu | None) -> Iterator[Difference]:
             "ECC": (x.ecc, y.ecc),
             "active NVLinks": (sum(n.active for n in x.nvlinks), sum(n.active for n in y.nvlinks)),
         }
-    yield from _changed(place, facts)
+    yield from _compare(place, facts)
 
 
 def _profiles(gpu: Gpu) -> str:
@@ -186,7 +189,9 @@ def _profiles(gpu: Gpu) -> str:
 
 
 def _interfaces(a: Machine, b: Machine) -> Iterator[Difference]:
-    """Interfaces by their function; virtual ones come and go with pods and are not compared."""
+    """Compare interfaces by their function; virtual ones come and go with pods and are not
+    compared.
+    """
     sides = []
     for machine in (a, b):
         facts: dict[str, list[tuple[object, ...]]] = {}
@@ -199,7 +204,7 @@ def _interfaces(a: Machine, b: Machine) -> Iterator[Difference]:
     for bdf in sorted(sides[0].keys() & sides[1].keys()):
         for x, y in zip(sides[0][bdf], sides[1][bdf], strict=False):
             names = ("MTU", "state", "speed (Mb/s)", "RDMA")
-            yield from _changed(bdf, dict(zip(names, zip(x, y, strict=True), strict=True)))
+            yield from _compare(bdf, dict(zip(names, zip(x, y, strict=True), strict=True)))
     for bdf in sorted(sides[0].keys() ^ sides[1].keys()):
         if bdf in a.pci and bdf in b.pci:
             yield Difference(

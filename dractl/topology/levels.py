@@ -46,14 +46,13 @@ ENDPOINTS = ("gpu", "nic", "rdma", "nvme", "accelerator")
 
 
 class Affinity(Struct, frozen=True):
-    """The distance between the functions ``a`` and ``b`` according to ``source``, ``sysfs`` or
-    ``nvml``.
-    """
+    """The distance between the functions ``a`` and ``b``."""
 
     a: str
     b: str
     level: str
     source: str
+    """The source of the level: ``sysfs`` or ``nvml``."""
 
 
 def level(a: PciDevice, b: PciDevice, machine: Machine) -> str:
@@ -61,7 +60,7 @@ def level(a: PciDevice, b: PciDevice, machine: Machine) -> str:
     if a.bdf == b.bdf:
         return "X"
     if a.pcie_root is None or b.pcie_root is None or a.pcie_root != b.pcie_root:
-        return _between_roots(a.numa_node, b.numa_node, machine)
+        return _level_of_roots(a.numa_node, b.numa_node, machine)
     if machine.described and (a.bridges or b.bridges):
         return "root"
     common = 0
@@ -77,7 +76,7 @@ def level(a: PciDevice, b: PciDevice, machine: Machine) -> str:
     return "PIX" if max(len(a.bridges), len(b.bridges)) - common <= 1 else "PXB"
 
 
-def _between_roots(a: int | None, b: int | None, machine: Machine) -> str:
+def _level_of_roots(a: int | None, b: int | None, machine: Machine) -> str:
     if len(machine.numa_nodes) <= 1:
         return "NODE"
     if a is not None and b is not None:
@@ -87,7 +86,7 @@ def _between_roots(a: int | None, b: int | None, machine: Machine) -> str:
 
 
 def rank(name: str) -> int:
-    """Position of a level from near to far, as a number to sort and compare by."""
+    """Return the position of a level from near to far, as a number to sort and compare by."""
     return ORDER["NV"] if name.startswith("NV") else ORDER[name]
 
 

@@ -12,17 +12,17 @@ from dractl.topology.machine import Machine, PciDevice
 
 
 class SlowLink(Struct, frozen=True):
-    """A link below the smaller maximum of its two ends. ``possible_width`` (lanes) and
-    ``possible_speed`` (GT/s) are those maxima; ``port`` is the address of the port above, None if
-    the tree does not show it.
-    """
+    """A link below the smaller maximum of its two ends."""
 
     device: PciDevice
     width: int
     possible_width: int
+    """The smaller maximum of the ends, in lanes."""
     speed: float
     possible_speed: float
+    """The smaller maximum of the ends, in GT/s."""
     port: str | None = None
+    """The address of the port above; None if the tree does not show it."""
 
     @property
     def narrow(self) -> bool:
@@ -31,12 +31,12 @@ class SlowLink(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The slow link, and what to check."""
+        """Describe the slow link and what to check."""
         gpu = self.device.kind == "gpu"
         if self.narrow:
-            what = f"x{self.width}, although the device and its slot can do x{self.possible_width}"
+            rate = f"x{self.width}, although the device and its slot can do x{self.possible_width}"
         else:
-            what = (
+            rate = (
                 f"{self.speed:g} GT/s, although the device and its slot can do"
                 f" {self.possible_speed:g} GT/s"
             )
@@ -47,7 +47,7 @@ class SlowLink(Struct, frozen=True):
             if gpu
             else "reseat the card or check the slot"
         )
-        return f"the PCIe link runs at {what}; {advice}"
+        return f"the PCIe link runs at {rate}; {advice}"
 
 
 def slow_links(machine: Machine) -> tuple[SlowLink, ...]:

@@ -34,23 +34,18 @@ helpers refuse them.
 
 
 class Note(Struct, frozen=True):
-    """The reason why a fact is missing, or something unusual. ``about`` is a PCI address, a PCIe
-    root, an interface, or a source such as ``nvml``.
-    """
+    """The reason why a fact is missing, or something unusual."""
 
     about: str
+    """A PCI address, a PCIe root, an interface, or a source such as ``nvml``."""
     message: str
 
 
 class Host(Struct, frozen=True):
-    """The machine as a whole. ``name`` is identity (:meth:`Machine.without_identity`).
-    ``page_bytes`` is the size of a memory page that is not huge. ``cloud`` is the provider
-    (``aws``, ``azure``, ``gce``, ``oke``, ``alibaba``) and ``instance_type`` its name for the
-    machine, where a described machine says so. ``module_aliases`` is true if the running kernel has
-    its modules.alias.
-    """
+    """The machine as a whole."""
 
     name: str | None = None
+    """The host name, which is identity (:meth:`Machine.without_identity`)."""
     kernel: str | None = None
     architecture: str | None = None
     vendor: str | None = None
@@ -59,62 +54,65 @@ class Host(Struct, frozen=True):
     iommu: bool | None = None
     iommufd: bool | None = None
     module_aliases: bool | None = None
+    """True if the running kernel has its modules.alias."""
     memory_bytes: int | None = None
     page_bytes: int | None = None
+    """The size of a memory page that is not huge."""
     cloud: str | None = None
+    """The provider (``aws``, ``azure``, ``gce``, ``oke``, ``alibaba``), if a described machine
+    names it.
+    """
     instance_type: str | None = None
+    """The provider's name for the machine, if a described machine names it."""
 
 
 class Package(Struct, frozen=True):
-    """A CPU socket. ``id`` is the kernel's physical_package_id: sparse on some hosts, -1 on some
-    ARM hosts and VMs.
-    """
+    """A CPU socket."""
 
     id: int
+    """The kernel's physical_package_id: sparse on some hosts, -1 on some ARM hosts and VMs."""
     cpus: str
 
 
 class Core(Struct, frozen=True):
-    """A physical core. ``cpus`` are its online hardware threads; ``type`` is ``standard``,
-    ``p-core`` or ``e-core``.
-
-    ``id`` is unique within ``package`` and ``cluster`` at best: some machines give it to several
-    cores. ``cluster`` is None where the kernel knows none.
-    """
+    """A physical core."""
 
     package: int
     id: int
+    """Unique within ``package`` and ``cluster`` at best: some machines give it to several cores."""
     cpus: str
+    """The online hardware threads."""
     numa_node: int | None = None
     type: str = "standard"
+    """``standard``, ``p-core`` or ``e-core``."""
     cluster: int | None = None
+    """The cluster; None if the kernel knows none."""
 
 
 class CacheGroup(Struct, frozen=True):
-    """CPUs that share an L3 cache. ``id`` is the kernel's, or the lowest CPU of the group if the
-    kernel gives none.
-    """
+    """CPUs that share an L3 cache."""
 
     id: int
+    """The kernel's id, or the lowest CPU of the group if the kernel gives none."""
     cpus: str
     size_bytes: int | None = None
 
 
 class Cpus(Struct, frozen=True):
-    """The host's CPUs. ``smt`` is true if ``/sys/devices/system/cpu/smt/control`` is ``on``, as
-    dra.cpu reads it; ``smt_control`` is the file's text. ``uncached`` are online CPUs whose caches
-    the kernel does not describe.
-    """
+    """The host's CPUs."""
 
     online: str | None = None
     present: str | None = None
     model: str | None = None
     smt: bool | None = None
+    """True if ``/sys/devices/system/cpu/smt/control`` is ``on``, as dra.cpu reads it."""
     smt_control: str | None = None
+    """The text of that file."""
     packages: tuple[Package, ...] = ()
     cores: tuple[Core, ...] = ()
     l3: tuple[CacheGroup, ...] = ()
     uncached: str | None = None
+    """Online CPUs whose caches the kernel does not describe."""
 
 
 class HugePages(Struct, frozen=True):
@@ -126,53 +124,44 @@ class HugePages(Struct, frozen=True):
 
 
 class NumaNode(Struct, frozen=True):
-    """A NUMA node. ``distances`` has one entry for each node of :attr:`Machine.numa_nodes`, in that
-    order.
-
-    The kernel writes one SLIT column for each *online* node, so node ids must not be used as
-    indices. ``memory_kind`` is ``dram``, ``cpuless`` (CXL, HBM, persistent memory), ``gpu`` or
-    ``none``. ``hugetlb`` is False if the kernel has no huge pages at all (CONFIG_HUGETLBFS), None
-    if it has them or this is unknown.
-    """
+    """A NUMA node."""
 
     id: int
     cpus: str = ""
     memory_bytes: int | None = None
     memory_kind: str | None = None
+    """``dram``, ``cpuless`` (CXL, HBM, persistent memory), ``gpu`` or ``none``."""
     distances: tuple[int, ...] = ()
+    """One entry for each node of :attr:`Machine.numa_nodes`, in that order. The kernel writes one
+    SLIT column for each *online* node, so node ids must not be used as indices.
+    """
     huge_pages: tuple[HugePages, ...] = ()
     hugetlb: bool | None = None
+    """False if the kernel has no huge pages at all (CONFIG_HUGETLBFS), None if it has them or this
+    is unknown.
+    """
 
 
 class SrIov(Struct, frozen=True):
-    """SR-IOV of one function: a physical function has ``total_vfs``, a virtual one
-    ``physical_function`` (its BDF).
-    """
+    """SR-IOV of one function."""
 
     total_vfs: int | None = None
+    """The number of virtual functions that a physical function can have."""
     num_vfs: int | None = None
     drivers_autoprobe: bool | None = None
     physical_function: str | None = None
+    """The address of the physical function that a virtual one belongs to."""
     vf_index: int | None = None
 
 
 class PciDevice(Struct, frozen=True):
-    """One PCI function.
-
-    ``path`` is its place below ``/sys/devices`` (``pci0000:00/0000:00:01.0/0000:01:00.0``). It
-    determines ``pcie_root`` (the last host bridge of the path: VMD and Hyper-V nest them) and
-    ``bridges`` (root port first). Drivers may publish another ``resource.kubernetes.io/pcieRoot``:
-    :func:`dractl.topology.standard_attributes.published`. ``names`` are the network, RDMA, block
-    and DRM devices of the function, ``vfio`` those of vfio-dev. ``link_speed`` is in GT/s. ``bars``
-    are the sizes of a GPU's or accelerator's memory regions, ``bars_64bit`` those of them that have
-    64-bit addresses. ``installed_name`` is an NVIDIA GPU's name in the pci.ids installed on the
-    machine, if ``device_name`` is another. ``data_direct_of`` are the functions of the NIC whose
-    Data Direct function this is (:mod:`dractl.topology.complexes`). ``qat_services`` is what a
-    QuickAssist function is configured for, such as ``sym;asym``.
-    """
+    """One PCI function."""
 
     bdf: str
     path: str
+    """The place below ``/sys/devices`` (``pci0000:00/0000:00:01.0/0000:01:00.0``), which determines
+    ``pcie_root`` and ``bridges``.
+    """
     class_code: str | None = None
     vendor: str | None = None
     device: str | None = None
@@ -183,24 +172,41 @@ class PciDevice(Struct, frozen=True):
     vendor_name: str | None = None
     device_name: str | None = None
     installed_name: str | None = None
+    """An NVIDIA GPU's name in the pci.ids installed on the machine, if
+    ``device_name`` is another.
+    """
     driver: str | None = None
     kind: Kind = "other"
     pcie_root: str | None = None
+    """The last host bridge of the path: VMD and Hyper-V nest them. Drivers may publish another
+    ``resource.kubernetes.io/pcieRoot``:
+    :func:`dractl.topology.standard_attributes.publish_pcie_root`.
+    """
     bridges: tuple[str, ...] = ()
+    """The bridges above it, the root port first."""
     numa_node: int | None = None
     local_cpus: str | None = None
     link_speed: float | None = None
+    """The speed in GT/s."""
     link_width: int | None = None
     max_link_speed: float | None = None
     max_link_width: int | None = None
     names: tuple[str, ...] = ()
+    """The network, RDMA, block and DRM devices of the function."""
     sriov: SrIov | None = None
     iommu_group: int | None = None
     vfio: tuple[str, ...] = ()
+    """The devices of vfio-dev."""
     bars: tuple[int, ...] = ()
+    """The sizes of a GPU's or accelerator's memory regions."""
     bars_64bit: tuple[int, ...] = ()
+    """The sizes of regions that have 64-bit addresses."""
     data_direct_of: tuple[str, ...] = ()
+    """The functions of the NIC whose Data Direct function this is
+    (:mod:`dractl.topology.complexes`).
+    """
     qat_services: str | None = None
+    """The services that a QuickAssist function is configured for, such as ``sym;asym``."""
 
     @property
     def physical_function(self) -> str | None:
@@ -209,30 +215,26 @@ class PciDevice(Struct, frozen=True):
 
 
 class PcieRoot(Struct, frozen=True):
-    """A root below ``/sys/devices`` (``pci0000:17``); ``local_cpus`` is its bus's
-    ``cpulistaffinity``, None if that cannot be read.
-    """
+    """A root below ``/sys/devices`` (``pci0000:17``)."""
 
     name: str
     local_cpus: str | None = None
+    """The ``cpulistaffinity`` of its bus; None if that cannot be read."""
 
 
 class NetInterface(Struct, frozen=True):
     """A network interface. ``mac`` and ``addresses`` (CIDRs) are identity.
 
-    ``kind`` is the link kind as netlink names it (``device`` for hardware, ``veth``, ``bond``,
-    ``vlan``, ``bridge`` ...); ``index`` is the kernel's ifindex. ``uplink`` is true for interfaces
-    with the default route of lowest metric and for those enslaved to them, ``gateway`` for those
-    with any default route through a gateway. ``mac`` is empty for an interface without address.
     ``sriov_total_vfs``, ``sriov_num_vfs`` and ``virtual_function`` are read from
     ``/sys/class/net/<name>/device``, as dranet does: with virtio that is not the PCI function.
-    ``nested`` is true for interfaces of a device below the PCI function, such as virtio's, USB's
-    and subfunctions'.
     """
 
     name: str
     bdf: str | None = None
     kind: str | None = None
+    """The link kind as netlink names it (``device`` for hardware, ``veth``, ``bond``, ``vlan``,
+    ``bridge`` ...).
+    """
     virtual: bool | None = None
     driver: str | None = None
     mtu: int | None = None
@@ -248,10 +250,19 @@ class NetInterface(Struct, frozen=True):
     sriov_num_vfs: int | None = None
     virtual_function: bool = False
     nested: bool = False
+    """True for interfaces of a device below the PCI function, such as virtio's, USB's and
+    subfunctions'.
+    """
     uplink: bool = False
+    """True for interfaces with the default route of lowest metric and for interfaces enslaved to
+    them.
+    """
     gateway: bool = False
+    """True for interfaces with any default route through a gateway."""
     index: int | None = None
+    """The kernel's ifindex."""
     mac: str | None = None
+    """The address; empty for an interface without address."""
     addresses: tuple[str, ...] = ()
 
 
@@ -265,42 +276,44 @@ class RdmaPort(Struct, frozen=True):
 
 
 class RdmaDevice(Struct, frozen=True):
-    """An RDMA device. Without ``bdf`` it is software (rxe, siw), or a bond whose function the
-    kernel does not name.
-    """
+    """An RDMA device."""
 
     name: str
     bdf: str | None = None
+    """The function; None for software (rxe, siw), or a bond whose function the kernel does not
+    name.
+    """
     net_interfaces: tuple[str, ...] = ()
     ports: tuple[RdmaPort, ...] = ()
     firmware: str | None = None
 
 
 class NvmeNamespace(Struct, frozen=True):
-    """A namespace's block device. ``in_use``: it is mounted or held.
-
-    ``mounted`` is true if the disk or one of its partitions is mounted; ``held`` lists those that
-    another device holds (LVM, RAID).
-    """
+    """A namespace's block device."""
 
     name: str
     size_bytes: int | None = None
     in_use: bool | None = None
+    """True if it is mounted or held."""
     mounted: bool | None = None
+    """True if the disk or one of its partitions is mounted."""
     held: tuple[str, ...] = ()
+    """The disk or partitions that another device holds (LVM, RAID)."""
 
 
 class NvmeController(Struct, frozen=True):
-    """An NVMe controller; fabrics controllers have no ``bdf``. ``serial`` is identity."""
+    """An NVMe controller."""
 
     name: str
     bdf: str | None = None
+    """The function; None for fabrics controllers."""
     transport: str | None = None
     model: str | None = None
     firmware: str | None = None
     subsystem: str | None = None
     namespaces: tuple[NvmeNamespace, ...] = ()
     serial: str | None = None
+    """The serial number, which is identity."""
 
 
 class Placement(Struct, frozen=True):
@@ -311,11 +324,10 @@ class Placement(Struct, frozen=True):
 
 
 class MigProfile(Struct, frozen=True):
-    """A GPU instance profile that the GPU offers. ``id`` is the profile's own id (19 for 1g), not
-    NVML's index.
-    """
+    """A GPU instance profile that the GPU offers."""
 
     id: int
+    """The profile's own id (19 for 1g), not NVML's index."""
     name: str
     slices: int
     memory_bytes: int
@@ -329,30 +341,32 @@ class MigProfile(Struct, frozen=True):
 
 
 class MigDevice(Struct, frozen=True):
-    """An existing MIG device; ``profile_id`` is its GPU instance's :attr:`MigProfile.id`, ``index``
-    its place among the GPU's MIG devices. ``compute_slices`` are those of its compute instance,
-    which can be fewer than its GPU instance has; None if NVML does not report them.
-    """
+    """An existing MIG device."""
 
     uuid: str
     profile: str | None
     profile_id: int
+    """The :attr:`MigProfile.id` of its GPU instance."""
     placement: Placement
     gpu_instance: int
     compute_instance: int
     index: int | None = None
+    """Its place among the GPU's MIG devices."""
     compute_slices: int | None = None
+    """The slices of its compute instance, which can be fewer than its GPU instance has; None if
+    NVML does not report them.
+    """
 
 
 class NvLink(Struct, frozen=True):
-    """One NVLink of a GPU. ``remote`` is ``gpu``, ``switch`` or ``other``; ``remote_bdf`` the other
-    end's address.
-    """
+    """One NVLink of a GPU."""
 
     link: int
     active: bool
     remote: str | None = None
+    """The other end: ``gpu``, ``switch`` or ``other``."""
     remote_bdf: str | None = None
+    """The other end's address."""
 
 
 class Fabric(Struct, frozen=True):
@@ -365,10 +379,7 @@ class Fabric(Struct, frozen=True):
 
 class AmdPartition(Struct, frozen=True):
     """A compute partition of an AMD GPU that is a device of its own
-    (``/sys/devices/platform/amdgpu_xcp_N``).
-
-    Its first partition is the GPU's PCI function itself. ``kfd_id`` is KFD's unique_id in
-    hexadecimal.
+    (``/sys/devices/platform/amdgpu_xcp_N``); the GPU's first partition is its PCI function itself.
     """
 
     card_index: int
@@ -377,16 +388,11 @@ class AmdPartition(Struct, frozen=True):
     simd_per_cu: int | None = None
     memory_bytes: int | None = None
     kfd_id: str | None = None
+    """KFD's unique_id in hexadecimal."""
 
 
 class Amdgpu(Struct, frozen=True):
-    """A GPU as amdgpu and KFD show it in sysfs.
-
-    ``unique_id`` and ``kfd_id`` are hexadecimal: amdgpu's unique_id, or else KFD's, and KFD's
-    alone. ``partitions`` are those besides the PCI function that KFD lists. ``memory_bank`` is
-    False if KFD lists the GPU without a memory bank. ``source_version`` is that of the kernel
-    module, ``gfx_version`` KFD's gfx_target_version, such as 90402 (gfx942).
-    """
+    """A GPU as amdgpu and KFD show it in sysfs."""
 
     card_index: int | None = None
     render_minor: int | None = None
@@ -395,30 +401,30 @@ class Amdgpu(Struct, frozen=True):
     simd_count: int | None = None
     simd_per_cu: int | None = None
     unique_id: str | None = None
+    """amdgpu's unique_id, or else KFD's, in hexadecimal."""
     kfd_id: str | None = None
+    """KFD's unique_id, in hexadecimal."""
     memory_bank: bool | None = None
+    """False if KFD lists the GPU without a memory bank."""
     source_version: str | None = None
+    """The version of the kernel module."""
     partitions: tuple[AmdPartition, ...] = ()
+    """The partitions besides the PCI function that KFD lists."""
     gfx_version: int | None = None
+    """KFD's gfx_target_version, such as 90402 (gfx942)."""
 
 
 class Gpu(Struct, frozen=True):
-    """A GPU. ``source`` is ``nvml``, ``kfd`` or ``pci``; ``partial`` is true if the vendor's own
-    source did not answer.
-
-    ``health`` is ``ok``, ``lost`` (fell off the bus), ``reset-required`` or ``unknown``.
-    ``memory_numa_node`` is the NUMA node that is the GPU's memory (Grace), which is not the node of
-    the PCI function. ``mig_mode`` is None if the GPU has no MIG. ``virtualization`` is ``none``,
-    ``passthrough`` or ``vgpu`` (in guests), ``host-vgpu``, ``host-vsga``, or ``unknown`` where NVML
-    refuses it. ``refused`` is a fact that NVML answers with an error that the vendor's driver does
-    not tolerate, and the error; ``mig_refused`` likewise one of the MIG devices.
-    """
+    """A GPU."""
 
     bdf: str | None
     vendor: str | None = None
     source: str = "pci"
+    """The source of its facts: ``nvml``, ``kfd`` or ``pci``."""
     partial: bool = True
+    """True if the vendor's own source did not answer."""
     health: str = "unknown"
+    """``ok``, ``lost`` (fell off the bus), ``reset-required`` or ``unknown``."""
     index: int | None = None
     minor: int | None = None
     uuid: str | None = None
@@ -429,10 +435,12 @@ class Gpu(Struct, frozen=True):
     memory_bytes: int | None = None
     addressing_mode: str | None = None
     memory_numa_node: int | None = None
+    """The NUMA node that is the GPU's memory (Grace), which is not the node of the PCI function."""
     module_id: int | None = None
     ecc: bool | None = None
     driver_version: str | None = None
     mig_mode: bool | None = None
+    """The MIG mode; None if the GPU has no MIG."""
     mig_mode_pending: bool | None = None
     mig_profiles: tuple[MigProfile, ...] = ()
     mig_devices: tuple[MigDevice, ...] = ()
@@ -440,33 +448,41 @@ class Gpu(Struct, frozen=True):
     fabric: Fabric | None = None
     amd: Amdgpu | None = None
     virtualization: str | None = None
+    """``none``, ``passthrough`` or ``vgpu`` (in guests), ``host-vgpu``, ``host-vsga``, or
+    ``unknown`` if NVML refuses it.
+    """
     refused: str | None = None
+    """A fact that NVML answers with an error that the vendor's driver does not tolerate, and the
+    error.
+    """
     mig_refused: str | None = None
+    """Such a fact of the MIG devices, and the error."""
 
 
 class Nvidia(Struct, frozen=True):
-    """The NVIDIA driver as NVML reports it; ``cuda_driver_version`` as ``major.minor``.
-    ``unreachable`` is the number of GPUs that NVML counts but cannot reach; ``failure`` is the
-    reason why NVML cannot be initialized, if it lies with the node.
-    """
+    """The NVIDIA driver as NVML reports it."""
 
     driver_version: str | None = None
     cuda_driver_version: str | None = None
+    """The version as ``major.minor``."""
     nvml_version: str | None = None
     unreachable: int = 0
+    """The number of GPUs that NVML counts but cannot reach."""
     failure: str | None = None
+    """The reason why NVML cannot be initialized, if it lies with the node."""
 
 
 class Link(Struct, frozen=True):
-    """A connection that a vendor's library reports: ``nvlink`` with ``count`` links, ``xgmi``, or
-    ``pcie`` with NVML's own ``level``.
-    """
+    """A connection that a vendor's library reports."""
 
     a: str
     b: str
     kind: str
+    """``nvlink``, ``xgmi`` or ``pcie``."""
     count: int | None = None
+    """The number of NVLinks."""
     level: str | None = None
+    """NVML's own level of ``pcie``."""
     source: str = "nvml"
 
 
@@ -489,9 +505,8 @@ class Reported(Struct, frozen=True):
 
 
 class Machine(Struct, frozen=True, dict=True):
-    """A node's hardware. Lists are sorted: nodes by id, functions by address, the rest by name. Of
-    a ``described`` machine the bridges are not known: each function that is not on its root has a
-    port of its own.
+    """A node's hardware. Lists are sorted: nodes by id, functions by address, the
+    others by name.
     """
 
     host: Host = Host()
@@ -508,14 +523,18 @@ class Machine(Struct, frozen=True, dict=True):
     reported: tuple[Reported, ...] = ()
     notes: tuple[Note, ...] = ()
     identity: bool = True
+    """True if it has host name, MAC and IP addresses and serial numbers."""
     described: bool = False
+    """True for a machine that was described, whose bridges are not known: each function that is not
+    on its root has a port of its own.
+    """
 
     @cached_property
     def pci(self) -> Mapping[str, PciDevice]:
         """Functions by address."""
         return {d.bdf: d for d in self.pci_devices}
 
-    def without_identity(self) -> Machine:
+    def drop_identity(self) -> Machine:
         """Return the same hardware without host name, MAC and IP addresses and serial numbers.
 
         UUIDs of GPUs stay, because drivers publish them; AMD's ``unique_id`` is a serial number and
@@ -534,7 +553,9 @@ class Machine(Struct, frozen=True, dict=True):
 
 
 def check(machine: Machine) -> None:
-    """Raises InputError for malformed addresses and CPU lists, which everything else relies on."""
+    """Check addresses and CPU lists, which everything else relies on. Raises InputError for
+    malformed ones.
+    """
     for i, gpu in enumerate(machine.gpus):
         if gpu.bdf is not None and not BDF.match(gpu.bdf):
             raise InputError(f"gpus[{i}].bdf: {gpu.bdf!r} is not an address such as 0000:3b:00.0")
@@ -543,13 +564,13 @@ def check(machine: Machine) -> None:
         if device.bdf in seen:
             raise InputError(f"pciDevices[{i}].bdf: {device.bdf} is listed twice")
         seen.add(device.bdf)
-        for what, value, form, right in (
+        for name, value, form, right in (
             ("bdf", device.bdf, BDF, "an address such as 0000:3b:00.0"),
             ("class", device.class_code, _HEX, "hexadecimal such as 0x030200"),
             ("vendor", device.vendor, _HEX, "hexadecimal such as 0x10de"),
         ):
             if value is not None and not form.match(value):
-                raise InputError(f"pciDevices[{i}].{what} is {value[:40]!r}, but must be {right}")
+                raise InputError(f"pciDevices[{i}].{name} is {value[:40]!r}, but must be {right}")
         if len(device.bridges) > MAX_BRIDGES:
             raise InputError(
                 f"pciDevices[{i}].bridges has {len(device.bridges)} entries; at most {MAX_BRIDGES}"

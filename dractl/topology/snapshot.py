@@ -59,12 +59,12 @@ def from_json(value: object) -> Machine:
 
 
 def save(machine: Machine, path: Path, *, identity: bool = False) -> None:
-    """Writes ``machine`` to ``path``, with host name, MAC and IP addresses and serial numbers only
+    """Write ``machine`` to ``path``, with host name, MAC and IP addresses and serial numbers only
     if ``identity``.
 
     Raises InputError if the file cannot be written.
     """
-    kept = machine if identity else machine.without_identity()
+    kept = machine if identity else machine.drop_identity()
     text = json.dumps(to_json(kept), indent=1, ensure_ascii=False) + "\n"
     try:
         atomic.replace(path, text.encode("utf-8", errors="replace"))
@@ -88,7 +88,7 @@ def load(path: Path) -> Machine | Files:
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return _snapshot(path)
     try:
-        _within(status.st_size)
+        _check_total(status.st_size)
         if head.startswith(b"PK\x03\x04"):
             return _zip(path)
         return _tar(path)
@@ -134,7 +134,7 @@ def _tar_members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes | str | 
     declared = 0
     for member in archive:
         # Checked before the next header is read: getting there unpacks all of this member.
-        declared = _within(declared + member.size)
+        declared = _check_total(declared + member.size)
         if member.isdir():
             yield member.name, None
         elif member.issym():
@@ -144,7 +144,7 @@ def _tar_members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes | str | 
         # Hard links, devices and pipes do not occur in sysfs.
 
 
-def _within(total: int) -> int:
+def _check_total(total: int) -> int:
     if total > MAX_TOTAL:
         raise InputError(
             f"unpacks to more than {MAX_TOTAL >> 20} MiB, too much for the files of one node"
@@ -178,7 +178,7 @@ def _collect(members: Iterator[tuple[str, bytes | str | None]]) -> Files:
     files: Files = {}
     total = 0
     for count, (name, value) in enumerate(members):
-        total = _within(total + (len(value) if value is not None else 0))
+        total = _check_total(total + (len(value) if value is not None else 0))
         if count >= MAX_MEMBERS:
             raise InputError(f"has more than {MAX_MEMBERS} files, too many for one node")
         if len(name) > _MAX_NAME:

@@ -15,14 +15,14 @@ from dractl.topology.machine import Machine, NumaNode, PciDevice
 _STANDARD_BDF = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]$")
 
 
-def published(device: PciDevice) -> str | None:
+def publish_pcie_root(device: PciDevice) -> str | None:
     """Return the value of ``resource.kubernetes.io/pcieRoot``; None if upstream fails (see
-    :func:`why_not_published`).
+    :func:`pcie_root_fault`).
     """
-    return None if why_not_published(device) else device.path.split("/", 1)[0]
+    return None if pcie_root_fault(device) else device.path.split("/", 1)[0]
 
 
-def why_not_published(device: PciDevice) -> str | None:
+def pcie_root_fault(device: PciDevice) -> str | None:
     """Return the reason why upstream cannot compute ``pcieRoot`` of the function;
     None if it can.
     """
@@ -53,20 +53,22 @@ def numa_nodes(device: PciDevice, machine: Machine) -> tuple[int, ...]:
     """
     if device.numa_node is None:
         return ()
-    own = next((n for n in machine.numa_nodes if n.id == device.numa_node), None)
-    if own is None or not own.distances or own.id >= len(own.distances):
+    node = next((n for n in machine.numa_nodes if n.id == device.numa_node), None)
+    if node is None or not node.distances or node.id >= len(node.distances):
         return (device.numa_node,)
-    others = {i: d for i, d in enumerate(own.distances) if i != own.id}
+    others = {i: d for i, d in enumerate(node.distances) if i != node.id}
     if not others:
-        return (own.id,)
+        return (node.id,)
     minimum = min(others.values())
     sockets = {n.id: _socket(n, machine) for n in machine.numa_nodes}
-    home = sockets[own.id]
-    near = sorted(i for i, d in others.items() if d == minimum and _same(home, sockets.get(i)))
-    return (own.id, *near)
+    home = sockets[node.id]
+    near = sorted(
+        i for i, d in others.items() if d == minimum and _may_be_same_socket(home, sockets.get(i))
+    )
+    return (node.id, *near)
 
 
-def _same(home: int | None, other: int | None) -> bool:
+def _may_be_same_socket(home: int | None, other: int | None) -> bool:
     return home is None or other is None or home == other
 
 

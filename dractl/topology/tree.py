@@ -17,13 +17,12 @@ class Switch(Struct, frozen=True):
 
 
 class Root(Struct, frozen=True):
-    """A PCIe root. ``below`` is the device under which it lies, if it is not directly in
-    ``/sys/devices`` (VMD, Hyper-V).
-    """
+    """A PCIe root."""
 
     name: str
     inside: tuple[Switch | PciDevice, ...]
     below: str | None = None
+    """The device under which it lies, if it is not directly in ``/sys/devices`` (VMD, Hyper-V)."""
 
 
 class NumaRoots(Struct, frozen=True):
@@ -44,7 +43,7 @@ def groups(machine: Machine) -> tuple[NumaRoots, ...]:
     roots_by_node: dict[int | None, list[Root]] = {}
     for name, top in _roots(machine).items():
         roots_by_node.setdefault(_node_of(top), []).append(
-            Root(name, _inside(top), _below(machine, name))
+            Root(name, _contents(top), _device_above(machine, name))
         )
     return tuple(
         NumaRoots(node, tuple(roots_by_node[node]))
@@ -77,19 +76,21 @@ def _node_of(root: _Bridge) -> int | None:
     return counts.most_common(1)[0][0] if counts else None
 
 
-def _below(machine: Machine, root: str) -> str | None:
+def _device_above(machine: Machine, root: str) -> str | None:
     path = next((d.path.split("/") for d in machine.pci_devices if d.pcie_root == root), [])
     above = path[: path.index(root)] if root in path else []
-    return (above[-1] if BDF.match(above[-1]) else above[0]) if above else None
+    if not above:
+        return None
+    return above[-1] if BDF.match(above[-1]) else above[0]
 
 
-def _inside(bridge: _Bridge) -> tuple[Switch | PciDevice, ...]:
+def _contents(bridge: _Bridge) -> tuple[Switch | PciDevice, ...]:
     """Return the devices and switches below a bridge. Ports that lead to a single slot are skipped:
     they add no choice.
     """
     items: list[Switch | PciDevice] = list(bridge.devices)
     for below in bridge.bridges.values():
-        inner = _inside(below)
+        inner = _contents(below)
         slots = {
             item.bdf.rpartition(".")[0] if isinstance(item, PciDevice) else id(item)
             for item in inner

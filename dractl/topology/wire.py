@@ -69,12 +69,12 @@ def decode(cls: type[T], value: object, path: str = "") -> T:
 
 @cache
 def _fields(cls: Any) -> tuple[tuple[str, Any, bool, bool], ...]:
-    """Name, type, whether a value is required, and whether the field has no default to fall back
-    on.
+    """Return the name and type of each field, whether a value is required, and whether the field
+    has no default to fall back on.
     """
     hints = typing.get_type_hints(cls)
     return tuple(
-        (f.name, _required_type(hints[f.name]), bare and not _optional(hints[f.name]), bare)
+        (f.name, _unwrap_optional(hints[f.name]), bare and not _optional(hints[f.name]), bare)
         for f in fields(cls)
         for bare in (f.required,)
     )
@@ -84,7 +84,7 @@ def _optional(hint: Any) -> bool:
     return isinstance(hint, types.UnionType) and type(None) in typing.get_args(hint)
 
 
-def _required_type(hint: Any) -> Any:
+def _unwrap_optional(hint: Any) -> Any:
     if not _optional(hint):
         return hint
     (inner,) = (a for a in typing.get_args(hint) if a is not type(None))

@@ -87,7 +87,7 @@ def _key(option: Quantity, target: Target) -> object:
     """
     if not (target.has("fractional-ranges") and target.enabled("DRAFractionalCapacityRange")):
         return option.value()
-    unscaled, exponent = option.scaled()
+    unscaled, exponent = option.go_parts()
     return option.exact() if exponent >= 0 else (unscaled, exponent)
 
 

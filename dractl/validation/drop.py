@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dractl.model.releases import Target, dropped_fields
+from dractl.model.releases import Target, fields_dropped_by
 from dractl.validation.violation import Path
 
 _SPEC = {
@@ -43,7 +43,7 @@ def drop(value: dict[str, Any], target: Target) -> tuple[dict[str, Any], list[Dr
     if value.get("kind") not in _SPEC:
         return value, lost
     spec, prefix = _SPEC[value["kind"]]
-    for field in dropped_fields(spec, target):
+    for field in fields_dropped_by(spec, target):
         paths: list[Path] = []
         value = _remove_fields(value, prefix + _steps(field.path), (), paths)
         if paths:

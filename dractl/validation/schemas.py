@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dractl.model.releases import gone_versions, like
+from dractl.model.releases import like, versions_no_longer_served
 from dractl.resources import data_dir
 from dractl.validation.scalars import (
     ANYTHING,
@@ -126,7 +126,7 @@ class Schemas:
 @cache
 def schemas_of(release: str) -> Schemas:
     """Return the types of a release: ``schemas_of("1.36")``."""
-    return Schemas(paths_of(release), frozenset(map(_file, gone_versions(release))))
+    return Schemas(paths_of(release), frozenset(map(_file, versions_no_longer_served(release))))
 
 
 def paths_of(release: str) -> dict[str, Path]:

@@ -641,7 +641,7 @@ def main() -> int:
         arguments.release,
         seeds,
         kinds=arguments.kinds.split(","),
-        each=arguments.each,
+        each=arguments.items_of,
         save=arguments.save,
     )
     print(arguments.release, dict(counts))

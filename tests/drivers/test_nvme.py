@@ -79,7 +79,7 @@ def test_the_size_is_that_of_all_namespaces() -> None:
 
 
 def test_what_a_snapshot_does_not_have_is_named_and_left_out() -> None:
-    found = inventory(replace(MACHINE, cpus=Cpus()).without_identity())
+    found = inventory(replace(MACHINE, cpus=Cpus()).drop_identity())
     assert "dra.nvme/serial" not in found.devices[0]["attributes"]
     assert found.comments == {
         "nvme0": "unknown here: dra.nvme/serial, resource.kubernetes.io/cpuSocketID"

@@ -9,7 +9,7 @@ import pytest
 from dractl.cli.main import main
 from dractl.lint import lint
 from dractl.lint.fixes import applied
-from dractl.manifests import load_readable
+from dractl.manifests import FileFilter, load_readable
 from dractl.model import Target
 from tests.lint.written import claim, pod
 
@@ -139,4 +139,9 @@ def test_a_setting_that_is_no_flag_is_refused(
 def test_folders_and_changed_files_pass_over_prose(tmp_path: Path) -> None:
     report(tmp_path, block(MISSPELT))
     assert load_readable([str(tmp_path)]).documents == ()
-    assert load_readable([str(tmp_path / "README.md")], changed_files=True).documents == ()
+    assert (
+        load_readable(
+            [str(tmp_path / "README.md")], choice=FileFilter(changed_files=True)
+        ).documents
+        == ()
+    )

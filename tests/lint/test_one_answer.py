@@ -16,7 +16,7 @@ from dractl.cli.main import main
 from dractl.lint import lint, repository as repositories
 from dractl.lint.repository import Repositories
 from dractl.lint.store import Store
-from dractl.manifests import load, load_readable
+from dractl.manifests import FileFilter, load, load_readable
 from dractl.model import Target
 from tests.lint.written import ONE, claim, documents, pod, template
 
@@ -76,7 +76,9 @@ def test_changed_files_that_are_no_manifests_are_passed_over(tmp_path: Path) -> 
     names = ("README.md", "driver.go", "run.sh", "Makefile")
     for name in names:
         (tmp_path / name).write_text("```\nkind: ResourceClaim\n", encoding="utf-8")
-    inputs = load_readable([str(tmp_path / name) for name in names], changed_files=True)
+    inputs = load_readable(
+        [str(tmp_path / name) for name in names], choice=FileFilter(changed_files=True)
+    )
     assert (inputs.files, inputs.skipped) == (0, ())
 
 

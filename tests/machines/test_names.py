@@ -15,7 +15,7 @@ from dractl.machines.described import load
 from dractl.machines.products import find, mig_layouts, products
 from dractl.machines.spec import parse
 from dractl.model.releases import Target
-from dractl.topology.standard_attributes import published
+from dractl.topology.standard_attributes import publish_pcie_root
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,7 +130,7 @@ def test_names_that_do_not_fit(spec: str, words: str) -> None:
 def test_roots_below_vmbus_are_not_published() -> None:
     """kubernetes/kubernetes#134076: the drivers' library finds no root there."""
     node = machine("ND_H100_v5")
-    assert {published(node.pci[gpu.bdf]) for gpu in node.gpus if gpu.bdf} == {None}
+    assert {publish_pcie_root(node.pci[gpu.bdf]) for gpu in node.gpus if gpu.bdf} == {None}
     assert {node.pci[gpu.bdf].numa_node for gpu in node.gpus if gpu.bdf} == {0, 1}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dractl.model.go import quoted
+from dractl.model.go import quote
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ from dractl.model.go import quoted
     ],
 )
 def test_quoted(text: str, expected: str) -> None:
-    assert quoted(text) == expected
+    assert quote(text) == expected

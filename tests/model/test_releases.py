@@ -11,7 +11,7 @@ from dractl.model.releases import (
     FIELDS,
     PREVIEWS,
     caveat,
-    dropped_fields,
+    fields_dropped_by,
     gate_remarks,
     has_change,
     is_newer,
@@ -310,16 +310,16 @@ def test_what_is_served_without_being_asked_for() -> None:
 
 
 def test_dropped_fields_follow_the_gates() -> None:
-    paths = {field.path for field in dropped_fields("slice", Target.of("1.35"))}
+    paths = {field.path for field in fields_dropped_by("slice", Target.of("1.35"))}
     assert "devices[].taints" in paths
     assert "devices[].attributes{}.ints" not in paths  # not known at all
-    assert dropped_fields("slice", Target.of("1.36", {"AllAlpha": True})) == ()
+    assert fields_dropped_by("slice", Target.of("1.36", {"AllAlpha": True})) == ()
 
 
 def test_1_34_keeps_what_it_means_to_drop() -> None:
     """Seen on its API server: tolerations, and distinctAttribute (it clears a copy)."""
     dropped = [
-        {f.path.rpartition(".")[2] for f in dropped_fields("claim", Target.of(r))}
+        {f.path.rpartition(".")[2] for f in fields_dropped_by("claim", Target.of(r))}
         for r in ("1.34", "1.35")
     ]
     assert {"tolerations", "distinctAttribute"}.isdisjoint(dropped[0])

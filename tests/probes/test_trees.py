@@ -10,7 +10,7 @@ import pytest
 
 from dractl import probes
 from dractl.topology.levels import level, nearest
-from dractl.topology.standard_attributes import published
+from dractl.topology.standard_attributes import publish_pcie_root
 from tests import sysfs_trees
 from tests.probes.conftest import GATHERED
 
@@ -85,7 +85,7 @@ def test_each_machine_shows_what_its_description_expects(
     assert [(a, b, level(pci[a], pci[b], machine)) for a, b, _ in expect["levels"]] == [
         tuple(x) for x in expect["levels"]
     ]
-    assert {bdf: published(pci[bdf]) for bdf in expect["published"]} == expect["published"]
+    assert {bdf: publish_pcie_root(pci[bdf]) for bdf in expect["published"]} == expect["published"]
     assert {bdf: pci[bdf].pcie_root for bdf in expect.get("roots", {})} == expect.get("roots", {})
     assert {bdf: pci[bdf].kind for bdf in expect.get("kinds", {})} == expect.get("kinds", {})
     vfs = {

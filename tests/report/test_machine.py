@@ -212,7 +212,7 @@ def test_a_page_shows_distances_in_words_and_to_the_keyboard(plx: Machine) -> No
 
 def test_a_page_names_the_node_only_with_identity(plx: Machine) -> None:
     assert "<h1>PCI topology of secret-host-name</h1>" in machine_html.render(plx)
-    assert "<h1>PCI topology of this node</h1>" in machine_html.render(plx.without_identity())
+    assert "<h1>PCI topology of this node</h1>" in machine_html.render(plx.drop_identity())
 
 
 def test_pictures_name_the_virtual_functions_that_are_published(tmp_path: Path) -> None:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from dractl.topology.machine import Cpus, Machine, NumaNode, Package, PciDevice
-from dractl.topology.standard_attributes import numa_nodes, pci_bus_id, published, why_not_published
+from dractl.topology.standard_attributes import (
+    numa_nodes,
+    pci_bus_id,
+    pcie_root_fault,
+    publish_pcie_root,
+)
 
 
 def device(path: str, numa: int | None = None) -> PciDevice:
@@ -29,8 +34,8 @@ def device(path: str, numa: int | None = None) -> PciDevice:
     ],
 )
 def test_pcie_root_and_bus_id(path: str, root: str | None, address: str | None) -> None:
-    assert published(device(path)) == root
-    assert (why_not_published(device(path)) is None) == (root is not None)
+    assert publish_pcie_root(device(path)) == root
+    assert (pcie_root_fault(device(path)) is None) == (root is not None)
     assert pci_bus_id(device(path)) == address
 
 

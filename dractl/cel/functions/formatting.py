@@ -13,7 +13,7 @@ from dractl.cel.functions.registry import overload
 from dractl.cel.functions.time import timestamp_text
 from dractl.cel.numbers import format_double
 from dractl.cel.values import CelError, Duration, Timestamp, TypeValue, Uint
-from dractl.model.go import quoted
+from dractl.model.go import quote
 
 _CLAUSE = re.compile(r"(?:\.([0-9]*+))?+(.?)", re.DOTALL | re.ASCII)
 _LETTERS = "sdfexXbo"
@@ -225,9 +225,9 @@ def _format_nested(value: Any) -> str:
     """Format a value within a list or map."""
     kind = type(value)
     if kind is str:
-        return quoted(value)
+        return quote(value)
     if kind is bytes:
-        return "b" + quoted(_text(value))
+        return "b" + quote(_text(value))
     if kind is Timestamp or kind is Duration:
         return f'{"timestamp" if kind is Timestamp else "duration"}("{_text(value)}")'
     if kind is float:

@@ -8,7 +8,7 @@ from urllib.parse import unquote_to_bytes
 
 from dractl.cel.functions.registry import accepts, overload
 from dractl.cel.values import CIDR, IP, URL, CelError, no_overload
-from dractl.model.go import quoted
+from dractl.model.go import quote
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -23,7 +23,7 @@ def _parse_address(text: str) -> Address:
         return ipaddress.ip_address(plain)
     except ValueError:
         message = _address_fault(text)
-        raise ValueError(f"ParseAddr({quoted(text)}): {message}") from None
+        raise ValueError(f"ParseAddr({quote(text)}): {message}") from None
 
 
 def _address_fault(text: str) -> str:
@@ -46,17 +46,17 @@ def _ipv6_fault(text: str) -> str:
         digits = re.match("[0-9a-fA-F]*", remaining, re.ASCII)
         assert digits is not None
         if digits.end() > 4:
-            return f"each group must have 4 or less digits (at {quoted(remaining)})"
+            return f"each group must have 4 or less digits (at {quote(remaining)})"
         if not digits.end():
             return (
-                f"each colon-separated field must have at least one digit (at {quoted(remaining)})"
+                f"each colon-separated field must have at least one digit (at {quote(remaining)})"
             )
         after = remaining[digits.end() :]
         if after.startswith("."):
             if not ellipsis and fields != 6:
                 return (
                     "embedded IPv4 address must replace the final 2 fields of the address (at"
-                    f" {quoted(remaining)})"
+                    f" {quote(remaining)})"
                 )
             return _ipv4_fault(remaining)
         fields += 1
@@ -64,18 +64,18 @@ def _ipv6_fault(text: str) -> str:
             remaining = ""
             break
         if after[0] != ":":
-            return f"unexpected character, want colon (at {quoted(after)})"
+            return f"unexpected character, want colon (at {quote(after)})"
         if len(after) == 1:
-            return f"colon must be followed by more characters (at {quoted(after)})"
+            return f"colon must be followed by more characters (at {quote(after)})"
         remaining = after[1:]
         if remaining[0] == ":":
             if ellipsis:
-                return f"multiple :: in address (at {quoted(remaining)})"
+                return f"multiple :: in address (at {quote(remaining)})"
             ellipsis, remaining = True, remaining[1:]
             if not remaining:
                 break
     if remaining:
-        return f"trailing garbage after address (at {quoted(remaining)})"
+        return f"trailing garbage after address (at {quote(remaining)})"
     return (
         "the :: must expand to at least one field of zeros"
         if fields == 8
@@ -95,13 +95,13 @@ def _ipv4_fault(text: str) -> str:
                 return "IPv4 field has value >255"
         elif c == ".":
             if i == 0 or i == len(text) - 1 or text[i - 1] == ".":
-                return f"IPv4 field must have at least one digit (at {quoted(text[i:])})"
+                return f"IPv4 field must have at least one digit (at {quote(text[i:])})"
             if dots == 3:
                 return "IPv4 address too long"
             dots += 1
             value = digits = 0
         else:
-            return f"unexpected character (at {quoted(text[i:])})"
+            return f"unexpected character (at {quote(text[i:])})"
     return "IPv4 address too short"
 
 
@@ -111,12 +111,12 @@ def ip(text: str) -> IP:
         address = _parse_address(text)
     except ValueError as error:
         raise CelError(
-            f"IP Address {quoted(text)} parse error during conversion from string: {error}"
+            f"IP Address {quote(text)} parse error during conversion from string: {error}"
         ) from None
     if "%" in text:
-        raise CelError(f"IP address {quoted(text)} with zone value is not allowed")
+        raise CelError(f"IP address {quote(text)} with zone value is not allowed")
     if _is_mapped(address):
-        raise CelError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
+        raise CelError(f"IPv4-mapped IPv6 address {quote(text)} is not allowed")
     return IP(address)
 
 
@@ -183,16 +183,16 @@ def _parse_cidr(text: str) -> CIDR:
         if "%" in host:
             raise ValueError("IPv6 zones cannot be present in a prefix")
         if not re.fullmatch("0|[1-9][0-9]{0,17}", bits, re.ASCII):
-            raise ValueError(f"bad bits after slash: {quoted(bits)}")
+            raise ValueError(f"bad bits after slash: {quote(bits)}")
         if int(bits) > address.max_prefixlen:
             raise ValueError("prefix length out of range")
     except ValueError as error:
         raise ValueError(
             "network address parse error during conversion from string:"
-            f" netip.ParsePrefix({quoted(text)}): {error}"
+            f" netip.ParsePrefix({quote(text)}): {error}"
         ) from None
     if _is_mapped(address):
-        raise ValueError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
+        raise ValueError(f"IPv4-mapped IPv6 address {quote(text)} is not allowed")
     return CIDR(address, int(bits))
 
 
@@ -255,7 +255,7 @@ def _url(text: str, *, strict: bool) -> URL:
         return _parse_url(text, request=False, strict=strict)
     except ValueError as error:
         raise CelError(
-            f"URL parse error during conversion from string: parse {quoted(text)}: {error}"
+            f"URL parse error during conversion from string: parse {quote(text)}: {error}"
         ) from None
 
 
@@ -326,7 +326,7 @@ def _split_scheme(text: str) -> tuple[str, str]:
 def _check_escapes(text: str) -> None:
     bad = _BAD_ESCAPE.search(text)
     if bad:
-        raise ValueError(f"invalid URL escape {quoted(text[bad.start() : bad.start() + 3])}")
+        raise ValueError(f"invalid URL escape {quote(text[bad.start() : bad.start() + 3])}")
 
 
 def _parse_host(authority: str, one_colon: bool) -> str:
@@ -372,15 +372,15 @@ def _check_host(host: str) -> None:
     for escape in re.finditer("%(.{0,2})", host, re.DOTALL):
         # Only non-ASCII bytes may be escaped in a host name.
         if not re.fullmatch("[89A-Fa-f][0-9A-Fa-f]", escape[1]):
-            raise ValueError(f"invalid URL escape {quoted(escape[0])}")
+            raise ValueError(f"invalid URL escape {quote(escape[0])}")
     for c in host:
         if c.isascii() and c != "%" and c not in _HOST:
-            raise ValueError(f"invalid character {quoted(c)} in host name")
+            raise ValueError(f"invalid character {quote(c)} in host name")
 
 
 def _check_port(port: str) -> None:
     if port and not re.fullmatch(":[0-9]*", port, re.ASCII):
-        raise ValueError(f"invalid port {quoted(port)} after host")
+        raise ValueError(f"invalid port {quote(port)} after host")
 
 
 def _unescape(text: str) -> str:

@@ -9,7 +9,7 @@ from dractl.cel import values as v
 from dractl.cel.functions.registry import OVERLOADS, Overload
 from dractl.cel.numbers import parse_int
 from dractl.cel.values import CelError, Duration, Timestamp
-from dractl.model.go import quoted
+from dractl.model.go import quote
 
 _UNITS = {
     "ns": 1,
@@ -145,7 +145,7 @@ def _local(timestamp: Timestamp, zone: str) -> datetime:
 def _atoi(text: str) -> int:
     number = parse_int(text)
     if number is None:
-        raise CelError(f"strconv.Atoi: parsing {quoted(text)}: invalid syntax")
+        raise CelError(f"strconv.Atoi: parsing {quote(text)}: invalid syntax")
     return number
 
 

@@ -222,7 +222,7 @@ def command(
     if actions.suggest is not None:
         _suggest(machine, actions.suggest, target, spec, printing.output_file)
         return
-    shown = machine if node.with_identity else machine.without_identity()
+    shown = machine if node.with_identity else machine.drop_identity()
     common.write_report(_render(shown, output, target, printing.verbose), printing.output_file)
 
 

@@ -36,7 +36,7 @@ catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER
 from dractl.facts import Capacity
 from dractl.lint.model import Advice, Found, Replacement, Run
 from dractl.lint.published import judged, selections
-from dractl.model.names import without_domain
+from dractl.model.names import strip_domain
 from dractl.model.nearest import nearest_names
 from dractl.program import program_name
 
@@ -55,11 +55,11 @@ def check(run: Run) -> Found:
             continue
         domain = known.name if run.target.has("capacity-names-of-driver") else None
         rows = {row.name: row for row in known.fact.capacities}
-        same = {without_domain(domain, name): row for name, row in rows.items()}
+        same = {strip_domain(domain, name): row for name, row in rows.items()}
         written: dict[str, str] = {}
         for key in request.capacity:
             path = (*request.path, "capacity", "requests", key)
-            first = written.setdefault(without_domain(domain, key), key)
+            first = written.setdefault(strip_domain(domain, key), key)
             if first != key:
                 yield Advice(
                     selection.subject,
@@ -69,7 +69,7 @@ def check(run: Run) -> Found:
                     key=True,
                 )
                 continue
-            row = same.get(without_domain(domain, key))
+            row = same.get(strip_domain(domain, key))
             if row is not None and not (
                 row.devices and selection.types and not {*row.devices} & {*selection.types}
             ):

@@ -5,7 +5,7 @@ from dractl.report.canvas import Canvas
 from dractl.report.machine import text as words
 from dractl.topology.levels import ENDPOINTS
 from dractl.topology.machine import Gpu, Machine, PciDevice
-from dractl.topology.standard_attributes import published
+from dractl.topology.standard_attributes import publish_pcie_root
 
 _HEAD = (
     "ADDRESS",
@@ -59,7 +59,7 @@ def _rows(
 ) -> list[tuple[str, ...]]:
     """The function's row, and one for each device that it is divided into."""
     root = device.pcie_root or "-"
-    if device.pcie_root and published(device) != device.pcie_root:
+    if device.pcie_root and publish_pcie_root(device) != device.pcie_root:
         root += " (not published)"
     place = (
         "-" if device.numa_node is None else str(device.numa_node),
