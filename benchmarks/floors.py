@@ -34,7 +34,9 @@ def many(step: str, folder: str) -> None:
     if step == "start":
         return
     texts = [
-        item.data.decode() for item in contents(list_files([folder], ())) if isinstance(item, Content)
+        item.data.decode()
+        for item in contents(list_files([folder], ()))
+        if isinstance(item, Content)
     ]
     if step == "read":
         return

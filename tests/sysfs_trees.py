@@ -254,8 +254,8 @@ class _Tree:
         for i, part in enumerate(parts[:-1]):
             above = "/".join(parts[: i + 1])
             if part.count(":") == 2 and not (self.top / "sys/devices" / above / "class").exists():
-                self.match(above, {"is": "root-port", **self.it.get("ports", {}).get(part, {})})
-        self.match(function["path"], function)
+                self.one(above, {"is": "root-port", **self.it.get("ports", {}).get(part, {})})
+        self.one(function["path"], function)
 
     def one(self, path: str, function: dict[str, Any]) -> None:
         facts = {**PRODUCTS[function["is"]], **function}
@@ -327,7 +327,7 @@ class _Tree:
             self.put(f"{base}/sriov_drivers_autoprobe", "1")
         for i, vf in enumerate(facts.get("vfs", [])):
             path = f"{base.rpartition('/')[0]}/{vf['bdf']}"
-            self.match(
+            self.one(
                 path.removeprefix("sys/devices/"), {k: v for k, v in vf.items() if k != "bdf"}
             )
             self.link(f"{base}/virtfn{i}", path)

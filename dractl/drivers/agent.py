@@ -1,4 +1,6 @@
-"""Drivers whose devices only a vendor's agent knows: rendered from the devices that a machine file reports."""
+"""Drivers whose devices only a vendor's agent knows: rendered from the devices that a machine file
+reports.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,12 +11,14 @@ from dractl.topology.machine import Machine
 
 
 def unchanged(device: dict[str, Any]) -> dict[str, Any]:
-    """The device as the file has it."""
+    """Return the device as the file has it."""
     return device
 
 
 class Agent(Known, frozen=True):
-    """The profile of such a driver. ``shape`` completes a device with what the driver always adds."""
+    """The profile of such a driver. ``shape`` completes a device with what the driver
+    always adds.
+    """
 
     shape: Callable[[dict[str, Any]], dict[str, Any]] = unchanged
 
@@ -26,20 +30,26 @@ class Agent(Known, frozen=True):
             self.shape(device) for device in reported.devices(machine, self.name, self.catalogue)
         ]
         if not devices:
-            said = f"{self.name}: only its own agent knows the devices; list them as `reported` in a machine file"
+            said = (
+                f"{self.name}: only its own agent knows the devices; list them as `reported` in a"
+                " machine file"
+            )
             return Inventory(notices=(said,))
         return Inventory(one_slice(devices))
 
 
 def shared(device: dict[str, Any], policies: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """A device that several claims can hold at once, with the request policies of its capacities.
+    """Return a device that several claims can hold at once, with the request policies of its
+    capacities.
 
     A policy's ``all`` stands for the whole capacity of the device.
     """
     capacity = {
-        name: {**value, "requestPolicy": _filled(policies[name], value["value"])}
-        if name in policies
-        else value
+        name: (
+            {**value, "requestPolicy": _filled(policies[name], value["value"])}
+            if name in policies
+            else value
+        )
         for name, value in device.get("capacity", {}).items()
     }
     return {
@@ -58,6 +68,8 @@ def _filled(policy: Any, whole: str) -> Any:
 def steps(
     least: str, step: str, *, default: str = "all", most: str | None = "all"
 ) -> dict[str, Any]:
-    """The policy of a capacity that is given out in steps, between ``least`` and ``most``."""
+    """Return the policy of a capacity that is given out in steps, between ``least``
+    and ``most``.
+    """
     valid = {"min": least, **({"max": most} if most is not None else {}), "step": step}
     return {"default": default, "validRange": valid}

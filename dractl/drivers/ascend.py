@@ -1,7 +1,8 @@
 """``ascend.project-hami.io``: Huawei Ascend NPUs, as HAMi's driver lists them.
 
-Source: Project-HAMi/ascend-dra-driver@dc1db52 cmd/ascend-dra-kubeletplugin/discovery.go (enumerateDevices,
-buildLibvNPUDeviceCapacities), state.go (CreatePredefinedDeviceClasses), pkg/consts/consts.go.
+Source: Project-HAMi/ascend-dra-driver@dc1db52 cmd/ascend-dra-kubeletplugin/discovery.go
+(enumerateDevices, buildLibvNPUDeviceCapacities), state.go (CreatePredefinedDeviceClasses),
+pkg/consts/consts.go.
 """
 
 from typing import Any

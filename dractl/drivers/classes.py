@@ -9,7 +9,9 @@ from dractl.model.releases import Target
 
 
 def installed_by(device_class: str, target: Target) -> tuple[str, Mapping[str, Any]] | None:
-    """The driver that installs a class of this name, and the class; None for classes of no known driver."""
+    """Return the driver that installs a class of this name, and the class; None for classes of no
+    known driver.
+    """
     options = Options("node", target)
     for driver in names():
         for made in find(driver).device_classes(options):

@@ -16,7 +16,9 @@ _OWN = frozenset({("gpu.example.com", "attributes.uuid"), ("net.example.com", "a
 
 
 class DeviceDiff(Struct, frozen=True):
-    """One difference. Without ``path`` the whole device is on one side only; ``None`` is what a side lacks."""
+    """One difference. Without ``path`` the whole device is on one side only; ``None`` is what a
+    side lacks.
+    """
 
     driver: str
     device: str
@@ -31,8 +33,9 @@ def differences(
     node_name: str,
     drivers: Iterable[str],
 ) -> tuple[DeviceDiff, ...]:
-    """Differences between the devices of ``node_name`` of these drivers; order and names of slices do not matter, nor
-    values that only the driver's process knows."""
+    """Return differences between the devices of ``node_name`` of these drivers; order and names of
+    slices do not matter, nor values that only the driver's process knows.
+    """
     theirs = devices(published, node_name, frozenset(drivers))
     ours = devices(rendered, node_name, frozenset(drivers))
     found: list[DeviceDiff] = []
@@ -52,7 +55,7 @@ def differences(
 
 
 def nodes(slices: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The nodes of slices."""
+    """Return the nodes of slices."""
     names = [item.get("spec", {}).get("nodeName") for item in slices]
     return tuple(sorted({name for name in names if isinstance(name, str)}))
 
@@ -60,7 +63,7 @@ def nodes(slices: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 def devices(
     slices: Iterable[Mapping[str, Any]], node_name: str, drivers: frozenset[str]
 ) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """The devices of a node by driver and name, of each pool's newest generation."""
+    """Return the devices of a node by driver and name, of each pool's newest generation."""
     views = (slice_of(to_v1(item)) for item in slices)
     wanted = [item for item in views if item.node == node_name and item.driver in drivers]
     return {

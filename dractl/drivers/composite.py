@@ -1,4 +1,5 @@
-"""``composite.dra.example.io``: devices that are made of several drivers' devices, such as a GPU with its NIC.
+"""``composite.dra.example.io``: devices that are made of several drivers' devices, such as a GPU
+with its NIC.
 
 Source: openshift-psap/composite-dra-driver@1f6ab3e pkg/synthesizer/pairer.go, publisher.go.
 """

@@ -1,6 +1,8 @@
-"""``dra.cpu``: CPUs as devices, by NUMA node (the driver's default), socket, machine, or one by one.
+"""``dra.cpu``: CPUs as devices, by NUMA node (the driver's default), socket, machine, or one by
+one.
 
-Source: kubernetes-sigs/dra-driver-cpu, pkg/device/builder.go (v0.2: pkg/driver/dra_hooks.go), pkg/cpuinfo, pkg/pcie.
+Source: kubernetes-sigs/dra-driver-cpu, pkg/device/builder.go (v0.2: pkg/driver/dra_hooks.go),
+pkg/cpuinfo, pkg/pcie.
 """
 
 import re
@@ -18,9 +20,8 @@ from dractl.topology.machine import Core, Machine
 
 NAME = "dra.cpu"
 _GROUPS = ("numanode", "socket", "machine")
-_ROOT = re.compile(
-    r"pci[0-9a-f]{4}:[0-9a-f]{2}\Z"
-)  # pkg/pcie: exactly this form, so VMD's pci10000:00 is skipped
+# pkg/pcie: exactly this form, so VMD's pci10000:00 is skipped
+_ROOT = re.compile(r"pci[0-9a-f]{4}:[0-9a-f]{2}\Z")
 _PLAIN, _WITH_LISTS = 128, 64  # Config.DevicesPerResourceSlice
 _WHY_SKIPPED = "/sys does not show their package, core, NUMA node or cache"
 
@@ -61,9 +62,8 @@ class _Cpu(Known, frozen=True):
         devices = _individual(node) if mode == "individual" else _grouped(node, group_by)
         size = _WITH_LISTS if with_roots else _PLAIN
         if mode == "grouped" and not options.has(NAME, "split-groups"):
-            size = max(
-                len(devices), 1
-            )  # up to 0.2 only individual CPUs are split (pkg/driver/dra_hooks.go)
+            # Up to 0.2 only individual CPUs are split (pkg/driver/dra_hooks.go)
+            size = max(len(devices), 1)
         slices = tuple(
             Slice(tuple(devices[start : start + size])) for start in range(0, len(devices), size)
         )
@@ -80,8 +80,9 @@ PROFILE = _Cpu(NAME)
 
 
 class _Node(Struct, frozen=True):
-    """The input of devices. ``cpus`` are the CPUs that the driver publishes, each with its core; ``roots`` the CPUs
-    near each PCIe root."""
+    """The input of devices. ``cpus`` are the CPUs that the driver publishes, each with its core;
+    ``roots`` the CPUs near each PCIe root.
+    """
 
     machine: Machine
     cpus: dict[int, Core]
@@ -120,7 +121,9 @@ def _reserved(options: Options) -> frozenset[int]:
 
 
 def _cpus(machine: Machine) -> dict[int, Core]:
-    """Online CPUs with their core; the driver skips those without complete topology (populateTopologyInfo)."""
+    """Online CPUs with their core; the driver skips those without complete topology
+    (populateTopologyInfo).
+    """
     uncached = cpulist.parse(machine.cpus.uncached or "")
     cores = [
         c for c in machine.cpus.cores if c.numa_node is not None and c.package >= 0 and c.id >= 0
@@ -130,7 +133,9 @@ def _cpus(machine: Machine) -> dict[int, Core]:
 
 
 def _smt(machine: Machine, *, clusters: bool) -> bool:
-    """IsSMTEnabled; where smt/control cannot be read or is another word, there are more CPUs than cores."""
+    """IsSMTEnabled; where smt/control cannot be read or is another word, there are more CPUs than
+    cores.
+    """
     control = (machine.cpus.smt_control or "").lower()
     if control in ("on", "off", "forceoff", "notsupported", "notimplemented"):
         return control == "on"
@@ -141,13 +146,14 @@ def _smt(machine: Machine, *, clusters: bool) -> bool:
 
 
 def _key(core: Core, *, clusters: bool) -> tuple[int, int | None, int]:
-    """The driver's key of a core; on some machines several cores share it."""
+    """Return the driver's key of a core; on some machines several cores share it."""
     return core.package, core.cluster if clusters else None, core.id
 
 
 def _grouped(node: _Node, group_by: str) -> list[dict[str, Any]]:
-    """BuildGrouped. The machine's group contains all online CPUs, with topology or not, and exists even without
-    CPUs."""
+    """BuildGrouped. The machine's group contains all online CPUs, with topology or not, and exists
+    even without CPUs.
+    """
     groups: dict[int, list[int]] = {}
     if group_by == "machine":
         groups[0] = sorted(cpulist.parse(node.machine.cpus.online or "") - node.reserved)
@@ -183,8 +189,10 @@ def _grouped(node: _Node, group_by: str) -> list[dict[str, Any]]:
 
 
 def _individual(node: _Node) -> list[dict[str, Any]]:
-    """Build: the two threads of a core one after the other, cores by their first CPU, so that taking devices in order
-    fills whole cores. The driver does not support cores of more than two threads (populateCpuSiblings)."""
+    """Build: the two threads of a core one after the other, cores by their first CPU, so that
+    taking devices in order fills whole cores. The driver does not support cores of more than two
+    threads (populateCpuSiblings).
+    """
     threads: dict[tuple[int, int | None, int], list[int]] = {}
     for cpu, core in node.cpus.items():
         threads.setdefault(_key(core, clusters=node.clusters), []).append(cpu)
@@ -221,7 +229,9 @@ def _scans_roots(machine: Machine) -> bool:
 
 
 def _roots(machine: Machine) -> dict[str, frozenset[int]]:
-    """PCIe roots and the CPUs near them. A machine that is described has no roots of its own, but functions."""
+    """PCIe roots and the CPUs near them. A machine that is described has no roots of its own, but
+    functions.
+    """
     if not _scans_roots(machine):
         return {}
     if machine.pcie_roots:

@@ -13,23 +13,26 @@ UNKNOWN = "unknown"
 
 
 def network_functions(machine: Machine) -> tuple[PciDevice, ...]:
-    """The functions of class 02, network controller. A single address of another form makes the whole listing fail
-    (pkg/pci/pci_linux.go getDevices)."""
+    """Return the functions of class 02, network controller. A single address of another form makes
+    the whole listing fail (pkg/pci/pci_linux.go getDevices).
+    """
     if not all(_LISTED.match(pci.bdf) for pci in machine.pci_devices):
         return ()
     return tuple(pci for pci in machine.pci_devices if is_network(pci))
 
 
 def is_network(pci: PciDevice) -> bool:
-    """True if the function is listed, as one of class 02."""
+    """Return True if the function is listed, as one of class 02."""
     return (pci.class_code or "").startswith("0x02") and _LISTED.match(pci.bdf) is not None
 
 
 def numa_node(pci: PciDevice, machine: Machine) -> int | None:
-    """The function's NUMA node; None without one, and on machines that ghw treats as SMP, because they have one node.
+    """Return the function's NUMA node; None without one, and on machines that ghw treats as SMP,
+    because they have one node.
 
-    ghw stops at the first node that it cannot read, which is the first one if the kernel has no huge pages
-    (pkg/topology topologyNodes, pkg/memory AreaForNode). Without any node left, it treats the machine as NUMA.
+    ghw stops at the first node that it cannot read, which is the first one if the kernel has no
+    huge pages (pkg/topology topologyNodes, pkg/memory AreaForNode). Without any node left, it
+    treats the machine as NUMA.
     """
     nodes = sorted(machine.numa_nodes, key=lambda node: str(node.id))
     read = list(takewhile(lambda node: node.hugetlb is not False, nodes))

@@ -1,4 +1,5 @@
-"""``npu.huawei.com``: Ascend NPUs of openFuyao's plugin. Its source is not available from a public host.
+"""``npu.huawei.com``: Ascend NPUs of openFuyao's plugin. Its source is not available from a public
+host.
 
 Source: openFuyao npu-dra-plugin, the constants that it shares with other repositories.
 """

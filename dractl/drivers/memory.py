@@ -1,7 +1,7 @@
 """``dra.memory``: memory and huge pages by NUMA node, in parts chosen by claims.
 
-Source: ffromani/dra-driver-memory, pkg/sysinfo/{machine,discover,rslice}.go, pkg/types/types.go, pkg/unitconv/unit.go,
-hack/ci/install.tmpl.yaml; jaypipes/ghw pkg/topology/topology_linux.go.
+Source: ffromani/dra-driver-memory, pkg/sysinfo/{machine,discover,rslice}.go, pkg/types/types.go,
+pkg/unitconv/unit.go, hack/ci/install.tmpl.yaml; jaypipes/ghw pkg/topology/topology_linux.go.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,8 @@ class _Memory(Known, frozen=True):
                 remarks = []
                 if place != node.id:
                     remarks.append(
-                        f"this is NUMA node {node.id}; the driver publishes its index in the list of nodes"
+                        f"this is NUMA node {node.id}; the driver publishes its index in the list"
+                        " of nodes"
                     )
                 if not page and machine.host.page_bytes is None:
                     remarks.append(
@@ -46,7 +47,8 @@ class _Memory(Known, frozen=True):
                     comments[device["name"]] = "; ".join(remarks)
         if slices:
             notices.append(
-                f"{NAME}: the driver's own device names end in six random characters, not in a number"
+                f"{NAME}: the driver's own device names end in six random characters, not in a"
+                " number"
             )
         apart = tuple(Slice(tuple(slices[page])) for page in sorted(slices))
         return Inventory(apart, comments, notices=tuple(notices))

@@ -1,9 +1,11 @@
-"""Devices that are not in a node: ResourceSlices from a file that lists pools of them, for several or all nodes.
+"""Devices that are not in a node: ResourceSlices from a file that lists pools of them, for several
+or all nodes.
 
-A pool is a document ``{driver: camera.example.com, pool: yard, allNodes: true, devices: [...]}``. Instead of
-``allNodes`` it can have a ``nodeSelector``, a map of labels or a NodeSelector; where each device has its own, the pool
-has none. A device has ``name``, ``attributes`` and ``capacity`` as plain values (``{version: 1.2.3}`` for a version),
-and whatever else the API knows of devices, such as ``bindingConditions``.
+A pool is a document ``{driver: camera.example.com, pool: yard, allNodes: true, devices: [...]}``.
+Instead of ``allNodes`` it can have a ``nodeSelector``, a map of labels or a NodeSelector; where
+each device has its own, the pool has none. A device has ``name``, ``attributes`` and ``capacity``
+as plain values (``{version: 1.2.3}`` for a version), and whatever else the API knows of devices,
+such as ``bindingConditions``.
 """
 
 import re
@@ -53,7 +55,9 @@ class Network(Struct, frozen=True):
 
 
 def read(path: str, target: Target) -> Network:
-    """The slices that a file describes. Raises InputError with the line if an API server would refuse one."""
+    """Return the slices that a file describes. Raises InputError with the line if an API server
+    would refuse one.
+    """
     inputs = load([path], relevant_only=False)
     for broken in inputs.broken:
         raise InputError(broken.message, place=str(broken.position), hint=broken.hint)
@@ -116,7 +120,10 @@ def _slices(document: Document, target: Target, notices: list[str]) -> Iterator[
         }
         drop_fields(spec, "slice", target, f"{driver}/{name}", notices)
         if "perDeviceNodeSelection" in where and "perDeviceNodeSelection" not in spec:
-            why = f"Kubernetes {target.release} does not support nodes per device without DRAPartitionableDevices"
+            why = (
+                f"Kubernetes {target.release} does not support nodes per device without"
+                " DRAPartitionableDevices"
+            )
             hint = (
                 "give each group of nodes a pool of its own, or name the gate with --feature-gates"
             )
@@ -176,7 +183,7 @@ def _attribute(document: Document, path: tuple[str | int, ...], value: Any) -> d
 def _nodes(
     document: Document, pool: dict[str, Any], devices: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """The slice's fields for the nodes that can reach its devices."""
+    """Return the slice's fields for the nodes that can reach its devices."""
     own = [
         number
         for number, device in enumerate(devices)
@@ -207,7 +214,7 @@ def _nodes(
 
 
 def _selector(document: Document, path: tuple[str | int, ...], value: Any) -> dict[str, Any]:
-    """A map of labels as a NodeSelector; a NodeSelector as it is."""
+    """Return a map of labels as a NodeSelector; a NodeSelector as it is."""
     if not isinstance(value, dict) or not value:
         raise _error(document, path, "nodeSelector must be a map of labels, or a NodeSelector")
     if "nodeSelectorTerms" in value:
@@ -240,7 +247,7 @@ def _error(
 
 
 def _refused(document: Document, violation: Violation, first: int) -> InputError:
-    """A violation in a slice, placed in the file that it comes from."""
+    """Return a violation in a slice, placed in the file that it comes from."""
     path = violation.path[1:] if violation.path[:1] == ("spec",) else ()
     if path[:1] == ("devices",) and len(path) > 1 and isinstance(path[1], int):
         path = ("devices", path[1] + first, *path[2:])

@@ -1,7 +1,7 @@
 """``dra.nvme``: NVMe controllers with all their namespaces, as block devices or for passthrough.
 
-Source: johnahull/dra-driver-nvme, pkg/nvme/nvme.go (Discover), cmd/nvme-kubeletplugin/{discovery,deviceinfo}.go,
-deploy/helm.
+Source: johnahull/dra-driver-nvme, pkg/nvme/nvme.go (Discover),
+cmd/nvme-kubeletplugin/{discovery,deviceinfo}.go, deploy/helm.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from dractl.drivers.standard import bus_id, numa_node, pcie_root
 from dractl.drivers.values import binary_quantity, typed
 from dractl.topology import cpulist
 from dractl.topology.machine import Machine, NvmeController, NvmeNamespace, PciDevice
-from dractl.topology.standard_attributes import pci_bus_id, why_not_published
+from dractl.topology.standard_attributes import pci_bus_id, pcie_root_fault
 
 NAME = "dra.nvme"
 _SOCKET = "resource.kubernetes.io/cpuSocketID"
@@ -52,12 +52,13 @@ class _Nvme(Known, frozen=True):
                 comments[controller.name] = f"unknown here: {', '.join(unknown)}"
             if any(space.in_use is None for space in spaces):
                 notices.append(
-                    f"{NAME}: mounts are unknown here; controllers with a mounted disk are not published"
+                    f"{NAME}: mounts are unknown here; controllers with a mounted disk are not"
+                    " published"
                 )
             elif any(space.held for space in spaces):
                 notices.append(
-                    f"{NAME}: {controller.name} is published, although LVM or RAID uses a whole disk of it: "
-                    "the driver checks only partitions"
+                    f"{NAME}: {controller.name} is published, although LVM or RAID uses a whole"
+                    " disk of it: the driver checks only partitions"
                 )
         return Inventory(one_slice(devices), comments, left_out, tuple(notices))
 
@@ -68,23 +69,25 @@ PROFILE = _Nvme(NAME)
 def _why_not(
     pci: PciDevice | None, spaces: list[NvmeNamespace], disks: Mapping[str, NvmeNamespace]
 ) -> str | None:
-    """The reason why Discover or enumerateDevices leaves a controller out."""
+    """Return the reason why Discover or enumerateDevices leaves a controller out."""
     if pci is None:
         return "it has no PCI function"
     if pci.numa_node is None:
         return "its PCI function has no NUMA node (numa_node is -1)"
     if not spaces:
         return "it has no namespace of its own name"
-    if pci_bus_id(pci) is None or why_not_published(pci):
-        return why_not_published(pci)
+    if pci_bus_id(pci) is None or pcie_root_fault(pci):
+        return pcie_root_fault(pci)
     used = [space.name for space in spaces if _is_used(space, disks)]
     return f"{', '.join(used)} is mounted, or LVM or RAID uses a partition of it" if used else None
 
 
 def _is_used(space: NvmeNamespace, disks: Mapping[str, NvmeNamespace]) -> bool:
-    """hasMountedNamespace: mounted, itself or a partition, or a partition that has holders; not the disk's own ones.
+    """hasMountedNamespace: mounted, itself or a partition, or a partition that has holders; not the
+    disk's own ones.
 
-    The driver looks for the name anywhere in /proc/mounts, so that nvme0n10 makes nvme0n1 a mounted disk, too.
+    The driver looks for the name anywhere in /proc/mounts, so that nvme0n10 makes nvme0n1 a mounted
+    disk, too.
     """
     if space.mounted is None:  # snapshots once did not tell mounts from holders
         return space.in_use is True
@@ -95,7 +98,7 @@ def _is_used(space: NvmeNamespace, disks: Mapping[str, NvmeNamespace]) -> bool:
 def _device(
     controller: NvmeController, pci: PciDevice, spaces: list[NvmeNamespace], machine: Machine
 ) -> tuple[dict[str, Any], list[str]]:
-    """The device, and the names of what it has on the node and not here."""
+    """Return the device, and the names of what it has on the node and not here."""
     found: dict[str, Any] = {
         "dra.nvme/model": _sanitized(controller.model),
         "dra.nvme/serial": _sanitized(controller.serial),

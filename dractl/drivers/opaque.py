@@ -1,8 +1,9 @@
 """Opaque configuration: the ``parameters`` that a driver accepts in claims and classes.
 
-Schemas are files of the pack of facts, written from each driver's API types and validation: JSON Schema, with ``since``
-for a field that came with a version of the driver, and ``enumSince`` for values that did. A driver checks its
-configuration only when a pod starts, so nobody reports an error earlier.
+Schemas are files of the pack of facts, written from each driver's API types and validation: JSON
+Schema, with ``since`` for a field that came with a version of the driver, and ``enumSince`` for
+values that did. A driver checks its configuration only when a pod starts, so nobody reports an
+error earlier.
 """
 
 import ipaddress
@@ -22,10 +23,11 @@ from dractl.model import Quantity
 
 
 class OpaqueFault(Struct, frozen=True):
-    """A fault that a driver would report: its place in the parameters, the reason, and the nearest right name.
+    """A fault that a driver would report: its place in the parameters, the reason, and the nearest
+    right name.
 
-    With ``key``, the fault is the key at ``path``, not its value. ``unreleased``: only a version that is not released
-    yet takes it.
+    With ``key``, the fault is the key at ``path``, not its value. ``unreleased``: only a version
+    that is not released yet takes it.
     """
 
     path: Path
@@ -36,15 +38,16 @@ class OpaqueFault(Struct, frozen=True):
 
 
 def described() -> tuple[str, ...]:
-    """The drivers whose configuration has a schema."""
+    """Return the drivers whose configuration has a schema."""
     return pack.current().entries("configuration")
 
 
 def check(
     driver: str, parameters: Mapping[str, Any], version: str | None = None
 ) -> tuple[OpaqueFault, ...]:
-    """The faults that a version of ``driver`` (None: the newest release) would find in ``parameters``; none for a
-    driver without a schema."""
+    """Return the faults that a version of ``driver`` (None: the newest release) would find in
+    ``parameters``; none for a driver without a schema.
+    """
     if driver not in described():
         return ()
     known = facts.driver(driver)
@@ -72,10 +75,11 @@ def check(
 
 
 def refused(configurations: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, str, OpaqueFault]]:
-    """The entries of a claim's ``devices.config`` that drivers would refuse: index of the entry, driver, fault.
+    """Yield the entries of a claim's ``devices.config`` that drivers would refuse: index of the
+    entry, driver, fault.
 
-    Parameters with another apiVersion are left out: they may belong to another driver with the same name. So are fields
-    that a later version takes: that version may run.
+    Parameters with another apiVersion are left out: they may belong to another driver with the same
+    name. So are fields that a later version takes: that version may run.
     """
     for index, entry in enumerate(configurations):
         own = entry.get("opaque")
@@ -126,7 +130,7 @@ def _validator(driver: str, at: str) -> Any:
 
 
 def _later(known: facts.Driver, since: str) -> str:
-    """The words for the version that brought something."""
+    """Return the words for the version that brought something."""
     version = next(one for one in known.releases if one.name == since)
     return (
         f"{since}, seen on {version.seen} {_UNRELEASED}"
@@ -171,12 +175,11 @@ _FORMATS = {
 
 
 def _faults(error: Any) -> Iterator[OpaqueFault]:
-    """The faults for one error of jsonschema, in words."""
+    """Yield the faults for one error of jsonschema, in words."""
     path: Path = tuple(error.absolute_path)
     rule, allowed, value = error.validator, error.validator_value, error.instance
-    if (
-        error.context
-    ):  # anyOf and the like: the branch that is meant is the one that is not a constant
+    # anyOf and the like: the branch that is meant is the one that is not a constant
+    if error.context:
         for inner in error.context:
             if inner.validator != "const":
                 yield from _faults(inner)
@@ -221,7 +224,10 @@ def _faults(error: Any) -> Iterator[OpaqueFault]:
         nearest = _nearest(value, [choice for choice in choices if isinstance(choice, str)])
     elif rule == "type":
         wanted = [allowed] if isinstance(allowed, str) else allowed
-        message = f"must be {' or '.join(_TYPES.get(kind, f'a {kind}') for kind in wanted)}, not {_shown(value)}"
+        message = (
+            f"must be {' or '.join(_TYPES.get(kind, f'a {kind}') for kind in wanted)}, not"
+            f" {_shown(value)}"
+        )
     elif rule == "format":
         message = f"must be {_FORMATS[allowed]}, not {_shown(value)}"
     elif rule in ("minimum", "maximum"):

@@ -1,6 +1,8 @@
-"""``ovsdpdk.k8snetworkplumbingwg.io``: ports of OVS-DPDK bridges, as an OvsDpdkResourcePolicy names the bridges.
+"""``ovsdpdk.k8snetworkplumbingwg.io``: ports of OVS-DPDK bridges, as an OvsDpdkResourcePolicy names
+the bridges.
 
-Source: k8snetworkplumbingwg/dra-driver-ovsdpdk@fa2d316 pkg/devicestate/devicestate.go (bridgeToDevice).
+Source: k8snetworkplumbingwg/dra-driver-ovsdpdk@fa2d316 pkg/devicestate/devicestate.go
+(bridgeToDevice).
 """
 
 from typing import Any

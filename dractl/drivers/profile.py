@@ -1,4 +1,6 @@
-"""Driver profiles: how one DRA driver turns a node's hardware into devices, and what their attributes mean."""
+"""Driver profiles: how one DRA driver turns a node's hardware into devices, and what their
+attributes mean.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,8 +17,8 @@ from dractl.topology.machine import Machine
 class Options(Struct, frozen=True):
     """The settings for rendering slices.
 
-    ``versions`` are driver versions by driver name (absent: the newest release that dractl knows), ``settings`` are
-    driver options, ``{driver: {name: value}}``.
+    ``versions`` are driver versions by driver name (absent: the newest release that dractl knows),
+    ``settings`` are driver options, ``{driver: {name: value}}``.
     """
 
     node_name: str
@@ -25,22 +27,26 @@ class Options(Struct, frozen=True):
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def setting(self, driver: str, name: str) -> str | None:
-        """The value given for a driver option, or None."""
+        """Return the value given for a driver option, or None."""
         return self.settings.get(driver, {}).get(name)
 
     def has(self, driver: str, change: str) -> bool:
-        """True if a change (a row of the driver's file in the pack) is in effect in the version asked for."""
+        """Return True if a change (a row of the driver's file in the pack) is in effect in the
+        version asked for.
+        """
         return facts_of(driver).has(change, self.versions.get(driver))
 
     def flag(self, driver: str, name: str, *, default: bool = False) -> bool:
-        """A driver option that is true or false; raises UsageError for other values."""
+        """Return a driver option that is true or false; raises UsageError for other values."""
         value = self.setting(driver, name) or str(default).lower()
         if value not in ("false", "true"):
             raise UsageError(f"{driver}: {name} must be true or false, not {value!r}")
         return value == "true"
 
     def number(self, driver: str, name: str, default: int, most: int) -> int:
-        """A driver option that is a number from 0 to ``most``; raises UsageError for other values."""
+        """Return a driver option that is a number from 0 to ``most``; raises UsageError for other
+        values.
+        """
         text = self.setting(driver, name)
         if text is None:
             return default
@@ -54,7 +60,8 @@ class Options(Struct, frozen=True):
 
 
 class Slice(Struct, frozen=True):
-    """One ResourceSlice as the driver passes it to the helper library, which publishes it unchanged.
+    """One ResourceSlice as the driver passes it to the helper library, which publishes it
+    unchanged.
 
     A device is the mapping of a ``resource.k8s.io/v1`` Device, a counter set that of a CounterSet.
     """
@@ -66,11 +73,12 @@ class Slice(Struct, frozen=True):
 class Inventory(Struct, frozen=True):
     """Devices that a driver would publish for a node, in its own order.
 
-    ``comments`` explain single devices, by name; ``left_out`` says of PCI functions of the driver, by address, why they
-    are not published; ``notices`` are for the user. ``unpublished`` says why the driver publishes nothing at all: it
-    does not start on this machine. It is None where the driver runs, even if there is no device. (That the API server
-    refuses a slice is found by :func:`dractl.drivers.render`.) ``unknown``: full names of attributes and capacities
-    that devices have, but whose values nobody asked for.
+    ``comments`` explain single devices, by name; ``left_out`` says of PCI functions of the driver,
+    by address, why they are not published; ``notices`` are for the user. ``unpublished`` says why
+    the driver publishes nothing at all: it does not start on this machine. It is None where the
+    driver runs, even if there is no device. (That the API server refuses a slice is found by
+    :func:`dractl.drivers.render`.) ``unknown``: full names of attributes and capacities that
+    devices have, but whose values nobody asked for.
     """
 
     slices: tuple[Slice, ...] = ()
@@ -92,13 +100,17 @@ class Inventory(Struct, frozen=True):
 
 
 def one_slice(devices: Iterable[dict[str, Any]]) -> tuple[Slice, ...]:
-    """The devices in a single slice, as most drivers publish them; no slice if there are none."""
+    """Return the devices in a single slice, as most drivers publish them; no slice if there are
+    none.
+    """
     held = tuple(devices)
     return (Slice(held),) if held else ()
 
 
 class Known(Struct, frozen=True):
-    """A driver that the pack of facts knows. A profile is a value of a class below this; the registry lists them."""
+    """A driver that the pack of facts knows. A profile is a value of a class below this; the
+    registry lists them.
+    """
 
     name: str
     """The driver's name, such as ``gpu.nvidia.com``."""
@@ -109,16 +121,17 @@ class Known(Struct, frozen=True):
         return facts_of(self.name)
 
     def present(self, machine: Machine) -> bool:
-        """True if the machine has hardware of this driver."""
+        """Return True if the machine has hardware of this driver."""
         raise NotImplementedError
 
     def found(self, machine: Machine, options: Options) -> Inventory:
-        """The devices, with the attributes of any version."""
+        """Return the devices, with the attributes of any version."""
         raise NotImplementedError
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:
-        """The devices that the driver would publish on this machine. Raises UsageError for a version, or a setting of
-        it, that does not exist."""
+        """Return the devices that the driver would publish on this machine. Raises UsageError for a
+        version, or a setting of it, that does not exist.
+        """
         known, version = self.catalogue, options.versions.get(self.name)
         known.index(version)
         for row in known.settings:
@@ -139,7 +152,7 @@ class Known(Struct, frozen=True):
         )
 
     def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:
-        """The DeviceClasses that come with the driver."""
+        """Return the DeviceClasses that come with the driver."""
         settings = options.settings.get(self.name, {})
         return tuple(
             one.manifest()

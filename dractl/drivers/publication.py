@@ -26,10 +26,11 @@ _ADDRESS_IN_NAME = re.compile(
 class Published(Struct, frozen=True):
     """A device as a driver would publish it.
 
-    ``pcie_root`` and ``numa_node`` are the standard attributes that claims match by; None where the driver publishes
-    none. ``kind`` is ``gpu``, ``mig``, ``partition`` (AMD's), ``nic``, ``interface`` (a network interface without a PCI
-    function) or ``other``. ``bdf`` is the function that the device is, or is a part of. ``guessed`` is true if the name
-    depends on something that is unknown here, such as the minor number of a GPU that NVML was not asked about.
+    ``pcie_root`` and ``numa_node`` are the standard attributes that claims match by; None where the
+    driver publishes none. ``kind`` is ``gpu``, ``mig``, ``partition`` (AMD's), ``nic``,
+    ``interface`` (a network interface without a PCI function) or ``other``. ``bdf`` is the function
+    that the device is, or is a part of. ``guessed`` is true if the name depends on something that
+    is unknown here, such as the minor number of a GPU that NVML was not asked about.
     """
 
     driver: str
@@ -47,16 +48,16 @@ class Published(Struct, frozen=True):
         return f"{self.name}?" if self.guessed else self.name
 
     def place(self, attribute: str) -> str | int | None:
-        """The value of :data:`PCIE_ROOT` or :data:`NUMA_NODE`."""
+        """Return the value of :data:`PCIE_ROOT` or :data:`NUMA_NODE`."""
         return self.pcie_root if attribute == PCIE_ROOT else self.numa_node
 
 
 class Publication(Struct, frozen=True, dict=True):
     """The devices that the node's drivers would publish, and the functions that they would not.
 
-    ``drivers`` maps each driver with devices to the version that was rendered. ``silent`` maps drivers that publish
-    nothing on this node to the reason; ``left_out`` maps functions that their driver leaves out to the reason;
-    ``notices`` are the drivers' other remarks.
+    ``drivers`` maps each driver with devices to the version that was rendered. ``silent`` maps
+    drivers that publish nothing on this node to the reason; ``left_out`` maps functions that their
+    driver leaves out to the reason; ``notices`` are the drivers' other remarks.
     """
 
     drivers: Mapping[str, str] = field(default_factory=dict)
@@ -66,7 +67,7 @@ class Publication(Struct, frozen=True, dict=True):
     notices: tuple[str, ...] = ()
 
     def of(self, bdf: str) -> tuple[Published, ...]:
-        """The devices of the function at ``bdf``, or of its parts."""
+        """Return the devices of the function at ``bdf``, or of its parts."""
         return self._by_function.get(bdf, ())
 
     @cached_property
@@ -77,10 +78,12 @@ class Publication(Struct, frozen=True, dict=True):
         return {bdf: tuple(devices) for bdf, devices in functions.items()}
 
     def name_of(self, bdf: str) -> str | None:
-        """The published name of the function at ``bdf``; None if it is published in parts or not at all.
+        """Return the published name of the function at ``bdf``; None if it is published in parts or
+        not at all.
 
-        NVIDIA's driver names a MIG device after its GPU (``gpu-0-mig-1g5gb-19-3``, mig.go ToCanonicalName), so a GPU
-        of which only MIG devices are published still has a name: ``gpu-0-mig-*``.
+        NVIDIA's driver names a MIG device after its GPU (``gpu-0-mig-1g5gb-19-3``, mig.go
+        ToCanonicalName), so a GPU of which only MIG devices are published still has a name:
+        ``gpu-0-mig-*``.
         """
         devices = self.of(bdf)
         whole = {device.shown for device in devices if device.kind != "mig"}
@@ -89,7 +92,7 @@ class Publication(Struct, frozen=True, dict=True):
 
 
 def silence(driver: str) -> str:
-    """The reason why a function is not published, if its driver publishes nothing at all."""
+    """Return the reason why a function is not published, if its driver publishes nothing at all."""
     return f"{driver} publishes nothing on this node"
 
 
@@ -98,7 +101,9 @@ NOTHING = Publication()
 
 
 def publication(rendering: Rendering, machine: Machine) -> Publication:
-    """What ``rendering``, made for ``machine`` with the drivers' current releases, publishes of its functions."""
+    """What ``rendering``, made for ``machine`` with the drivers' current releases, publishes of its
+    functions.
+    """
     devices = tuple(_published(rendering, machine))
     left_out = {
         bdf: why for functions in rendering.left_out.values() for bdf, why in functions.items()
@@ -123,7 +128,7 @@ def publication(rendering: Rendering, machine: Machine) -> Publication:
 
 
 def _published(rendering: Rendering, machine: Machine) -> Iterable[Published]:
-    """The devices of all slices, in the order of the slices."""
+    """Return the devices of all slices, in the order of the slices."""
     partial = {gpu.bdf for gpu in machine.gpus if gpu.source != "nvml"}
     by_name = {name: device.bdf for device in machine.pci_devices for name in device.names}
     for one in rendering.slices:
@@ -145,7 +150,9 @@ def _published(rendering: Rendering, machine: Machine) -> Iterable[Published]:
 
 
 def _assumed(machine: Machine, silent: Mapping[str, str]) -> dict[str, str]:
-    """The reasons why functions would not be published about which their drivers report nothing."""
+    """Return the reasons why functions would not be published about which their drivers report
+    nothing.
+    """
     reasons: dict[str, str] = {}
     for device in machine.pci_devices:
         if device.kind not in ("gpu", "accelerator") or device.physical_function:
@@ -164,7 +171,7 @@ def _assumed(machine: Machine, silent: Mapping[str, str]) -> dict[str, str]:
 
 
 def address(name: str, attributes: Mapping[str, Any]) -> str | None:
-    """The PCI address that a device gives as an attribute, or else in its name."""
+    """Return the PCI address that a device gives as an attribute, or else in its name."""
     given = next(
         (text for key in _ADDRESSES if (text := attributes.get(key, {}).get("string"))), None
     )
@@ -175,7 +182,9 @@ def address(name: str, attributes: Mapping[str, Any]) -> str | None:
 
 
 def _single(value: Mapping[str, Any]) -> int | None:
-    """An integer attribute; of the list form (gate DRAListTypeAttributes) the first, which is the device's own node."""
+    """Return an integer attribute; of the list form (gate DRAListTypeAttributes) the first, which
+    is the device's own node.
+    """
     numbers = value.get("ints", ())
     number = value.get("int", numbers[0] if numbers else None)
     return number if isinstance(number, int) else None

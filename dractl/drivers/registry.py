@@ -38,7 +38,8 @@ _MODULES = {
     "cpu.example.com": "example.cpu",
 }
 
-# Drivers that few nodes run although most have the hardware, that show nothing without policies, or need no hardware.
+# Drivers that few nodes run although most have the hardware, that show nothing without policies, or
+# need no hardware.
 ONLY_NAMED = (
     "sriovnetwork.k8snetworkplumbingwg.io",
     "dra.memory",
@@ -51,18 +52,18 @@ ONLY_NAMED = (
 
 
 def names() -> tuple[str, ...]:
-    """Every driver that dractl can render."""
+    """Return every driver that dractl can render."""
     return tuple(_MODULES)
 
 
 def by_default() -> tuple[str, ...]:
-    """The drivers that are rendered if none is named."""
+    """Return the drivers that are rendered if none is named."""
     return tuple(name for name in _MODULES if name not in ONLY_NAMED)
 
 
 @cache
 def find(name: str) -> Known:
-    """The profile of a driver; raises UsageError with the nearest name."""
+    """Return the profile of a driver; raises UsageError with the nearest name."""
     if name not in _MODULES:
         near = get_close_matches(name, _MODULES, 1)
         raise UsageError(

@@ -1,5 +1,6 @@
-"""Turns inventories into the objects that an API server would store: pools, slices, and the fields that a release drops
-or refuses."""
+"""Turns inventories into the objects that an API server would store: pools, slices, and the fields
+that a release drops or refuses.
+"""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from dractl.drivers import registry
 from dractl.drivers.profile import Inventory, Known, Options
 from dractl.errors import Unsupported
-from dractl.model.releases import GATES, SpecField, Target, dropped_fields, stage, unknown_fields
+from dractl.model.releases import GATES, SpecField, Target, fields_dropped_by, stage, unknown_fields
 from dractl.program import program_name
 from dractl.topology.machine import Machine
 from dractl.validation import rules
@@ -23,10 +24,11 @@ _SHOWN = 4  # addresses in one remark
 class Rendering(Struct, frozen=True):
     """Objects of ``resource.k8s.io/v1``.
 
-    ``comments`` are lines for objects by name. ``left_out`` maps a driver to the PCI functions that it does not publish
-    and the reason for each; ``notices`` are its other remarks. ``unpublished`` maps the drivers that publish nothing at
-    all on this machine to the reason: the driver does not start, or the API server refuses its slices. They have no
-    slice here. ``unknown`` are the names, by driver, of :attr:`Inventory.unknown`.
+    ``comments`` are lines for objects by name. ``left_out`` maps a driver to the PCI functions that
+    it does not publish and the reason for each; ``notices`` are its other remarks. ``unpublished``
+    maps the drivers that publish nothing at all on this machine to the reason: the driver does not
+    start, or the API server refuses its slices. They have no slice here. ``unknown`` are the names,
+    by driver, of :attr:`Inventory.unknown`.
     """
 
     slices: tuple[dict[str, Any], ...] = ()
@@ -60,14 +62,15 @@ class Rendering(Struct, frozen=True):
 def render(
     machine: Machine, options: Options, drivers: Sequence[str] = (), *, device_classes: bool = False
 ) -> Rendering:
-    """The slices that ``drivers`` would publish for the machine as a node.
+    """Return the slices that ``drivers`` would publish for the machine as a node.
 
-    By default these are the drivers of registry.by_default whose hardware is present. Raises Unsupported for releases
-    before 1.34, UsageError for unknown drivers, versions and settings.
+    By default these are the drivers of registry.by_default whose hardware is present. Raises
+    Unsupported for releases before 1.34, UsageError for unknown drivers, versions and settings.
     """
     if not options.target.has("served-by-default"):
         raise Unsupported(
-            f"ResourceSlices are rendered for Kubernetes 1.34 and later, not {options.target.release}",
+            "ResourceSlices are rendered for Kubernetes 1.34 and later, not"
+            f" {options.target.release}",
             hint=f"resource.k8s.io/v1 came with 1.34; {program_name()} lint knows 1.31 to 1.33",
         )
     chosen = [registry.find(name) for name in drivers] or [
@@ -125,8 +128,10 @@ def render(
 
 
 def _with_gates(options: Options) -> Options:
-    """Options for a cluster whose feature gates are those given to drivers. A driver is started with a gate of
-    Kubernetes, such as DRAListTypeAttributes, if the cluster has it on; otherwise its slices are refused."""
+    """Options for a cluster whose feature gates are those given to drivers. A driver is started
+    with a gate of Kubernetes, such as DRAListTypeAttributes, if the cluster has it on; otherwise
+    its slices are refused.
+    """
     given = {
         name
         for settings in options.settings.values()
@@ -144,14 +149,18 @@ def _with_gates(options: Options) -> Options:
 
 
 def slice_name(number: int, driver: str, node: str) -> str:
-    """The helper library's name (kubeletplugin since 0.36) without the random suffix that an API server adds."""
+    """Return the helper library's name (kubeletplugin since 0.36) without the random suffix that an
+    API server adds.
+    """
     return f"{number:05x}-{driver}-{node}"[:_MAX_NAME].rstrip("-.")
 
 
 def _objects(
     profile: Known, inventory: Inventory, options: Options, notices: list[str]
 ) -> list[dict[str, Any]]:
-    """The pool's slices as the helper library creates them, without the fields that the release does not store."""
+    """Return the pool's slices as the helper library creates them, without the fields that the
+    release does not store.
+    """
     objects = []
     for number, one in enumerate(inventory.slices):
         spec: dict[str, Any] = {
@@ -193,11 +202,12 @@ def _comments(slices: list[dict[str, Any]], inventory: Inventory) -> dict[str, t
 
 
 def _refusal(slices: list[dict[str, Any]], options: Options) -> str | None:
-    """The reason why an API server of the release accepts none of the driver's slices; None if it accepts them.
+    """Return the reason why an API server of the release accepts none of the driver's slices; None
+    if it accepts them.
 
-    The helper library creates every slice as it is given (resourceslicecontroller.go: "the driver must ensure that each
-    resulting slice is valid"), and the scheduler does not use a pool that lacks one of its slices. Names of devices
-    must differ in the whole pool.
+    The helper library creates every slice as it is given (resourceslicecontroller.go: "the driver
+    must ensure that each resulting slice is valid"), and the scheduler does not use a pool that
+    lacks one of its slices. Names of devices must differ in the whole pool.
     """
     names: set[str] = set()
     for item in slices:
@@ -217,9 +227,10 @@ def _refusal(slices: list[dict[str, Any]], options: Options) -> str | None:
 def drop_fields(
     spec: dict[str, Any], kind: str, target: Target, about: str, notices: list[str]
 ) -> None:
-    """Removes, in place, the fields that an API server of the target release would not store; returns one notice per
-    field."""
-    gone = (*dropped_fields(kind, target), *unknown_fields(kind, target.release))
+    """Removes, in place, the fields that an API server of the target release would not store;
+    returns one notice per field.
+    """
+    gone = (*fields_dropped_by(kind, target), *unknown_fields(kind, target.release))
     notices += [
         f"{about}: {_why(item, target)}" for item in gone if _remove(spec, item.path.split("."))
     ]

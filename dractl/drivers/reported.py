@@ -1,7 +1,9 @@
-"""Devices known only to a vendor's agent: read from a machine file, checked against the driver's catalogue, rendered.
+"""Devices known only to a vendor's agent: read from a machine file, checked against the driver's
+catalogue, rendered.
 
-Some drivers ask a daemon, a library or a fabric manager for their devices, and /sys shows little or nothing of them. A
-machine file (``dractl render --hardware FILE``) can list what the agent would report; nothing is added to it.
+Some drivers ask a daemon, a library or a fabric manager for their devices, and /sys shows little or
+nothing of them. A machine file (``dractl render --hardware FILE``) can list what the agent would
+report; nothing is added to it.
 """
 
 import re
@@ -33,9 +35,11 @@ class Unpublishable(Exception):
 
 
 def device(driver: str, item: Any) -> Reported:
-    """A device of a machine file: ``{name: rbln0, ATTRIBUTE: value, ..., capacity: {NAME: quantity}}``.
+    """Return a device of a machine file: ``{name: rbln0, ATTRIBUTE: value, ..., capacity: {NAME:
+    quantity}}``.
 
-    Raises :class:`Unpublishable` for a value that the driver cannot publish, UsageError for an unknown driver.
+    Raises :class:`Unpublishable` for a value that the driver cannot publish, UsageError for an
+    unknown driver.
     """
     catalogue = find(driver).catalogue
     if not isinstance(item, dict):
@@ -86,7 +90,7 @@ def _unknown(
 
 
 def _text(key: str, row: Attribute, value: Any) -> str:
-    """The value as a string, if it has the attribute's type."""
+    """Return the value as a string, if it has the attribute's type."""
     fits = {
         "int": type(value) is int,
         "bool": isinstance(value, bool),
@@ -105,7 +109,7 @@ def _text(key: str, row: Attribute, value: Any) -> str:
 
 
 def devices(machine: Machine, driver: str, catalogue: Driver) -> list[dict[str, Any]]:
-    """The agent's reports as devices of a ResourceSlice, in the order of the file."""
+    """Return the agent's reports as devices of a ResourceSlice, in the order of the file."""
     types = {row.name: row.type for row in catalogue.attributes}
     return [_device(item, types) for item in machine.reported if item.driver == driver]
 

@@ -11,7 +11,7 @@ NAME = "dra.rockchip.com"
 
 
 def _shape(device: dict[str, Any]) -> dict[str, Any]:
-    """A share for each claim; the range has no step with a single share."""
+    """Return a share for each claim; the range has no step with a single share."""
     capacity = device.get("capacity", {})
     if "shares" not in capacity:
         return {**device, "allowMultipleAllocations": True}

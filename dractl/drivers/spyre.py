@@ -1,6 +1,7 @@
 """``spyre.ibm.com``: IBM Spyre accelerators that are bound to vfio-pci.
 
-Source: ibm-aiu/dra-driver-spyre@ea0e624 pkg/types/{allocatable_device,pci_device}.go, internal/discovery/discovery.go.
+Source: ibm-aiu/dra-driver-spyre@ea0e624 pkg/types/{allocatable_device,pci_device}.go,
+internal/discovery/discovery.go.
 """
 
 from typing import Any

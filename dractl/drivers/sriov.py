@@ -1,10 +1,11 @@
 """``sriovnetwork.k8snetworkplumbingwg.io``: the virtual functions (VFs) of network cards.
 
-Source: k8snetworkplumbingwg/dra-driver-sriov, pkg/devicestate/discovery.go, pkg/host/host.go, pkg/consts/consts.go,
-pkg/controller/resourcepolicycontroller.go, deployments/helm.
+Source: k8snetworkplumbingwg/dra-driver-sriov, pkg/devicestate/discovery.go, pkg/host/host.go,
+pkg/consts/consts.go, pkg/controller/resourcepolicycontroller.go, deployments/helm.
 
-Nothing is published of which no SriovResourcePolicy says so. What is rendered is what a policy with one filter would
-select; without filter that is every VF, as with the policy ``configs: [{}]`` of the driver's README.
+Nothing is published of which no SriovResourcePolicy says so. What is rendered is what a policy with
+one filter would select; without filter that is every VF, as with the policy ``configs: [{}]`` of
+the driver's README.
 """
 
 import re
@@ -17,13 +18,12 @@ from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT
 from dractl.drivers.values import typed
 from dractl.errors import UsageError
 from dractl.topology.machine import Machine, NetInterface, PciDevice
-from dractl.topology.standard_attributes import pci_bus_id, published
+from dractl.topology.standard_attributes import pci_bus_id, publish_pcie_root
 
 NAME = "sriovnetwork.k8snetworkplumbingwg.io"
 _MULTUS = "k8s.cni.cncf.io"
-_UPLINK = re.compile(
-    r"p\d+\Z"
-)  # the physical port's phys_port_name (k8snetworkplumbingwg/sriovnet physPortRepRegex)
+# The physical port's phys_port_name (k8snetworkplumbingwg/sriovnet physPortRepRegex)
+_UPLINK = re.compile(r"p\d+\Z")
 _LINK_TYPES = {"ether": "ethernet", "infiniband": "infiniband"}
 # NormalizeLinkType; the CRD allows no other.
 _ASKED_LINK_TYPES = {
@@ -70,12 +70,13 @@ PROFILE = _Sriov(NAME)
 def _families(
     machine: Machine, notices: list[str]
 ) -> Iterator[tuple[PciDevice, NetInterface, list[PciDevice]]]:
-    """Physical functions with their interface and their VFs; reports others for which VFs might have been expected."""
+    """Yield physical functions with their interface and their VFs; reports others for which VFs
+    might have been expected.
+    """
     functions: dict[str, list[PciDevice]] = {}
     for pci in machine.pci_devices:
-        if (
-            pci.sriov is not None and pci.sriov.vf_index is not None
-        ):  # GetVFList follows the links virtfnN
+        # GetVFList follows the links virtfnN
+        if pci.sriov is not None and pci.sriov.vf_index is not None:
             functions.setdefault(str(pci.physical_function), []).append(pci)
     for parent in network_functions(machine):
         if parent.physical_function is not None:
@@ -93,15 +94,17 @@ def _families(
             notices.append(f"{parent.bdf}: its VFs are not published: {why}")
         elif parent.sriov is not None and parent.sriov.total_vfs:
             notices.append(
-                f"{parent.bdf}: could have {parent.sriov.total_vfs} VFs, but none exist (sriov_numvfs)"
+                f"{parent.bdf}: could have {parent.sriov.total_vfs} VFs, but none exist"
+                " (sriov_numvfs)"
             )
 
 
 def _uplink(parent: PciDevice, machine: Machine) -> NetInterface | None:
     """TryGetPFInterfaceName: the interface of the physical port, else the first of the function.
 
-    It looks into the function's own ``net`` directory, and interfaces of virtio and of subfunctions are one level
-    below; domains of more than four digits are no addresses to it (sriovnet's pciAddressRe).
+    It looks into the function's own ``net`` directory, and interfaces of virtio and of subfunctions
+    are one level below; domains of more than four digits are no addresses to it (sriovnet's
+    pciAddressRe).
     """
     if pci_bus_id(parent) is None:
         return None
@@ -114,8 +117,9 @@ def _uplink(parent: PciDevice, machine: Machine) -> NetInterface | None:
 
 
 def _eswitch_mode(parent: PciDevice, machine: Machine) -> str:
-    """GetNicSriovMode: legacy unless devlink, which dractl does not query, reports another mode. Representors exist
-    only in mode switchdev."""
+    """GetNicSriovMode: legacy unless devlink, which dractl does not query, reports another mode.
+    Representors exist only in mode switchdev.
+    """
     return (
         "switchdev"
         if any(i.representor and i.bdf == parent.bdf for i in machine.net_interfaces)
@@ -135,7 +139,7 @@ def _facts(
         f"{NAME}/PFName": uplink.name,
         f"{NAME}/EswitchMode": mode,
         f"{NAME}/vfID": child.sriov.vf_index if child.sriov is not None else None,
-        PCIE_ROOT: published(parent) or "",
+        PCIE_ROOT: publish_pcie_root(parent) or "",
         f"{NAME}/pfPciAddress": parent.bdf,
         PCI_BUS_ID: child.bdf,
         f"{NAME}/linkType": _LINK_TYPES.get(uplink.encapsulation or "", "unknown"),

@@ -3,7 +3,11 @@
 from typing import Any
 
 from dractl.topology.machine import Machine, PciDevice
-from dractl.topology.standard_attributes import numa_nodes as list_form, pci_bus_id, published
+from dractl.topology.standard_attributes import (
+    numa_nodes as list_form,
+    pci_bus_id,
+    publish_pcie_root,
+)
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 PCI_BUS_ID = "resource.kubernetes.io/pciBusID"
@@ -11,7 +15,7 @@ NUMA_NODE = "resource.kubernetes.io/numaNode"
 
 
 def pcie_root(device: PciDevice | None) -> dict[str, Any]:
-    return {PCIE_ROOT: published(device) if device is not None else None}
+    return {PCIE_ROOT: publish_pcie_root(device) if device is not None else None}
 
 
 def bus_id(device: PciDevice | None) -> dict[str, Any]:
@@ -19,14 +23,15 @@ def bus_id(device: PciDevice | None) -> dict[str, Any]:
 
 
 def numa_nodes(device: PciDevice, machine: Machine) -> dict[str, Any]:
-    """The list form: the function's node, then the nodes nearest to it on its socket."""
+    """Return the list form: the function's node, then the nodes nearest to it on its socket."""
     nodes = list_form(device, machine) if pci_bus_id(device) is not None else ()
     return {NUMA_NODE: nodes or None}
 
 
 def numa_node(device: PciDevice | None) -> dict[str, Any]:
-    """The scalar form. A function without a node has no attribute, as -1 would match every other -1; nor has one whose
-    address has not the standard form (numa_linux.go GetNUMANodeAttributeByPCIBusID).
+    """Return the scalar form. A function without a node has no attribute, as -1 would match every
+    other -1; nor has one whose address has not the standard form (numa_linux.go
+    GetNUMANodeAttributeByPCIBusID).
     """
     return {
         NUMA_NODE: device.numa_node

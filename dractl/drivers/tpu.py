@@ -1,6 +1,7 @@
 """``tpu.google.com``: Google TPUs, from their PCI functions and the node's labels about its slice.
 
-Source: kubernetes-sigs/dra-driver-google-tpu@f5a9d8c cmd/tpu-dra-kubeletplugin/{manager.go,hardware.go,util.go}.
+Source: kubernetes-sigs/dra-driver-google-tpu@f5a9d8c
+cmd/tpu-dra-kubeletplugin/{manager.go,hardware.go,util.go}.
 """
 
 import re
@@ -39,7 +40,9 @@ class _Tpu(Known, frozen=True):
         if accelerator is None:
             how = "name it: --driver-option tpu.google.com:accelerator=tpu-v6e-slice"
             return Inventory(
-                unpublished=f"the accelerator is unknown here: it is read from the node's labels; {how}"
+                unpublished=(
+                    f"the accelerator is unknown here: it is read from the node's labels; {how}"
+                )
             )
         count = _count(options) or len(names)
         if count != len(names):
@@ -51,8 +54,10 @@ class _Tpu(Known, frozen=True):
             "brand": "Google",
             "accelerator": accelerator,
             "chipCount": count,
-            "topology": options.setting(NAME, "topology")
-            or driver(NAME).table("topologies").get(str(count)),
+            "topology": (
+                options.setting(NAME, "topology")
+                or driver(NAME).table("topologies").get(str(count))
+            ),
         }
         devices = [
             {"name": name, "attributes": typed({"index": i, **common})}
@@ -72,7 +77,7 @@ def _is_tpu(pci: PciDevice) -> bool:
 
 
 def _device_file(pci: PciDevice) -> str | None:
-    """The entry of /dev or /dev/vfio."""
+    """Return the entry of /dev or /dev/vfio."""
     accel = next((name for name in pci.names if name.startswith("accel")), None)
     if accel is None and pci.driver == "vfio-pci" and pci.iommu_group is not None:
         return str(pci.iommu_group)

@@ -1,4 +1,6 @@
-"""Attribute and capacity values in the form of a ResourceSlice. ``None`` yields nothing: unknown values are absent."""
+"""Attribute and capacity values in the form of a ResourceSlice. ``None`` yields nothing: unknown
+values are absent.
+"""
 
 import re
 from typing import Any
@@ -9,17 +11,19 @@ Values = dict[str, dict[str, Any]]
 
 
 def attributes(**found: Any) -> Values:
-    """Attributes by bare name; the type is that of the Python value. Sequences become the list forms."""
+    """Return the attributes by bare name; the type is that of the Python value. Sequences become
+    the list forms.
+    """
     return typed(found)
 
 
 def typed(found: dict[str, Any]) -> Values:
-    """Attributes by name, of the type of each Python value; None is left out."""
+    """Return the attributes by name, of the type of each Python value; None is left out."""
     return {name: value(item) for name, item in found.items() if item is not None}
 
 
 def value(item: Any) -> dict[str, Any]:
-    """One attribute's value."""
+    """Return one attribute's value."""
     if isinstance(item, dict):  # already one, such as a version
         return item
     if isinstance(item, bool):
@@ -36,7 +40,8 @@ _SEMVER = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(-[0-9A-Za-z.-]+)?(\+[0-9A
 
 
 def version(text: str | None) -> dict[str, Any] | None:
-    """A version made strict as Masterminds/semver does it: ``580.65.06`` is ``580.65.6``, ``9.0`` is ``9.0.0``.
+    """Return a version made strict as Masterminds/semver does it: ``580.65.06`` is ``580.65.6``,
+    ``9.0`` is ``9.0.0``.
 
     None for what that library refuses.
     """
@@ -48,10 +53,12 @@ def version(text: str | None) -> dict[str, Any] | None:
 
 
 def binary_quantity(number: int) -> str:
-    """``resource.NewQuantity(number, BinarySI)`` as Go writes it: 85899345920 is ``80Gi``."""
+    """Return ``resource.NewQuantity(number, BinarySI)`` as Go writes it: 85899345920
+    is ``80Gi``.
+    """
     return str(Quantity(number, 0, "BinarySI"))
 
 
 def decimal_quantity(number: int) -> str:
-    """``resource.NewQuantity(number, DecimalSI)`` as Go writes it: 2000 is ``2k``."""
+    """Return ``resource.NewQuantity(number, DecimalSI)`` as Go writes it: 2000 is ``2k``."""
     return str(Quantity(number, 0, "DecimalSI"))

@@ -211,8 +211,8 @@ def _date(file: str, text: str) -> None:
 
 
 def dated(pack: Pack) -> Iterator[tuple[str, str]]:
-    """The parts of a pack with the date on which each was read: its files, and rows that have a
-    date of their own.
+    """Yield the parts of a pack with the date on which each was read: its files, and rows that have
+    a date of their own.
     """
     for name in pack.entries("drivers"):
         known = pack.read(f"drivers/{name}.json", Driver)
@@ -263,8 +263,8 @@ def list_overdue_previews(pack: Pack, today: date) -> tuple[str, ...]:
 
 
 def old(pack: Pack, today: date) -> tuple[tuple[str, int], ...]:
-    """The parts that were read more than :data:`OLD` days ago, with their age in days, the oldest
-    first.
+    """Return the parts that were read more than :data:`OLD` days ago, with their age in days, the
+    oldest first.
     """
     ages = [(name, (today - date.fromisoformat(read)).days) for name, read in dated(pack)]
     return tuple(

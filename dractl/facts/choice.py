@@ -1,4 +1,5 @@
-"""Which pack is used: the one that is named, else the newer of the built-in one and of the installed ``dractl-facts``.
+"""Which pack is used: the one that is named, else the newer of the built-in one and of the
+installed ``dractl-facts``.
 
 Every file of a pack that is not the built-in one is decoded before any of it is used.
 """
@@ -24,10 +25,12 @@ _HINT = (
 
 
 def use(path: str | None) -> tuple[str, ...]:
-    """Chooses the pack: the folder, archive or file of one driver at ``path``, else the newest that is installed.
+    """Chooses the pack: the folder, archive or file of one driver at ``path``, else the newest that
+    is installed.
 
-    Returns what the user has to know about the choice. Raises UsageError if a named pack cannot be used. What is read
-    at import (the releases of Kubernetes) stays as it is, so :mod:`dractl.__main__` calls this first.
+    Returns what the user has to know about the choice. Raises UsageError if a named pack cannot be
+    used. What is read at import (the releases of Kubernetes) stays as it is, so
+    :mod:`dractl.__main__` calls this first.
     """
     if CHOICE.pack is not None and CHOICE.path == path:
         return CHOICE.said
@@ -45,7 +48,8 @@ def use(path: str | None) -> tuple[str, ...]:
                 chosen = _checked(other)
         except Damaged as error:
             said.append(
-                f"the installed dractl-facts cannot be used ({error}); the built-in facts are used instead"
+                f"the installed dractl-facts cannot be used ({error}); the built-in facts are used"
+                " instead"
             )
     forget()
     CHOICE.pack, CHOICE.path, CHOICE.said = chosen, path, tuple(said)
@@ -53,10 +57,9 @@ def use(path: str | None) -> tuple[str, ...]:
 
 
 def _checked(found: Pack) -> Pack:
-    """A pack of others, every file of which can be decoded."""
-    from dractl.facts.check import (
-        check,
-    )  # knows the form of every file, and the built-in pack needs no check
+    """Return a pack of others, every file of which can be decoded."""
+    # Knows the form of every file, and the built-in pack needs no check
+    from dractl.facts.check import check
 
     check(found)
     return found
@@ -71,9 +74,8 @@ def _installed() -> Path | None:
 
 def _named(path: str, own: Pack) -> Pack:
     place = Path(path)
-    if os.path.isdir(
-        path
-    ):  # False, too, for a name that is too long and in a folder that may not be read
+    # False, too, for a name that is too long and in a folder that may not be read
+    if os.path.isdir(path):
         return _in(place, path)
     if not os.path.isfile(path):
         raise Damaged("there is no such file or folder")
@@ -86,14 +88,14 @@ def _named(path: str, own: Pack) -> Pack:
 
 
 def _in(place: Any, origin: str) -> Pack:
-    """The pack in a folder or an archive: itself, or as the wheel has it."""
+    """Return the pack in a folder or an archive: itself, or as the wheel has it."""
     inner = place / "dractl_facts" / "data"
     folder = inner if inner.is_dir() else place
     return Pack(folder=folder, origin=origin, head=head_of(folder))
 
 
 def _with_driver(place: Path, own: Pack) -> Pack:
-    """The built-in pack with one driver more, or with another file for a driver."""
+    """Return the built-in pack with one driver more, or with another file for a driver."""
     content = Pack(folder=place.parent, origin="", head=own.head).data(place.name)
     try:
         name = msgspec.json.decode(content, type=_Named).name

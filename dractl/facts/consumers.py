@@ -1,4 +1,6 @@
-"""What programs besides kube-scheduler accept of claims: always a list of what they know, with its version and date."""
+"""What programs besides kube-scheduler accept of claims: always a list of what they know, with its
+version and date.
+"""
 
 import re
 from collections.abc import Iterable
@@ -15,16 +17,18 @@ _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.\d{1,4})?(?:[-+].{0,50})?\Z")
 
 
 class Accepted(Struct, frozen=True, forbid_unknown_fields=True):
-    """The attributes of a driver, by full name, that ``selectors`` can compare with a value, and those that only
-    ``constraints`` can compare with each other."""
+    """The attributes of a driver, by full name, that ``selectors`` can compare with a value, and
+    those that only ``constraints`` can compare with each other.
+    """
 
     selectors: tuple[str, ...]
     constraints: tuple[str, ...]
 
 
 class Supported(Struct, frozen=True, forbid_unknown_fields=True):
-    """The fields of claims and slices that a consumer takes from its version ``since`` on, of those that not all of its
-    versions take. A main branch has the date at which it was ``seen``."""
+    """The fields of claims and slices that a consumer takes from its version ``since`` on, of those
+    that not all of its versions take. A main branch has the date at which it was ``seen``.
+    """
 
     since: str
     accepts: tuple[str, ...]
@@ -32,8 +36,10 @@ class Supported(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Consumer(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A consumer, from its version ``since`` on; ``versions`` are those that differ, oldest first. Of drivers that are
-    not in ``drivers`` nothing is known; ``never_launched`` are those for which it launches no node."""
+    """A consumer, from its version ``since`` on; ``versions`` are those that differ, oldest first.
+    Of drivers that are not in ``drivers`` nothing is known; ``never_launched`` are those for which
+    it launches no node.
+    """
 
     title: str
     since: str
@@ -43,7 +49,9 @@ class Consumer(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     versions: tuple[Supported, ...]
     never_launched: tuple[str, ...] = field(default=())
     newest: str = ""
-    """The newest version that was read; empty: later ones are taken for the last of ``versions``."""
+    """The newest version that was read; empty: later ones are taken for the last of
+    ``versions``.
+    """
 
     def at(self, version: str | None) -> Supported:
         """What a version takes; None is the newest release."""
@@ -52,7 +60,7 @@ class Consumer(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
         return [one for one in self.versions if _number(one.since) <= _number(version)][-1]
 
     def first(self, feature: str) -> Supported | None:
-        """The first version that takes a field."""
+        """Return the first version that takes a field."""
         return next((one for one in self.versions if feature in one.accepts), None)
 
 
@@ -63,12 +71,14 @@ def _number(version: str) -> tuple[int, int]:
 
 @cache
 def consumers() -> dict[str, Consumer]:
-    """The consumers by the name that ``--for`` has for them."""
+    """Return the consumers by the name that ``--for`` has for them."""
     return pack.current().read("consumers.json", dict[str, Consumer])
 
 
 def named(texts: Iterable[str]) -> dict[str, str | None]:
-    """The consumers in ``kueue=0.19``, ``karpenter``, with the version where one is named. Raises UsageError."""
+    """Return the consumers in ``kueue=0.19``, ``karpenter``, with the version where one is named.
+    Raises UsageError.
+    """
     found: dict[str, str | None] = {}
     for text in texts:
         name, equals, version = text.partition("=")
@@ -86,7 +96,8 @@ def named(texts: Iterable[str]) -> dict[str, str | None]:
             )
         if equals and _number(version) < _number(known.since):
             raise UsageError(
-                f"{name} {version} is older than {known.since}, the first version of which dractl knows what it takes",
+                f"{name} {version} is older than {known.since}, the first version of which dractl"
+                " knows what it takes",
                 hint=f"write {name}={known.since}, or a later one",
             )
         if equals and known.newest and _number(version) > _number(known.newest):

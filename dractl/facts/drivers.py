@@ -1,4 +1,6 @@
-"""What is known of DRA drivers: one file of the pack each, with versions, attributes, classes, taints and changes."""
+"""What is known of DRA drivers: one file of the pack each, with versions, attributes, classes,
+taints and changes.
+"""
 
 import re
 from collections.abc import Mapping
@@ -18,9 +20,10 @@ _VERSION = re.compile(r"(?:[a-z]+-)?v?(\d+)\.(\d+)(?:\.\d+)?(?:[-+].*)?\Z")
 
 
 class Row(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """What every row has: ``since`` is the first of the driver's versions that it is true of, ``removed`` the
-    first that it is no longer true of. ``source`` (repository, commit or tag, file) and ``read``
-    (a date) are those of the file where the row has none of its own."""
+    """What every row has: ``since`` is the first of the driver's versions that it is true of,
+    ``removed`` the first that it is no longer true of. ``source`` (repository, commit or tag, file)
+    and ``read`` (a date) are those of the file where the row has none of its own.
+    """
 
     since: str | None = None
     removed: str | None = None
@@ -29,9 +32,11 @@ class Row(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_on
 
 
 class KnownVersion(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A version by the name that dractl uses, without the patch. ``tags`` are the releases, by git tag, that publish
-    what it publishes, oldest first; ``aliases`` its other names; ``released`` the date of the first of the tags.
-    A version that is not released yet (a main branch) has the date at which it was ``seen`` instead."""
+    """A version by the name that dractl uses, without the patch. ``tags`` are the releases, by git
+    tag, that publish what it publishes, oldest first; ``aliases`` its other names; ``released`` the
+    date of the first of the tags. A version that is not released yet (a main branch) has the date
+    at which it was ``seen`` instead.
+    """
 
     name: str
     tags: tuple[str, ...] = ()
@@ -42,13 +47,15 @@ class KnownVersion(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 class Attribute(Row, frozen=True, kw_only=True):
-    """An attribute. ``name`` is spelled as in ResourceSlices: a bare name belongs to the driver's own domain.
+    """An attribute. ``name`` is spelled as in ResourceSlices: a bare name belongs to the driver's
+    own domain.
 
-    ``devices`` are the values of the driver's ``type`` attribute that have it (empty: all). ``when`` is the condition
-    under which such a device has it; empty means always. ``values`` is the complete list of values, where there is one,
-    and ``values_since`` the first version of those that came later. ``list_with`` names the driver option with which
-    the value is a list instead of a scalar. ``same_as`` is another attribute, of any version, with the same value;
-    ``more_since`` the first version in which further devices have the attribute, as ``when`` says.
+    ``devices`` are the values of the driver's ``type`` attribute that have it (empty: all).
+    ``when`` is the condition under which such a device has it; empty means always. ``values`` is
+    the complete list of values, where there is one, and ``values_since`` the first version of those
+    that came later. ``list_with`` names the driver option with which the value is a list instead of
+    a scalar. ``same_as`` is another attribute, of any version, with the same value; ``more_since``
+    the first version in which further devices have the attribute, as ``when`` says.
     """
 
     name: str
@@ -62,7 +69,9 @@ class Attribute(Row, frozen=True, kw_only=True):
     same_as: str = ""
     more_since: str | None = None
     site: bool = False
-    """True if no description of a machine has it: an address, a name of the day, a version of software."""
+    """True if no description of a machine has it: an address, a name of the day, a version of
+    software.
+    """
 
     @property
     def optional(self) -> bool:
@@ -90,7 +99,9 @@ class Capacity(Row, frozen=True, kw_only=True):
 
 
 class Taint(Row, frozen=True, kw_only=True):
-    """A taint that the driver puts on its own devices. ``value`` describes the taint's value; empty: it has none."""
+    """A taint that the driver puts on its own devices. ``value`` describes the taint's value;
+    empty: it has none.
+    """
 
     key: str
     effects: tuple[str, ...]
@@ -100,7 +111,9 @@ class Taint(Row, frozen=True, kw_only=True):
 
 
 class Setting(Row, frozen=True, kw_only=True):
-    """An option of the driver itself that changes what it publishes; the first of ``values`` is its default."""
+    """An option of the driver itself that changes what it publishes; the first of ``values`` is its
+    default.
+    """
 
     name: str
     values: str
@@ -108,9 +121,10 @@ class Setting(Row, frozen=True, kw_only=True):
 
 
 class InstalledClass(Row, frozen=True, kw_only=True):
-    """A DeviceClass that the driver's chart installs. ``options`` are the settings that it takes, by name and value.
-    ``types`` are the values of the attribute ``type`` that its selectors leave (empty: all). Without ``selectors`` only
-    the name is known."""
+    """A DeviceClass that the driver's chart installs. ``options`` are the settings that it takes,
+    by name and value. ``types`` are the values of the attribute ``type`` that its selectors leave
+    (empty: all). Without ``selectors`` only the name is known.
+    """
 
     name: str
     selectors: tuple[str, ...]
@@ -120,7 +134,7 @@ class InstalledClass(Row, frozen=True, kw_only=True):
     config: tuple[dict[str, Any], ...] = ()
 
     def manifest(self) -> dict[str, Any]:
-        """The class as its chart writes it."""
+        """Return the class as its chart writes it."""
         spec: dict[str, Any] = {
             "selectors": [{"cel": {"expression": one}} for one in self.selectors]
         }
@@ -137,17 +151,20 @@ class InstalledClass(Row, frozen=True, kw_only=True):
 
 
 class Model(Row, frozen=True, kw_only=True):
-    """What the driver calls the devices of a PCI device id: the model, and the family if it publishes one."""
+    """What the driver calls the devices of a PCI device id: the model, and the family if it
+    publishes one.
+    """
 
     name: str
     family: str = ""
 
 
 class Wait(Row, frozen=True, kw_only=True):
-    """Something that the driver waits for inside a call, so that the kubelet's event only says that time ran out.
+    """Something that the driver waits for inside a call, so that the kubelet's event only says that
+    time ran out.
 
-    ``devices`` are the values of the driver's ``type`` attribute of the devices that it waits for. ``holders`` are
-    words in the names of pods that often have such a device open without a claim.
+    ``devices`` are the values of the driver's ``type`` attribute of the devices that it waits for.
+    ``holders`` are words in the names of pods that often have such a device open without a claim.
     """
 
     devices: tuple[str, ...]
@@ -157,7 +174,9 @@ class Wait(Row, frozen=True, kw_only=True):
 
 
 class RootSetting(Row, frozen=True, kw_only=True):
-    """Who names the folder of a node below which the driver looks for its vendor's libraries and programs."""
+    """Who names the folder of a node below which the driver looks for its vendor's libraries and
+    programs.
+    """
 
     variable: str
     """The environment variable of its containers."""
@@ -170,8 +189,8 @@ class RootSetting(Row, frozen=True, kw_only=True):
 class VendorLibraries(Row, frozen=True, kw_only=True):
     """What the vendor's own libraries and programs in a container say when they find no device.
 
-    ``words`` are parts of their sentences, ``device_files`` where the kernel driver has the devices, ``check`` the
-    command that a node answers when they are there.
+    ``words`` are parts of their sentences, ``device_files`` where the kernel driver has the
+    devices, ``check`` the command that a node answers when they are there.
     """
 
     words: tuple[str, ...]
@@ -186,7 +205,8 @@ class VendorLibraries(Row, frozen=True, kw_only=True):
 class Contradiction(Row, frozen=True, kw_only=True):
     """Values that a device cannot have together, so that the driver has misread the hardware.
 
-    Of a device whose attributes are those of ``when``, ``attribute`` is never ``value``; ``about`` says why.
+    Of a device whose attributes are those of ``when``, ``attribute`` is never ``value``; ``about``
+    says why.
     """
 
     when: dict[str, str]
@@ -196,13 +216,17 @@ class Contradiction(Row, frozen=True, kw_only=True):
 
 
 class CodeChange(Row, frozen=True, kw_only=True):
-    """Something that the driver's code does differently from ``since`` on, for code that asks for it by name."""
+    """Something that the driver's code does differently from ``since`` on, for code that asks for
+    it by name.
+    """
 
     about: str
 
 
 class Limit(Row, frozen=True, kw_only=True):
-    """Something of the API that the driver's code does not do as the API says, until ``removed``."""
+    """Something of the API that the driver's code does not do as the API says, until
+    ``removed``.
+    """
 
     about: str
 
@@ -210,15 +234,15 @@ class Limit(Row, frozen=True, kw_only=True):
 class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """What is known of a driver, for rendering, ``dractl rule DRIVER``, lint and completion.
 
-    ``complete`` is false where devices can have attributes that are not here: an administrator adds them, or the driver
-    is known in part only. ``extension``: what may add attributes to a complete list where somebody sets it up.
-    ``images`` are the names of its container images, without registry and tag; ``container`` is that of its kubelet
-    plug-in which serves this driver, where the pod serves several. ``made_pods`` are labels of the pods that it makes
-    for claims, with the same image, and ``objects`` the custom kinds, with their resources, that say more where the
-    driver is at fault.
-    ``other_taints``: who else taints its devices, with keys that are not known.
-    ``chart``: values without which the driver's Helm chart installs neither its classes nor the part that publishes.
-    ``tables`` are those that the driver's own code has, for its module here.
+    ``complete`` is false where devices can have attributes that are not here: an administrator adds
+    them, or the driver is known in part only. ``extension``: what may add attributes to a complete
+    list where somebody sets it up. ``images`` are the names of its container images, without
+    registry and tag; ``container`` is that of its kubelet plug-in which serves this driver, where
+    the pod serves several. ``made_pods`` are labels of the pods that it makes for claims, with the
+    same image, and ``objects`` the custom kinds, with their resources, that say more where the
+    driver is at fault. ``other_taints``: who else taints its devices, with keys that are not known.
+    ``chart``: values without which the driver's Helm chart installs neither its classes nor the
+    part that publishes. ``tables`` are those that the driver's own code has, for its module here.
     """
 
     name: str
@@ -275,11 +299,13 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
 
     @property
     def newest(self) -> str:
-        """The tag of the newest release; of a driver without releases, the name of its last version."""
+        """The tag of the newest release; of a driver without releases, the name of its last
+        version.
+        """
         return self.tags.get(self.released, (self.released,))[-1]
 
     def table(self, name: str) -> Mapping[str, str]:
-        """A table of the driver's own code; empty in a pack that lacks it."""
+        """Return a table of the driver's own code; empty in a pack that lacks it."""
         return self.tables.get(name, {})
 
     @property
@@ -288,19 +314,20 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         return self.complete and not self.extension and bool(self.attributes)
 
     def full(self, name: str) -> str:
-        """A name with its domain, which can be left out where it is the driver's own."""
+        """Return a name with its domain, which can be left out where it is the driver's own."""
         return name if "/" in name else f"{self.name}/{name}"
 
     def with_tags(self, version: str) -> str:
-        """A version with its releases: ``25.8 (v25.8.0, v25.8.1)``."""
+        """Return a version with its releases: ``25.8 (v25.8.0, v25.8.1)``."""
         tags = ", ".join(self.tags.get(version, ()))
         return f"{version} ({tags})" if tags else version
 
     def index(self, text: str | None) -> int:
-        """Index in ``versions`` of a version as users write it: ``0.10``, ``v0.10.1``, ``gpu-v0.10.1``, ``main``.
+        """Index in ``versions`` of a version as users write it: ``0.10``, ``v0.10.1``,
+        ``gpu-v0.10.1``, ``main``.
 
-        None is the newest release. A version that is none of those known counts as the newest before it. Raises
-        UsageError for everything else.
+        None is the newest release. A version that is none of those known counts as the newest
+        before it. Raises UsageError for everything else.
         """
         known = self.versions
         if text is None:
@@ -323,14 +350,16 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         return known.index(numbers[max(fitting)])
 
     def stand_in(self, text: str | None) -> str | None:
-        """The known version that stands for ``text``, a version that the pack lacks; None for versions that it has."""
+        """Return the known version that stands for ``text``, a version that the pack lacks; None
+        for versions that it has.
+        """
         wanted = _number(text or "")
         if wanted is None or text in self.names or wanted in self._numbers(wanted):
             return None
         return self.versions[self.index(text)]
 
     def is_newer(self, text: str) -> bool:
-        """True if ``text`` is a version after the newest release that the pack knows."""
+        """Return True if ``text`` is a version after the newest release that the pack knows."""
         wanted = _number(text)
         known = self._numbers(wanted) if wanted is not None else {}
         return (
@@ -340,7 +369,9 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         )
 
     def knows(self, text: str) -> bool:
-        """True if ``text`` is a version, whether of those that are known or not: a tag such as latest is none."""
+        """Return True if ``text`` is a version, whether of those that are known or not: a tag such
+        as latest is none.
+        """
         try:
             return self.index(text) >= 0
         except UsageError:
@@ -358,26 +389,32 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         return self.order(text)[0]
 
     def order(self, text: str) -> tuple[int, str]:
-        """A key that sorts versions as users write them, the oldest first; what is no version comes last."""
+        """Return a key that sorts versions as users write them, the oldest first; what is no
+        version comes last.
+        """
         try:
             return self.index(text) + self.is_newer(text), text
         except UsageError:
             return len(self.releases) + 1, text
 
     def covers(self, row: Row, version: str | None) -> bool:
-        """True if a row is true of a version as users write it (None: the newest release)."""
+        """Return True if a row is true of a version as users write it (None: the
+        newest release).
+        """
         at, known = self.index(version), self.versions
         return (row.since is None or known.index(row.since) <= at) and (
             row.removed is None or at < known.index(row.removed)
         )
 
     def model(self, device: str | None, version: str | None) -> Model | None:
-        """What a version calls the devices of a PCI device id; None for an id that it does not know."""
+        """What a version calls the devices of a PCI device id; None for an id that it does not
+        know.
+        """
         row = self.models.get(device or "")
         return row if row is not None and self.covers(row, version) else None
 
     def has(self, change: str, version: str | None) -> bool:
-        """True if a change is in effect in a version."""
+        """Return True if a change is in effect in a version."""
         return self.covers(self.changes[change], version)
 
     def limit(self, name: str, version: str | None) -> Limit | None:
@@ -388,7 +425,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     def installed(
         self, version: str | None, settings: Mapping[str, str]
     ) -> tuple[InstalledClass, ...]:
-        """The classes that the chart of a version installs with these settings."""
+        """Return the classes that the chart of a version installs with these settings."""
         defaults = {one.name: one.values.partition(",")[0] for one in self.settings}
         return tuple(
             one
@@ -401,7 +438,9 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         )
 
     def _numbers(self, like: tuple[int, int]) -> dict[tuple[int, int], str]:
-        """Versions by the numbers of all their names that are counted like another: by calendar, or not."""
+        """Versions by the numbers of all their names that are counted like another: by calendar, or
+        not.
+        """
         found = {
             number: version for name, version in self.names.items() if (number := _number(name))
         }
@@ -419,7 +458,7 @@ def _number(text: str) -> tuple[int, int] | None:
 
 @cache
 def names() -> tuple[str, ...]:
-    """Every driver that the pack knows."""
+    """Return every driver that the pack knows."""
     chosen = pack.current()
     known = chosen.entries("drivers")
     return tuple(name for name in chosen.head.drivers if name in known) + tuple(

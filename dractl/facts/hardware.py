@@ -16,8 +16,10 @@ Kind = Literal["nvidia", "amd", "intel", "nic", "nvme", "accelerator"]
 
 
 class Products(Struct, frozen=True, forbid_unknown_fields=True):
-    """``products.json``. A product's row has its PCI ids and names, and ``source`` and ``read`` where they are its own.
-    ``aliases`` are other names; ``modules`` the versions of kernel drivers that a described machine has."""
+    """``products.json``. A product's row has its PCI ids and names, and ``source`` and ``read``
+    where they are its own. ``aliases`` are other names; ``modules`` the versions of kernel drivers
+    that a described machine has.
+    """
 
     source: str
     read: str
@@ -27,7 +29,9 @@ class Products(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MigRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A GPU instance profile, as nvidia-smi prints it: memory in MiB, and the first memory slice of each placement."""
+    """A GPU instance profile, as nvidia-smi prints it: memory in MiB, and the first memory slice of
+    each placement.
+    """
 
     id: int
     name: str
@@ -43,7 +47,9 @@ class MigRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
 
 
 class MigTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """The profiles of a GPU. ``sure``: printed by a real machine, documented, or derived in the way of ``derived``."""
+    """The profiles of a GPU. ``sure``: printed by a real machine, documented, or derived in the way
+    of ``derived``.
+    """
 
     source: str
     sure: Literal["recorded", "documented", "derived"]
@@ -61,7 +67,9 @@ class MigTables(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Room(Struct, frozen=True, forbid_unknown_fields=True):
-    """CPUs, as Linux counts them, and memory of a machine, as quantities; ``source`` documents them."""
+    """CPUs, as Linux counts them, and memory of a machine, as quantities; ``source`` documents
+    them.
+    """
 
     source: str
     cpu: str | None = None
@@ -69,8 +77,9 @@ class Room(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Machines(Struct, frozen=True, forbid_unknown_fields=True):
-    """``machines.json``: other names of the machines, by the lower-case name of their file; ``room``: of those whose
-    description lacks it."""
+    """``machines.json``: other names of the machines, by the lower-case name of their file;
+    ``room``: of those whose description lacks it.
+    """
 
     read: str
     aliases: dict[str, str]
@@ -79,18 +88,18 @@ class Machines(Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def products() -> Products:
-    """The table of products."""
+    """Return the table of products."""
     return pack.current().read("products.json", Products)
 
 
 @cache
 def mig_tables() -> MigTables:
-    """The MIG layouts."""
+    """Return the MIG layouts."""
     return pack.current().read("mig.json", MigTables)
 
 
 def machine_room(name: str) -> Room | None:
-    """The documented room for pods of a machine."""
+    """Return the documented room for pods of a machine."""
     known = pack.current().read("machines.json", Machines)
     return known.room.get(known.aliases.get(name, name))
 
@@ -103,7 +112,7 @@ def machine_aliases() -> dict[str, str]:
 
 @cache
 def machines() -> tuple[str, ...]:
-    """The names of the machines, which are those of their files in ``machines/``."""
+    """Return the names of the machines, which are those of their files in ``machines/``."""
     return pack.current().entries("machines", ".yaml")
 
 

@@ -9,8 +9,9 @@ _TEMPLATES = ("DaemonSet", "Deployment", "StatefulSet", "ReplicaSet")
 
 
 def running(objects: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """The versions of drivers, by name, that the images of these objects are tagged with. Of several the oldest counts:
-    it decides what all nodes have."""
+    """Return the versions of drivers, by name, that the images of these objects are tagged with. Of
+    several the oldest counts: it decides what all nodes have.
+    """
     found: dict[str, set[str]] = {}
     owners = {
         image: [name for name in names() if image in driver(name).images] for image in _images()
@@ -23,7 +24,7 @@ def running(objects: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def runs(name: str, objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """``KIND/NAMESPACE/NAME`` of the workloads among these objects that run a driver."""
+    """Yield ``KIND/NAMESPACE/NAME`` of the workloads among these objects that run a driver."""
     for item in objects:
         images = (
             text.partition("@")[0].rpartition("/")[2].partition(":")[0] for text in _in_pods([item])

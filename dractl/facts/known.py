@@ -24,9 +24,13 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Something that is broken in some versions of a component."""
 
     of: Component
-    """Component that has it; ``library`` is one that drivers are built with, which no object names."""
+    """Component that has it; ``library`` is one that drivers are built with, which no
+    object names.
+    """
     name: str = ""
-    """Name of a driver or library, or of a runtime as in nodeInfo.containerRuntimeVersion, such as containerd."""
+    """Name of a driver or library, or of a runtime as in nodeInfo.containerRuntimeVersion, such as
+    containerd.
+    """
     since: str = ""
     """First version that has it, of a driver that of its image; empty if all earlier ones do."""
     fixed: str = ""
@@ -42,7 +46,7 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Date on which the source was read."""
 
     def concerns(self, version: str) -> bool:
-        """True if it is in a version, as kubelets, runtimes and image tags write it."""
+        """Return True if it is in a version, as kubelets, runtimes and image tags write it."""
         if _NUMBERS.search(version) is None:
             return self.coming or not (self.since or self.fixed)
         order = self._order(version)
@@ -50,7 +54,7 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return since <= order and (not self.fixed or order < self._order(self.fixed))
 
     def has_words(self, text: str) -> bool:
-        """True if words of a pod's event or condition are those that show it."""
+        """Return True if words of a pod's event or condition are those that show it."""
         return any(compile_pattern(pattern).search(text) for pattern in self.words)
 
     def _order(self, version: str) -> tuple[int, tuple[int, ...]]:
@@ -64,7 +68,9 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return rank, _number(numbers[0] if numbers is not None else "")
 
     def begins(self, release: str) -> bool:
-        """True if the first patch releases of a release have it, and a later one does not."""
+        """Return True if the first patch releases of a release have it, and a later
+        one does not.
+        """
         return (
             self.fixed.startswith(f"{release}.")
             and self.concerns(f"{release}.0")
@@ -72,12 +78,14 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         )
 
     def lasts(self, release: str) -> bool:
-        """True if every patch release of a release has it."""
+        """Return True if every patch release of a release has it."""
         minor = _number(release)[:2]
         return self.concerns(f"{release}.0") and (not self.fixed or _number(self.fixed)[:2] > minor)
 
     def ends(self, release: str) -> bool:
-        """True if a release is the first without it. The libraries of Kubernetes 1.38 have the version 0.38."""
+        """Return True if a release is the first without it. The libraries of Kubernetes 1.38 have
+        the version 0.38.
+        """
         minor = "0" + release.removeprefix("1") if self.of == "library" else release
         return self.fixed == f"{minor}.0"
 
@@ -90,7 +98,7 @@ def _number(text: str) -> tuple[int, ...]:
 
 @cache
 def breakages() -> tuple[Breakage, ...]:
-    """The rows of ``known.json``."""
+    """Return the rows of ``known.json``."""
     return pack.current().read("known.json", tuple[Breakage, ...])
 
 

@@ -1,4 +1,6 @@
-"""Kubernetes releases as the pack has them: feature gates, served API versions, fields, and changes by name."""
+"""Kubernetes releases as the pack has them: feature gates, served API versions, fields, and changes
+by name.
+"""
 
 from functools import cache
 
@@ -33,7 +35,9 @@ class Gate(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RetiredGate(Struct, frozen=True, forbid_unknown_fields=True):
-    """A gate that has nothing to do with DRA, of which only its end matters: a component does not start with it."""
+    """A gate that has nothing to do with DRA, of which only its end matters: a component does not
+    start with it.
+    """
 
     removed: str
     """The first release without it."""
@@ -42,7 +46,9 @@ class RetiredGate(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Served(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A version of a kind, and the releases whose API server has it: from ``since`` until before ``removed``."""
+    """A version of a kind, and the releases whose API server has it: from ``since`` until before
+    ``removed``.
+    """
 
     api_version: str
     kind: str
@@ -56,9 +62,10 @@ class Served(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
 class SpecField(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """A field of the specs of ResourceClaims, DeviceClasses and so on, or of a status, as in v1.
 
-    ``path`` starts below the spec or status, ``[]`` stands for every item, ``{}`` for every value of a map. Releases before
-    ``since`` and from ``removed`` on do not have the field (``unknown field`` if decoding is strict, else it is
-    dropped). Unless all ``gates`` are enabled, the API server silently drops it, from ``dropped_since`` on.
+    ``path`` starts below the spec or status, ``[]`` stands for every item, ``{}`` for every value
+    of a map. Releases before ``since`` and from ``removed`` on do not have the field (``unknown
+    field`` if decoding is strict, else it is dropped). Unless all ``gates`` are enabled, the API
+    server silently drops it, from ``dropped_since`` on.
     """
 
     spec: str  # "claim", "claim-status", "class", "slice", "pool-status", "pod-group", "workload"
@@ -74,11 +81,11 @@ class SpecField(Struct, frozen=True, rename="camel", forbid_unknown_fields=True)
 
 
 class ReleaseChange(Struct, frozen=True, forbid_unknown_fields=True):
-    """A change that is in effect from release ``since`` until before ``until`` (None: still in effect). ``source`` is
-    its place in kubernetes/kubernetes, or in the named module.
+    """A change that is in effect from release ``since`` until before ``until`` (None: still in
+    effect). ``source`` is its place in kubernetes/kubernetes, or in the named module.
 
-    ``patches`` are the patch releases with which it came (or ended, if it has an ``until``) in releases that have it in
-    part: they count where the patch is known.
+    ``patches`` are the patch releases with which it came (or ended, if it has an ``until``) in
+    releases that have it in part: they count where the patch is known.
     """
 
     since: str
@@ -90,9 +97,10 @@ class ReleaseChange(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Bug(Struct, frozen=True, forbid_unknown_fields=True):
-    """A bug of released allocators that can change a verdict. ``name`` identifies it in the code; ``first`` to ``last``
-    are releases, both included, ``fixed`` the patch releases of these that no longer have it; ``issue`` is a number of
-    kubernetes/kubernetes."""
+    """A bug of released allocators that can change a verdict. ``name`` identifies it in the code;
+    ``first`` to ``last`` are releases, both included, ``fixed`` the patch releases of these that no
+    longer have it; ``issue`` is a number of kubernetes/kubernetes.
+    """
 
     name: str
     first: str
@@ -118,8 +126,10 @@ class Feature(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Allocators(Struct, frozen=True, forbid_unknown_fields=True):
-    """The allocator: the fields of its Features in the order in which Go prints them, by release the gates that each of
-    its variants supports (a release without a row has those of the one before), and its bugs."""
+    """The allocator: the fields of its Features in the order in which Go prints them, by release
+    the gates that each of its variants supports (a release without a row has those of the one
+    before), and its bugs.
+    """
 
     source: str
     features: dict[str, Feature]
@@ -159,12 +169,14 @@ class Coming(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Kubernetes(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """``kubernetes.json``. The rules of ``compared`` releases were compared with what a real API server said; the older
-    ones are for lint only. From ``needs_since`` on a server does not start with a gate whose ``needs`` are off.
+    """``kubernetes.json``. The rules of ``compared`` releases were compared with what a real API
+    server said; the older ones are for lint only. From ``needs_since`` on a server does not start
+    with a gate whose ``needs`` are off.
 
-    Differences between releases are changes with a name: code asks for a change (``target.has("counter-limits")``),
-    never for a release. ``previews`` are the last of ``releases``, and only used if they are named or seen.
-    ``retired`` are gates beside DRA's by name.
+    Differences between releases are changes with a name: code asks for a change
+    (``target.has("counter-limits")``), never for a release. ``previews`` are the last of
+    ``releases``, and only used if they are named or seen. ``retired`` are gates beside DRA's by
+    name.
     """
 
     source: str
@@ -184,7 +196,7 @@ class Kubernetes(Struct, frozen=True, rename="camel", forbid_unknown_fields=True
 
 @cache
 def kubernetes() -> Kubernetes:
-    """The tables."""
+    """Return the tables."""
     return pack.current().read("kubernetes.json", Kubernetes)
 
 

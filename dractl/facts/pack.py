@@ -53,8 +53,8 @@ class Pack(Struct, frozen=True, kw_only=True):
     extra: dict[str, bytes] = {}
 
     def entries(self, folder: str, ending: str = ".json") -> tuple[str, ...]:
-        """The names of the files of a folder that have an ending, without it, sorted; none where a
-        pack lacks it.
+        """Return the names of the files of a folder that have an ending, without it, sorted; none
+        where a pack lacks it.
         """
         place = self.folder.joinpath(folder)
         own = {one.name for one in place.iterdir()} if place.is_dir() else set()
@@ -64,7 +64,7 @@ class Pack(Struct, frozen=True, kw_only=True):
         )
 
     def data(self, name: str) -> bytes:
-        """The content of a file. Raises Damaged if it cannot be read."""
+        """Return the content of a file. Raises Damaged if it cannot be read."""
         if name in self.extra:
             return self.extra[name]
         try:
@@ -77,7 +77,7 @@ class Pack(Struct, frozen=True, kw_only=True):
         return content
 
     def read(self, name: str, kind: type[T]) -> T:
-        """A file as a value. Raises Damaged if it is none."""
+        """Return a file as a value. Raises Damaged if it is none."""
         try:
             return msgspec.json.decode(self.data(name), type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -125,14 +125,14 @@ CHOICE = _Choice()
 
 
 def current() -> Pack:
-    """The pack in use: the built-in one, until :func:`dractl.facts.choice.use` chooses."""
+    """Return the pack in use: the built-in one, until :func:`dractl.facts.choice.use` chooses."""
     if CHOICE.pack is None:
         CHOICE.pack = built_in()
     return CHOICE.pack
 
 
 def built_in() -> Pack:
-    """The pack that is part of the program."""
+    """Return the pack that is part of the program."""
     return Pack(folder=_FOLDER, origin=BUILT_IN, head=head_of(_FOLDER))
 
 

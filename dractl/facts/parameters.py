@@ -1,5 +1,6 @@
-"""What drivers refuse that is right by its schema: a way to share a device without its feature gate, parameters for
-another type of device."""
+"""What drivers refuse that is right by its schema: a way to share a device without its feature
+gate, parameters for another type of device.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +9,8 @@ from dractl.facts.drivers import driver, names
 
 
 def sharing_gate(name: str, strategy: str) -> str | None:
-    """The feature gate, off by default, without which a driver refuses a ``sharing.strategy``; None if it needs none.
+    """Return the feature gate, off by default, without which a driver refuses a
+    ``sharing.strategy``; None if it needs none.
 
     kubernetes-sigs/dra-driver-nvidia-gpu pkg/featuregates/featuregates.go (v25.8.0 to v0.4.1)
     """
@@ -16,11 +18,11 @@ def sharing_gate(name: str, strategy: str) -> str | None:
 
 
 def kind_of(name: str, parameters: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The kind of parameters and the type of device that it is for: the driver refuses it for others ("cannot apply
-    GpuConfig to device ..."). None where a driver has one kind for all.
+    """Return the kind of parameters and the type of device that it is for: the driver refuses it
+    for others ("cannot apply GpuConfig to device ..."). None where a driver has one kind for all.
 
-    kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/device_state.go prepareDevices (v25.3.0 to v0.4.1;
-    VfioDeviceConfig since v25.12)
+    kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/device_state.go prepareDevices
+    (v25.3.0 to v0.4.1; VfioDeviceConfig since v25.12)
     """
     kind, version = parameters.get("kind"), parameters.get("apiVersion")
     known = _table(name, "parametersFor")
@@ -29,7 +31,7 @@ def kind_of(name: str, parameters: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def kind_for(name: str, type_: str) -> str | None:
-    """The kind of parameters that is for a type of device."""
+    """Return the kind of parameters that is for a type of device."""
     return next((kind for kind, one in _table(name, "parametersFor").items() if one == type_), None)
 
 

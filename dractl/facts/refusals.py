@@ -56,8 +56,8 @@ class StepFact(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Advice(Struct, frozen=True, forbid_unknown_fields=True):
-    """The meaning of words, in clauses, and what to do. A text in which a name in braces has no value is
-    left out.
+    """The meaning of words, in clauses, and what to do. A text in which a name in braces has no
+    value is left out.
     """
 
     meaning: tuple[str, ...]

@@ -1,4 +1,6 @@
-"""Extended resources of device plugins and words for hardware, and the drivers and classes that stand for them."""
+"""Extended resources of device plugins and words for hardware, and the drivers and classes that
+stand for them.
+"""
 
 from functools import cache
 
@@ -8,9 +10,11 @@ from dractl.facts import pack
 
 
 class Resource(Struct, frozen=True, rename={"device_class": "class"}, forbid_unknown_fields=True):
-    """A resource: a whole name, or a prefix that ends in ``/`` or ``-``. ``drivers`` publish the hardware behind it,
-    the usual one first. ``request`` is a name for its request and claim, ``device_class`` the class that stands for it,
-    where one of the resource is one device of the class."""
+    """A resource: a whole name, or a prefix that ends in ``/`` or ``-``. ``drivers`` publish the
+    hardware behind it, the usual one first. ``request`` is a name for its request and claim,
+    ``device_class`` the class that stands for it, where one of the resource is one device of the
+    class.
+    """
 
     name: str
     drivers: tuple[str, ...]
@@ -30,7 +34,9 @@ class Without(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Companion(Struct, frozen=True, forbid_unknown_fields=True):
-    """A resource that says which part of the device of another resource, ``of``, a container gets."""
+    """A resource that says which part of the device of another resource, ``of``, a
+    container gets.
+    """
 
     name: str
     of: str
@@ -39,8 +45,9 @@ class Companion(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Resources(Struct, frozen=True, forbid_unknown_fields=True):
-    """``resources.json``; of several rows for a resource the first counts. ``hardware`` are the words of ``fit``: any
-    other word in a shape is the name of a DeviceClass."""
+    """``resources.json``; of several rows for a resource the first counts. ``hardware`` are the
+    words of ``fit``: any other word in a shape is the name of a DeviceClass.
+    """
 
     source: str
     read: str
@@ -52,29 +59,29 @@ class Resources(Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def resources() -> Resources:
-    """The tables."""
+    """Return the tables."""
     return pack.current().read("resources.json", Resources)
 
 
 def hardware() -> dict[str, tuple[str, ...]]:
-    """Drivers by words for hardware."""
+    """Return the drivers by words for hardware."""
     return resources().hardware
 
 
 def word_of(driver: str) -> str | None:
-    """The word for the hardware of a driver: gpu, nic."""
+    """Return the word for the hardware of a driver: gpu, nic."""
     return next((word for word, drivers in hardware().items() if driver in drivers), None)
 
 
 @cache
 def by_name() -> dict[str, Resource]:
-    """The resources that a class stands for, by name."""
+    """Return the resources that a class stands for, by name."""
     return {row.name: row for row in resources().resources if row.device_class}
 
 
 @cache
 def with_plugin() -> frozenset[str]:
-    """Drivers of hardware that a device plugin exists for, too."""
+    """Return the drivers of hardware that a device plugin exists for, too."""
     return frozenset(driver for row in resources().resources for driver in row.drivers)
 
 

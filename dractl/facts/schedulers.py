@@ -1,4 +1,6 @@
-"""Schedulers besides kube-scheduler: marks to recognize them by, and their way with claims, gangs and quotas."""
+"""Schedulers besides kube-scheduler: marks to recognize them by, and their way with claims, gangs
+and quotas.
+"""
 
 import re
 from functools import cache, lru_cache
@@ -46,7 +48,9 @@ class Limit(Struct, frozen=True, forbid_unknown_fields=True):
     """The first version without it; empty: no version is known to be without it."""
 
     def concerns(self, version: str) -> bool:
-        """True if a version has the limit; an unknown one (empty) is taken for the newest."""
+        """Return True if a version has the limit; an unknown one (empty) is taken for
+        the newest.
+        """
         numbers = numbers_of(version)
         if not numbers:
             return not self.until
@@ -104,8 +108,9 @@ class SchedulerFacts(Struct, frozen=True, rename="camel", forbid_unknown_fields=
     read: str
 
     def version_of(self, image: str) -> str | None:
-        """The version in the tag of an image of this scheduler; "" if the tag has none, None for
-        other images."""
+        """Return the version in the tag of an image of this scheduler; "" if the tag has none, None
+        for other images.
+        """
         name, _, tag = image.partition("@")[0].rpartition(":")
         if not name or "/" in tag:
             name, tag = image.partition("@")[0], ""
@@ -117,7 +122,7 @@ class SchedulerFacts(Struct, frozen=True, rename="camel", forbid_unknown_fields=
         return None
 
     def allocates_in(self, version: str) -> bool:
-        """True if a version (empty: unknown) allocates the claims of pods."""
+        """Return True if a version (empty: unknown) allocates the claims of pods."""
         if not self.claims.takes_claims:
             return False
         return not (

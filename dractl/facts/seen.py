@@ -16,13 +16,14 @@ _PLAIN = re.compile(r"[A-Za-z0-9._/-]{1,130}\Z")
 
 
 def differences(objects: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """A sentence for each driver whose slices have attributes, capacities or values that the pack
-    lacks."""
+    """Return a sentence for each driver whose slices have attributes, capacities or values that the
+    pack lacks.
+    """
     return told([unknown_in(objects)])
 
 
 def told(parts: Iterable[Mapping[str, Iterable[str]]]) -> tuple[str, ...]:
-    """The sentences about what was found in several parts of an input."""
+    """Return the sentences about what was found in several parts of an input."""
     found: dict[str, set[str]] = {}
     for part in parts:
         for name, unknown in part.items():
@@ -89,8 +90,9 @@ def _told(known: Driver, unknown: list[str]) -> str:
         f" and {len(unknown) - _MOST} more" if len(unknown) > _MOST else ""
     )
     return (
-        f"slices of {known.name} have {listed}, which the facts lack (known to {known.newest}, read on {known.read}): "
-        f"what is seen counts; `{program_name()} facts FILE` tells what runs and is newer"
+        f"slices of {known.name} have {listed}, which the facts lack (known to {known.newest}, read"
+        f" on {known.read}): what is seen counts; `{program_name()} facts FILE` tells what runs and"
+        " is newer"
     )
 
 

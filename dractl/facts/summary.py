@@ -77,7 +77,7 @@ class Summary(Struct, frozen=True):
         return f"facts {self.version} of {self.date} ({self.origin}, {self.digest})"
 
     def to_json(self) -> dict[str, Any]:
-        """The summary as ``-o json`` prints it."""
+        """Return the summary as ``-o json`` prints it."""
         return {"schema": SCHEMA, **to_builtins(self)}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 
 def named(words: Sequence[str], environment: Mapping[str, str]) -> str | None:
-    """The value of ``--facts``, which every subcommand has, else of DRACTL_FACTS."""
+    """Return the value of ``--facts``, which every subcommand has, else of DRACTL_FACTS."""
     own = words[: words.index("--")] if "--" in words else words
     for index, word in enumerate(own):
         if word.startswith("--facts="):

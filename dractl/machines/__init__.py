@@ -1,5 +1,6 @@
-"""Machines that nobody has at hand: turns a name (``p5.48xlarge``), a line (``8xH100,2xnic``) or a YAML file into a
-Machine to render slices for."""
+"""Machines that nobody has at hand: turns a name (``p5.48xlarge``), a line (``8xH100,2xnic``) or a
+YAML file into a Machine to render slices for.
+"""
 
 from dractl.errors import InputError, UsageError
 from dractl.facts.hardware import machine_room
@@ -15,7 +16,9 @@ __all__ = ["as_node", "labels_of", "machine", "room_of", "setter"]
 
 
 def machine(spec: str) -> Machine:
-    """The machine that ``--hardware`` describes. Raises UsageError, and InputError for errors in a file."""
+    """Return the machine that ``--hardware`` describes. Raises UsageError, and InputError for
+    errors in a file.
+    """
     if not is_file(spec):
         return build.machine(parse(spec))
     layout = described.read(spec)
@@ -31,9 +34,11 @@ _NATIVE = ("cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "hugepages-1Gi
 
 
 def room_of(spec: str) -> dict[str, str]:
-    """``status.allocatable`` of the node of such a machine: CPUs and memory as its description, the labels of its
-    instance type or its maker's documents say them (what kubelet keeps for the system is not known, and not taken off),
-    :data:`PLENTY` of what none says; empty if they say neither. Raises UsageError, and InputError."""
+    """Return ``status.allocatable`` of the node of such a machine: CPUs and memory as its
+    description, the labels of its instance type or its maker's documents say them (what kubelet
+    keeps for the system is not known, and not taken off), :data:`PLENTY` of what none says; empty
+    if they say neither. Raises UsageError, and InputError.
+    """
     found, known = machine(spec), _documented(spec)
     online, memory = found.cpus.online, found.host.memory_bytes
     if online:
@@ -44,8 +49,9 @@ def room_of(spec: str) -> dict[str, str]:
 
 
 def _documented(spec: str) -> dict[str, str]:
-    """The room of an instance type of EC2 (karpenter-provider-aws pkg/apis/v1/labels.go: instance-memory is in MiB), or
-    of a machine that its maker documents."""
+    """Return the room of an instance type of EC2 (karpenter-provider-aws pkg/apis/v1/labels.go:
+    instance-memory is in MiB), or of a machine that its maker documents.
+    """
     labels = {key: value for key, value in labels_of(spec).items() if key.startswith(_EC2)}
     if labels:
         memory = labels.get(f"{_EC2}memory")
@@ -60,6 +66,7 @@ _EC2 = "karpenter.k8s.aws/instance-"
 
 
 def labels_of(spec: str) -> dict[str, str]:
-    """The labels that the node of such a machine certainly has. Raises UsageError, and InputError for errors in a
-    file."""
+    """Return the labels that the node of such a machine certainly has. Raises UsageError, and
+    InputError for errors in a file.
+    """
     return of(described.read(spec) if is_file(spec) else parse(spec))

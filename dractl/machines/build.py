@@ -1,4 +1,6 @@
-"""Builds a Machine from a layout: addresses, names and numbers as Linux and NVML would assign them."""
+"""Builds a Machine from a layout: addresses, names and numbers as Linux and NVML
+would assign them.
+"""
 
 import uuid
 from collections import Counter
@@ -48,9 +50,8 @@ from dractl.topology.machine import (
 
 _MAX_PER_ROOT = 15  # a root without a name is given 16 bus numbers, its own included
 _FIRST_ON_ROOT, _LAST_ON_ROOT = 0x10, 0x1F  # device numbers of functions on the root's own bus
-_NAMES = uuid.UUID(
-    "5d2f6f3e-6b0e-5e0a-9d53-0d7ac1d0b1a5"
-)  # our own namespace: UUIDs are the same each time
+# Our own namespace: UUIDs are the same each time
+_NAMES = uuid.UUID("5d2f6f3e-6b0e-5e0a-9d53-0d7ac1d0b1a5")
 _PAGE = 4096  # of x86, as which CPUs are numbered, too
 _HOSTS = {  # DMI's vendor and product on each cloud; EC2's product is the instance type
     "aws": ("Amazon EC2", None),
@@ -62,7 +63,9 @@ _HOSTS = {  # DMI's vendor and product on each cloud; EC2's product is the insta
 
 
 class _Parts(Struct, frozen=True):
-    """The parts of a machine for one device: its functions, the physical one first, and everything attached to them."""
+    """The parts of a machine for one device: its functions, the physical one first, and everything
+    attached to them.
+    """
 
     functions: tuple[PciDevice, ...]
     interfaces: tuple[NetInterface, ...] = ()
@@ -79,13 +82,13 @@ class _Plan(Struct, frozen=True):
     given: Counter[str] = field(default_factory=Counter)
 
     def take(self, prefix: str) -> int:
-        """The next number after a prefix, from 0."""
+        """Return the next number after a prefix, from 0."""
         self.given[prefix] += 1
         return self.given[prefix] - 1
 
 
 def machine(layout: Layout) -> Machine:
-    """The machine of a layout. Raises UsageError if no such machine can exist."""
+    """Return the machine of a layout. Raises UsageError if no such machine can exist."""
     settings = layout.settings
     given = numbers(settings)
     _check(layout, given)
@@ -121,12 +124,14 @@ def machine(layout: Layout) -> Machine:
         nvme_controllers=tuple(controller for part in parts for controller in part.controllers),
         gpus=gpus,
         links=_links(gpus, int(settings.get("nvlinks", 0))),
-        nvidia=Nvidia(
-            _driver(settings),
-            str(settings.get("cuda", hardware.products().modules["nvidia"]["cuda"])),
-        )
-        if cuda
-        else None,
+        nvidia=(
+            Nvidia(
+                _driver(settings),
+                str(settings.get("cuda", hardware.products().modules["nvidia"]["cuda"])),
+            )
+            if cuda
+            else None
+        ),
         reported=layout.reported,
         notes=_notes(layout),
         identity=False,
@@ -158,16 +163,19 @@ def _check(layout: Layout, given: Mapping[str, int]) -> None:
             dict.fromkeys(product.name for product in held if product.kind == "nvidia")
         )
         raise UsageError(
-            f"--hardware: mig={said}, but the MIG profiles of {drawn or 'a machine without a GPU'} are not known",
-            hint=f"they are known of {', '.join(mig_layouts())}; "
-            f"`{program_name()} discover --save` keeps a real machine's",
+            f"--hardware: mig={said}, but the MIG profiles of {drawn or 'a machine without a GPU'}"
+            " are not known",
+            hint=(
+                f"they are known of {', '.join(mig_layouts())}; "
+                f"`{program_name()} discover --save` keeps a real machine's"
+            ),
         )
     if sum(1 + given.get("vfs", 0) * product.virtual_functions for product in held) > MAX_DEVICES:
         raise UsageError(f"--hardware: at most {MAX_DEVICES} devices, virtual functions included")
 
 
 def _notes(layout: Layout) -> tuple[Note, ...]:
-    """Values of the machine that are neither recorded nor documented, but derived."""
+    """Return the values of the machine that are neither recorded nor documented, but derived."""
     notes = [
         Note("hardware", f"assumed: {item.of} ({item.source})")
         for item in layout.evidence
@@ -201,7 +209,7 @@ def _host(layout: Layout, memory: int | None) -> Host:
 def _placed(
     roots: Sequence[PlannedRoot], cpus_of_nodes: Sequence[str]
 ) -> Iterator[tuple[PciDevice, PlannedDevice, PciDevice | None]]:
-    """Each device's function with only its place, and the root port above it, if any."""
+    """Yield each device's function with only its place, and the root port above it, if any."""
     unnamed = 0
     for root in roots:
         if root.name is None:
@@ -242,7 +250,9 @@ def _placed(
 
 
 def _next_address(host: str, number: int) -> str:
-    """On bus 00, as in guests, the device is directly on the root; elsewhere each has a bus of its own."""
+    """On bus 00, as in guests, the device is directly on the root; elsewhere each has a bus of its
+    own.
+    """
     domain, bus = host[3:].split(":")
     if bus == "00":
         device = _FIRST_ON_ROOT + number
@@ -260,19 +270,22 @@ def _next_address(host: str, number: int) -> str:
 
 
 def _memory(value: object, numa: int) -> int | None:
-    """Bytes of each node, in whole pages."""
+    """Return the bytes of each node, in whole pages."""
     if value is None:
         return None
     return size(value) // numa // _PAGE * _PAGE
 
 
 def _processors(cpus: int, numa: int, threads: int) -> tuple[list[str], Cpus]:
-    """CPUs numbered as in Linux on x86: first threads of all cores, then second ones. One package per NUMA node."""
+    """Return CPUs numbered as in Linux on x86: first threads of all cores, then second ones. One
+    package per NUMA node.
+    """
     if not cpus:
         return [""] * numa, Cpus()
     if cpus % (numa * threads):
         raise UsageError(
-            f"--hardware: {cpus} CPUs do not make whole cores of {threads} threads on {numa} NUMA nodes"
+            f"--hardware: {cpus} CPUs do not make whole cores of {threads} threads on {numa} NUMA"
+            " nodes"
         )
     total = cpus // threads
     per_node = total // numa
@@ -335,9 +348,11 @@ def _nvidia(function: PciDevice, slot: PlannedDevice, plan: _Plan) -> _Parts:
         addressing_mode=settings.get("addressingMode", facts.get("addressing", "HMM")),
         driver_version=_driver(settings),
         mig_mode=mig.is_on(settings.get("mig")) if layout is not None else None,
-        mig_devices=mig.devices(settings.get("mig"), layout.profiles, product.name, function.bdf)
-        if layout is not None
-        else (),
+        mig_devices=(
+            mig.devices(settings.get("mig"), layout.profiles, product.name, function.bdf)
+            if layout is not None
+            else ()
+        ),
         mig_profiles=layout.profiles if layout is not None else (),
         fabric=_fabric(fabric) if fabric is not None else None,
     )
@@ -354,13 +369,17 @@ def _nvidia(function: PciDevice, slot: PlannedDevice, plan: _Plan) -> _Parts:
 
 
 def _links(gpus: Sequence[Gpu], number: int) -> tuple[Link, ...]:
-    """NVLinks through switches: as many between any two GPUs; none in MIG mode, which has no peer-to-peer access."""
+    """Return NVLinks through switches: as many between any two GPUs; none in MIG mode, which has no
+    peer-to-peer access.
+    """
     whole = [gpu.bdf for gpu in gpus if gpu.bdf is not None and number and not gpu.mig_mode]
     return tuple(Link(a, b, "nvlink", count=number) for a, b in combinations(whole, 2))
 
 
 def _fabric(said: Mapping[str, Any]) -> Fabric:
-    """The NVLink fabric of a machine whose NVLinks leave it. The UUID only matters as a sign that there is one."""
+    """Return the NVLink fabric of a machine whose NVLinks leave it. The UUID only matters as a sign
+    that there is one.
+    """
     return Fabric(
         "completed",
         str(said.get("cluster", uuid.uuid5(_NAMES, "fabric"))),
@@ -469,7 +488,9 @@ def _nic(function: PciDevice, slot: PlannedDevice, plan: _Plan) -> _Parts:
 
 
 def _as_recorded(interface: NetInterface, slot: PlannedDevice, vfs: int) -> NetInterface:
-    """An interface with what its machine's file says of it. How many virtual functions it can have is not said."""
+    """Return an interface with what its machine's file says of it. How many virtual functions it
+    can have is not said.
+    """
     infiniband = slot.link == "infiniband"
     return replace(
         interface,
@@ -492,7 +513,7 @@ def _network(
     *,
     virtual_function: bool = False,
 ) -> _Parts:
-    """A function with its network interface and its RDMA device, if it has them."""
+    """Return a function with its network interface and its RDMA device, if it has them."""
     rdma = _rdma_name(pci, facts["rdma"], plan) if facts.get("rdma") else None
     interfaces: tuple[NetInterface, ...] = ()
     if name is not None:
@@ -521,7 +542,7 @@ def _network(
 
 
 def _rdma_name(pci: PciDevice, prefix: str, plan: _Plan) -> str:
-    """``mlx5_0``; ``rdmap16s27`` as udev names EFA after bus and device."""
+    """Return ``mlx5_0``; ``rdmap16s27`` as udev names EFA after bus and device."""
     if prefix != "rdmap":
         return f"{prefix}{plan.take(prefix)}"
     _, bus, rest = pci.bdf.split(":")
@@ -571,7 +592,7 @@ def _physical(vfs: int) -> SrIov | None:
 
 
 def _virtual(parent: PciDevice, number: int) -> PciDevice:
-    """A virtual function, at the next address after the physical one's."""
+    """Return a virtual function, at the next address after the physical one's."""
     slot, index = divmod(number + 1, 8)
     bdf = f"{parent.bdf[:-4]}{slot:02x}.{index}"
     return replace(
@@ -583,13 +604,15 @@ def _virtual(parent: PciDevice, number: int) -> PciDevice:
 
 
 def as_node(original: Machine, node_name: str) -> Machine:
-    """The same hardware as another node: its GPUs have other UUIDs."""
+    """Return the same hardware as another node: its GPUs have other UUIDs."""
     gpus = tuple(
         replace(
             gpu,
-            uuid=f"GPU-{uuid.uuid5(_NAMES, f'{node_name} {gpu.uuid}')}"
-            if gpu.uuid is not None
-            else None,
+            uuid=(
+                f"GPU-{uuid.uuid5(_NAMES, f'{node_name} {gpu.uuid}')}"
+                if gpu.uuid is not None
+                else None
+            ),
             mig_devices=tuple(
                 replace(mig, uuid=f"MIG-{uuid.uuid5(_NAMES, f'{node_name} {mig.uuid}')}")
                 for mig in gpu.mig_devices

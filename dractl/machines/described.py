@@ -1,14 +1,15 @@
 """Machines in a YAML file: the settings of a line, and ``roots`` that say where devices are.
 
-A root is ``{numa: 0, devices: [2xH100, nic]}``. It may have a name (``root: pci0000:44``), and ``devices`` may be a map
-from products to counts or addresses: ``{H100: ["0000:53:00.0"], EFAv2: 4}``. In place of an address, a NIC can have a
-map with more of what is known of it: ``{address: "0000:0c:00.0", interface: rdma0, mtu: 9000}``. ``behind`` is the
-folder of /sys/devices that holds the root where it is not /sys/devices itself. ``numa: null`` is a root whose node the
-kernel does not know.
+A root is ``{numa: 0, devices: [2xH100, nic]}``. It may have a name (``root: pci0000:44``), and
+``devices`` may be a map from products to counts or addresses: ``{H100: ["0000:53:00.0"], EFAv2:
+4}``. In place of an address, a NIC can have a map with more of what is known of it: ``{address:
+"0000:0c:00.0", interface: rdma0, mtu: 9000}``. ``behind`` is the folder of /sys/devices that holds
+the root where it is not /sys/devices itself. ``numa: null`` is a root whose node the kernel does
+not know.
 
-``reported`` are devices that only a vendor's agent knows, by driver: ``{npu.rebellions.ai: [{name: rbln0, ...}]}``;
-the attributes are those that ``dractl rule DRIVER`` lists. ``labels`` are labels of the node. ``evidence`` says where
-values come from.
+``reported`` are devices that only a vendor's agent knows, by driver: ``{npu.rebellions.ai: [{name:
+rbln0, ...}]}``; the attributes are those that ``dractl rule DRIVER`` lists. ``labels`` are labels
+of the node. ``evidence`` says where values come from.
 """
 
 import os
@@ -70,7 +71,7 @@ class _At:
         return InputError(message, place=str(self.document.locate(path)), hint=hint)
 
     def unknown(self, path: tuple[str | int, ...], known: tuple[str, ...]) -> InputError:
-        """An unknown key, at the key itself."""
+        """Return an unknown key, at the key itself."""
         error = unknown_key(str(path[-1]), known)
         message = error.message.removeprefix("--hardware: ")
         return InputError(message, place=str(self.document.locate(path, key=True)), hint=error.hint)
@@ -90,7 +91,9 @@ def is_description(path: str) -> bool:
 
 
 def read(path: str) -> Layout:
-    """The layout that a file describes. Raises InputError with the line of an error and the allowed values."""
+    """Return the layout that a file describes. Raises InputError with the line of an error and the
+    allowed values.
+    """
     if os.path.exists(path) and not os.path.isfile(path):
         raise InputError("is not a file; a machine file is one YAML file", place=path)
     inputs = load_documents([path], relevant_only=False)
@@ -215,7 +218,7 @@ def _slots(at: _At, path: tuple[str | int, ...], value: Any) -> tuple[PlannedDev
 
 
 def _slot(at: _At, path: tuple[str | int, ...], product: Product, place: Any) -> PlannedDevice:
-    """An address, or a map of what is known of a device."""
+    """Return an address, or a map of what is known of a device."""
     known = ("address", *_KEYS.get(product.kind, ()))
     facts = place if isinstance(place, dict) else {"address": place}
     for key, value in facts.items():
@@ -246,7 +249,7 @@ def _product(
 
 @cache
 def load(name: str) -> Layout:
-    """The layout of a machine that names.canonical knows."""
+    """Return the layout of a machine that names.canonical knows."""
     with as_file(
         hardware.machines_folder().joinpath(f"{names.canonical(name) or name}.yaml")
     ) as path:
@@ -269,7 +272,10 @@ def _labels(at: _At, value: Any) -> dict[str, str]:
         if not isinstance(item, str):
             raise at.error(path, f"label {key} must be a string, not {item!r}", "quote it")
         if not is_value(item):
-            allowed = "at most 63 letters, digits, '-', '_' or '.', and begin and end with a letter or digit"
+            allowed = (
+                "at most 63 letters, digits, '-', '_' or '.', and begin and end with a letter or"
+                " digit"
+            )
             raise at.error(path, f"label {key} must be {allowed}")
         if key == ARCH and item not in ARCHITECTURES:
             raise at.error(
@@ -296,7 +302,9 @@ def _evidence(at: _At, value: Any) -> tuple[Provenance, ...]:
 
 
 def _reported(at: _At, value: Any) -> tuple[Reported, ...]:
-    """Devices that a vendor's agent reports; the driver's catalogue has their attributes and types."""
+    """Return the devices that a vendor's agent reports; the driver's catalogue has their attributes
+    and types.
+    """
     if not isinstance(value, dict):
         raise at.error(("reported",), "reported must be a map from drivers to lists of devices")
     found = []

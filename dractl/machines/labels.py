@@ -1,9 +1,10 @@
 """Labels that the node of a described machine certainly has, and the components that set them.
 
-The kubelet sets the operating system and the architecture, cloud providers the instance type. Machine files have those
-that Karpenter, GKE and AKS document for an instance type. GPU Feature Discovery's follow from what NVML says
-(NVIDIA/k8s-device-plugin@1b826acc6 internal/lm/resource.go: baseLabeler, newArchitectureLabels). What depends on the
-cluster, such as the zone, the node pool and the node's name, is not known: a machine file can add it.
+The kubelet sets the operating system and the architecture, cloud providers the instance type.
+Machine files have those that Karpenter, GKE and AKS document for an instance type. GPU Feature
+Discovery's follow from what NVML says (NVIDIA/k8s-device-plugin@1b826acc6 internal/lm/resource.go:
+baseLabeler, newArchitectureLabels). What depends on the cluster, such as the zone, the node pool
+and the node's name, is not known: a machine file can add it.
 """
 
 import re
@@ -30,23 +31,27 @@ _OUTSIDE = re.compile(r"[^A-Za-z0-9\-_. ]")
 
 
 def setter(key: str) -> str | None:
-    """The component that sets a label, if not every cluster has it."""
+    """Return the component that sets a label, if not every cluster has it."""
     return next((name for prefix, name in _SETTERS.items() if key.startswith(prefix)), None)
 
 
 def is_key(key: object) -> bool:
-    """True if this can be the key of a label (apimachinery/pkg/util/validation IsQualifiedName)."""
+    """Return True if this can be the key of a label (apimachinery/pkg/util/validation
+    IsQualifiedName).
+    """
     domain, slash, name = str(key).rpartition("/")
     return bool(_NAME.match(name) and (not slash or (len(domain) <= 253 and _DOMAIN.match(domain))))
 
 
 def is_value(value: object) -> bool:
-    """True if this can be the value of a label (apimachinery/pkg/util/validation IsValidLabelValue)."""
+    """Return True if this can be the value of a label (apimachinery/pkg/util/validation
+    IsValidLabelValue).
+    """
     return isinstance(value, str) and (not value or _NAME.match(value) is not None)
 
 
 def of(layout: Layout) -> dict[str, str]:
-    """The labels of a machine's node."""
+    """Return the labels of a machine's node."""
     found = {"kubernetes.io/os": "linux"}
     kind = layout.settings.get("instanceType")
     if kind is not None:
@@ -58,7 +63,9 @@ def of(layout: Layout) -> dict[str, str]:
 
 
 def architecture_of(layout: Layout) -> str | None:
-    """``amd64`` or ``arm64``: the machine's label, else that of a product which there is with one architecture only."""
+    """Return ``amd64`` or ``arm64``: the machine's label, else that of a product which there is
+    with one architecture only.
+    """
     products = (product.facts.get("arch") for product in layout.products)
     return layout.labels.get(ARCH) or next(filter(None, products), None)
 

@@ -1,4 +1,6 @@
-"""A described machine before it is built: products on PCIe roots, and settings of the whole machine."""
+"""A described machine before it is built: products on PCIe roots, and settings of the whole
+machine.
+"""
 
 import re
 from collections.abc import Mapping
@@ -53,7 +55,9 @@ MIN_MEMORY, MAX_MEMORY = 1 << 20, 1 << 50
 
 Sure = Literal["recorded", "documented", "derived"]
 SURE: tuple[Sure, ...] = ("recorded", "documented", "derived")
-"""How sure a value is: printed by a real machine or its driver, documented by the vendor, or concluded from those."""
+"""How sure a value is: printed by a real machine or its driver, documented by the vendor, or
+concluded from those.
+"""
 
 MAX_SUGGESTED = 3  # names that an unknown one may have meant
 _ITEM = re.compile(r"(?:(\d+)\s*[xX×]\s*)?(.+)\Z")
@@ -63,9 +67,10 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 
 
 class PlannedDevice(Struct, frozen=True):
-    """A device on a root. Without ``address`` it gets the next free one below its root. Of a NIC, ``interface`` is the
-    name of its network interface; without it there is a made-up one. ``uplink`` carries the node's default route. Of an
-    NVIDIA GPU, ``number`` is NVML's index and the minor of its device; without it they are counted by address.
+    """A device on a root. Without ``address`` it gets the next free one below its root. Of a NIC,
+    ``interface`` is the name of its network interface; without it there is a made-up one.
+    ``uplink`` carries the node's default route. Of an NVIDIA GPU, ``number`` is NVML's index and
+    the minor of its device; without it they are counted by address.
     """
 
     product: Product
@@ -80,10 +85,11 @@ class PlannedDevice(Struct, frozen=True):
 
 
 class PlannedRoot(Struct, frozen=True):
-    """A PCIe root. Without ``name`` it gets one; ``numa`` is None where the kernel knows no node of it.
+    """A PCIe root. Without ``name`` it gets one; ``numa`` is None where the kernel knows no node of
+    it.
 
-    ``behind`` is the folder of ``/sys/devices`` that the root lies in, where it is not there itself: Hyper-V's VMBus,
-    of which the drivers' helper library computes no ``pcieRoot``.
+    ``behind`` is the folder of ``/sys/devices`` that the root lies in, where it is not there
+    itself: Hyper-V's VMBus, of which the drivers' helper library computes no ``pcieRoot``.
     """
 
     slots: tuple[PlannedDevice, ...] = ()
@@ -101,8 +107,8 @@ class Provenance(Struct, frozen=True):
 
 
 class Layout(Struct, frozen=True):
-    """A described machine. ``settings`` are the keys of :data:`KEYS` and :data:`FILE_KEYS` as written, ``labels`` are
-    those of its node.
+    """A described machine. ``settings`` are the keys of :data:`KEYS` and :data:`FILE_KEYS` as
+    written, ``labels`` are those of its node.
     """
 
     roots: tuple[PlannedRoot, ...] = ()
@@ -120,7 +126,9 @@ class Layout(Struct, frozen=True):
 
 
 def numbers(settings: Mapping[str, Any]) -> dict[str, int]:
-    """The settings that are numbers. Raises UsageError for unknown keys, and for impossible values."""
+    """Return the settings that are numbers. Raises UsageError for unknown keys, and for impossible
+    values.
+    """
     found: dict[str, int] = {}
     for key, value in settings.items():
         if key in NUMBERS:
@@ -138,7 +146,7 @@ def numbers(settings: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _unfit(key: str, value: Any) -> str | None:
-    """The required form of a setting's value, or None if the value has it."""
+    """Return the required form of a setting's value, or None if the value has it."""
     if key in CHOICES:
         return None if value in CHOICES[key] else f"one of {', '.join(CHOICES[key])}"
     if key == "mig":
@@ -172,7 +180,7 @@ def _unfit(key: str, value: Any) -> str | None:
 
 
 def size(value: object) -> int:
-    """A quantity's value in bytes, 0 for anything else."""
+    """Return a quantity's value in bytes, 0 for anything else."""
     try:
         return Quantity.parse(str(value)).value()
     except ValueError:
@@ -180,7 +188,7 @@ def size(value: object) -> int:
 
 
 def unknown_key(key: str, known: tuple[str, ...] = KEYS) -> UsageError:
-    """The error for a key that does not exist: the nearest one, and all of them."""
+    """Return the error for a key that does not exist: the nearest one, and all of them."""
     counted = {name.lower(): name for name in products()}.get(key.lower().removesuffix("s"))
     if counted is not None:
         return UsageError(
@@ -194,7 +202,7 @@ def unknown_key(key: str, known: tuple[str, ...] = KEYS) -> UsageError:
 
 
 def unknown_product(text: str, machines: tuple[str, ...] = ()) -> UsageError:
-    """The error for a name that is neither a product nor a machine: the nearest ones."""
+    """Return the error for a name that is neither a product nor a machine: the nearest ones."""
     known = {name.lower(): name for name in (*products(), *machines)}
     family = [name for name in (*names.beginning(text), *beginning(text)) if name.lower() in known]
     if text[:1] in ("x", "X") and text[1:].lower() in known:
@@ -213,7 +221,9 @@ def unknown_product(text: str, machines: tuple[str, ...] = ()) -> UsageError:
 
 
 def counted(text: str, machines: tuple[str, ...] = ()) -> tuple[Product, int]:
-    """``2xH100`` as a product and a count. Raises UsageError with the nearest products and ``machines``."""
+    """Return ``2xH100`` as a product and a count. Raises UsageError with the nearest products and
+    ``machines``.
+    """
     match = _ITEM.match(text.strip())
     found = find(match[2]) if match is not None else None
     if match is not None and match[1] and found is None and names.canonical(match[2]) in machines:
@@ -226,6 +236,7 @@ def counted(text: str, machines: tuple[str, ...] = ()) -> tuple[Product, int]:
     count = (match[1] or "1").lstrip("0")
     if not count or len(count) > len(str(MAX_DEVICES)) or int(count) > MAX_DEVICES:
         raise UsageError(
-            f"--hardware: the count of {found.name} must be from 1 to {MAX_DEVICES}, not {match[1][:20]}"
+            f"--hardware: the count of {found.name} must be from 1 to {MAX_DEVICES}, not"
+            f" {match[1][:20]}"
         )
     return found, int(count)

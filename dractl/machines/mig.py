@@ -1,4 +1,6 @@
-"""``mig=``: MIG mode on or off, or the MIG devices that every GPU has: ``7x1g.5gb``, ``3g.20gb+2x2g.10gb``."""
+"""``mig=``: MIG mode on or off, or the MIG devices that every GPU has: ``7x1g.5gb``,
+``3g.20gb+2x2g.10gb``.
+"""
 
 import re
 import uuid
@@ -18,7 +20,7 @@ _NAMES = uuid.UUID("6f6b9dc4-27f7-4f3a-8a0e-6a1f3a1d54a9")
 
 
 def fits(value: Any) -> bool:
-    """True if a setting has the form of one."""
+    """Return True if a setting has the form of one."""
     return value in (*ON, *_OFF) or (
         isinstance(value, str)
         and bool(value)
@@ -27,12 +29,12 @@ def fits(value: Any) -> bool:
 
 
 def is_on(value: Any) -> bool:
-    """True if GPUs are in MIG mode."""
+    """Return True if GPUs are in MIG mode."""
     return value is not None and value not in _OFF
 
 
 def wanted(value: Any) -> tuple[str, ...]:
-    """The profiles of the MIG devices of a GPU, one by one; none with MIG mode alone."""
+    """Return the profiles of the MIG devices of a GPU, one by one; none with MIG mode alone."""
     if value is None or value in (*ON, *_OFF):
         return ()
     parts = filter(None, map(_PART.match, _BETWEEN.split(str(value))))
@@ -42,8 +44,10 @@ def wanted(value: Any) -> tuple[str, ...]:
 def devices(
     value: Any, profiles: tuple[MigProfile, ...], gpu: str, bdf: str
 ) -> tuple[MigDevice, ...]:
-    """The MIG devices of a GPU: each at the first place that is free, in the order in which they are named. Raises
-    UsageError for a profile that the GPU does not have, and where there is no room."""
+    """Return the MIG devices of a GPU: each at the first place that is free, in the order in which
+    they are named. Raises UsageError for a profile that the GPU does not have, and where there is
+    no room.
+    """
     return tuple(_devices(wanted(value), {profile.name: profile for profile in profiles}, gpu, bdf))
 
 

@@ -6,12 +6,12 @@ from dractl.facts import hardware
 
 
 def every() -> tuple[str, ...]:
-    """The names of all machines, as their makers write them."""
+    """Return the names of all machines, as their makers write them."""
     return hardware.machines()
 
 
 def aliases(name: str) -> tuple[str, ...]:
-    """Other names of a machine, in lower case."""
+    """Return other names of a machine, in lower case."""
     return tuple(alias for alias, of in hardware.machine_aliases().items() if of == name.lower())
 
 
@@ -26,20 +26,23 @@ def _by_spelling() -> dict[str, str]:
 
 
 def _bare(name: str) -> str:
-    """``Standard_ND96isr_H100_v5``, ``nd96isr-h100-v5``: ``nd96isrh100v5``; ``ml.p5.48xl``: ``p5.48xlarge``."""
+    """Return ``Standard_ND96isr_H100_v5``, ``nd96isr-h100-v5``: ``nd96isrh100v5``; ``ml.p5.48xl``:
+    ``p5.48xlarge``.
+    """
     bare = name.strip().lower().replace("_", "").replace("-", "").replace(" ", "")
     bare = bare.removeprefix("standard").removeprefix("ml.")
     return f"{bare}arge" if bare.endswith("xl") and "." in bare else bare
 
 
 def canonical(name: str) -> str | None:
-    """A machine's name as in its file, for a name in any case and usual spelling, or an alias; None if there is no such
-    machine."""
+    """Return a machine's name as in its file, for a name in any case and usual spelling, or an
+    alias; None if there is no such machine.
+    """
     return _by_spelling().get(_bare(name))
 
 
 def beginning(text: str) -> tuple[str, ...]:
-    """The machines whose names begin like this: those of a family."""
+    """Return the machines whose names begin like this: those of a family."""
     bare = _bare(text)
     return tuple(
         name for spelling, name in _by_spelling().items() if bare and spelling.startswith(bare)

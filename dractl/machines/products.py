@@ -12,7 +12,9 @@ _MIB = 1 << 20
 
 
 class Product(Struct, frozen=True):
-    """One product. ``facts`` are the rest of its row: PCI ids, names, the kernel driver that binds it."""
+    """One product. ``facts`` are the rest of its row: PCI ids, names, the kernel driver that binds
+    it.
+    """
 
     name: str
     kind: hardware.Kind
@@ -31,7 +33,9 @@ class Product(Struct, frozen=True):
 
 
 class MigLayout(Struct, frozen=True):
-    """The GPU instance profiles of a GPU. ``derived`` says which values were not read from a machine or document."""
+    """The GPU instance profiles of a GPU. ``derived`` says which values were not read from a
+    machine or document.
+    """
 
     profiles: tuple[MigProfile, ...]
     source: str
@@ -41,7 +45,7 @@ class MigLayout(Struct, frozen=True):
 
 @cache
 def products() -> dict[str, Product]:
-    """Every product by name, GPUs first."""
+    """Return every product by name, GPUs first."""
     found: dict[str, Product] = {}
     for kind, rows in hardware.products().products.items():
         for name, row in rows.items():
@@ -64,12 +68,12 @@ def _bare(name: str) -> str:
 
 
 def find(name: str) -> Product | None:
-    """The product of a name, in any case, with or without hyphens; None if there is none."""
+    """Return the product of a name, in any case, with or without hyphens; None if there is none."""
     return _by_bare_name().get(_bare(name))
 
 
 def beginning(text: str) -> tuple[str, ...]:
-    """The products whose names begin like this."""
+    """Return the products whose names begin like this."""
     bare = _bare(text)
     return tuple(name for name in products() if bare and _bare(name).startswith(bare))
 
@@ -86,7 +90,7 @@ def mig_layouts() -> dict[str, MigLayout]:
 
 
 def mig_layout(product: Product) -> MigLayout | None:
-    """The MIG layout of a GPU; None if it has no MIG, or its profiles are not known."""
+    """Return the MIG layout of a GPU; None if it has no MIG, or its profiles are not known."""
     name = product.facts.get("mig")
     return mig_layouts()[name] if name is not None else None
 

@@ -12,7 +12,8 @@ from dractl.model import Target
 def site_attributes_of(driver: str) -> frozenset[str]:
     """Return the attributes of a driver's devices that a described machine cannot know.
 
-    They are addresses, names of interfaces, and versions of software, by the names that it publishes.
+    They are addresses, names of interfaces, and versions of software, by the names that it
+    publishes.
     """
     if driver not in facts.names():
         return frozenset()

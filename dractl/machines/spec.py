@@ -27,7 +27,7 @@ from dractl.program import program_name
 
 
 def parse(line: str) -> Layout:
-    """The layout that a line describes. Raises UsageError."""
+    """Return the layout that a line describes. Raises UsageError."""
     settings: dict[str, Any] = {}
     counts: dict[str, tuple[Product, int]] = {}
     named: list[str] = []
@@ -58,7 +58,7 @@ def parse(line: str) -> Layout:
 
 
 def is_file(text: str) -> bool:
-    """True if a name is that of a machine file."""
+    """Return True if a name is that of a machine file."""
     return os.path.sep in text or text.endswith((".yaml", ".yml"))
 
 
@@ -139,7 +139,7 @@ def _behind_count(group: NodeGroup, setting: str) -> UsageError:
 
 
 def _named(named: list[str], products: list[str], settings: dict[str, Any]) -> Layout:
-    """A machine by its name, with settings of the line on top of its own."""
+    """Return a machine by its name, with settings of the line on top of its own."""
     if len(named) > 1:
         raise UsageError(f"--hardware: {named[0]} and {named[1]} are two machines")
     if products:

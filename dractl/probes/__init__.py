@@ -1,4 +1,6 @@
-"""Probes: each turns one source of facts about a node (sysfs, libudev, netlink, NVML) into facts of a Machine."""
+"""Probes: each turns one source of facts about a node (sysfs, libudev, netlink, NVML) into facts of
+a Machine.
+"""
 
 import os
 from pathlib import Path
@@ -12,15 +14,17 @@ __all__ = ["SysRoot", "probe", "read"]
 
 
 def read(path: Path | None = None, *, pci_ids: Path | None = None) -> Machine:
-    """The machine at ``path``: a snapshot, an archive, or a directory with ``sys/``; without a path, this machine.
+    """Return the machine at ``path``: a snapshot, an archive, or a directory with ``sys/``; without
+    a path, this machine.
 
-    Raises InputError if there is nothing of the kind. ``pci_ids`` names a pci.ids to use instead of the system's.
+    Raises InputError if there is nothing of the kind. ``pci_ids`` names a pci.ids to use instead of
+    the system's.
     """
     if path is None:
-        return probe(SysRoot.this_machine(), pci_ids=pci_ids)
+        return probe(SysRoot.for_this_machine(), pci_ids=pci_ids)
     if os.path.isdir(path):  # False, too, where the name is too long
-        return probe(SysRoot.of(path), pci_ids=pci_ids)
-    found = snapshot.load(path)
-    if isinstance(found, dict):
-        return probe(SysRoot(MemoryTree(found), name=str(path)), pci_ids=pci_ids)
-    return found
+        return probe(SysRoot.for_directory(path), pci_ids=pci_ids)
+    contents = snapshot.load(path)
+    if isinstance(contents, dict):
+        return probe(SysRoot(MemoryTree(contents), name=str(path)), pci_ids=pci_ids)
+    return contents

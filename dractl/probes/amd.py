@@ -1,4 +1,5 @@
-"""AMD GPUs: the facts that the amdgpu driver and KFD show in sysfs (AMD's own DRA driver uses no library either).
+"""AMD GPUs: the facts that the amdgpu driver and KFD show in sysfs (AMD's own DRA driver uses no
+library either).
 
 Files: drivers/gpu/drm/amd/amdgpu and drivers/gpu/drm/amd/amdkfd/kfd_topology.c of the kernel.
 """
@@ -18,15 +19,18 @@ _XGMI = 11  # CRAT_IOLINK_TYPE_XGMI
 
 
 class _Node(Struct, frozen=True):
-    """A GPU as KFD lists it; ``memory`` is the size of its first memory bank, as AMD's driver publishes it."""
+    """A GPU as KFD lists it."""
 
     facts: dict[str, int]
     memory: int | None
+    """The size of its first memory bank, as AMD's driver publishes it."""
     peers: Counter[int]
 
 
 def probe(root: SysRoot, devices: Iterable[PciDevice]) -> tuple[dict[str, Gpu], tuple[Link, ...]]:
-    """AMD's GPUs by address, and the XGMI links between them. A GPU without a bound driver is left to PCI."""
+    """Return AMD's GPUs by address, and the XGMI links between them. A GPU without a bound driver
+    is left to PCI.
+    """
     nodes = _nodes(root)
     by_bdf = {_address(node.facts): number for number, node in nodes.items()}
     by_minor = {
@@ -58,12 +62,11 @@ def probe(root: SysRoot, devices: Iterable[PciDevice]) -> tuple[dict[str, Gpu], 
 
 
 def _nodes(root: SysRoot) -> dict[int, _Node]:
-    found = {}
+    nodes = {}
     for name in root.names(_NODES):
         facts = _properties(root, f"{_NODES}/{name}/properties")
-        if name.isdecimal() and (
-            facts.get("simd_count") or facts.get("drm_render_minor")
-        ):  # the others are CPUs
+        # The others are CPUs
+        if name.isdecimal() and (facts.get("simd_count") or facts.get("drm_render_minor")):
             memory = _properties(root, f"{_NODES}/{name}/mem_banks/0/properties").get(
                 "size_in_bytes"
             )
@@ -74,17 +77,19 @@ def _nodes(root: SysRoot) -> dict[int, _Node]:
             peers = Counter(
                 link["node_to"] for link in links if link.get("type") == _XGMI and "node_to" in link
             )
-            found[int(name)] = _Node(facts, memory, peers)
-    return found
+            nodes[int(name)] = _Node(facts, memory, peers)
+    return nodes
 
 
 def _partitions(root: SysRoot, by_minor: Mapping[int, _Node]) -> dict[str, list[AmdPartition]]:
-    """Partitions that are platform devices, by the address of their GPU, which KFD's entry names. amdgpu also makes
-    devices for partitions that the current mode does not have; those have no entry."""
-    found: dict[str, list[AmdPartition]] = {}
+    """Return the partitions that are platform devices, by the address of their GPU, which KFD's
+    entry names. amdgpu also makes devices for partitions that the current mode does not have; those
+    have no entry.
+    """
+    by_gpu: dict[str, list[AmdPartition]] = {}
     for name in root.names(_PLATFORM):
         drm = root.names(f"{_PLATFORM}/{name}/drm") if name.startswith("amdgpu_xcp_") else ()
-        card, minor = _numbered(drm, "card"), _numbered(drm, "renderD")
+        card, minor = _number_after(drm, "card"), _number_after(drm, "renderD")
         node = by_minor.get(minor) if minor is not None else None
         if card is None or minor is None or node is None:
             continue
@@ -96,12 +101,12 @@ def _partitions(root: SysRoot, by_minor: Mapping[int, _Node]) -> dict[str, list[
             memory_bytes=node.memory,
             kfd_id=_kfd_id(node),
         )
-        found.setdefault(_slot(_address(node.facts)), []).append(partition)
-    return found
+        by_gpu.setdefault(_slot(_address(node.facts)), []).append(partition)
+    return by_gpu
 
 
 def _slot(bdf: str) -> str:
-    """An address without its function: KFD numbers partitions there."""
+    """Return an address without its function: KFD numbers partitions there."""
     return bdf.rpartition(".")[0]
 
 
@@ -123,9 +128,10 @@ def _properties(root: SysRoot, path: str) -> dict[str, int]:
 
 
 def _address(facts: dict[str, int]) -> str:
-    """KFD packs bus, device and function into location_id."""
+    """Return the address of a GPU: KFD packs bus, device and function into location_id."""
     location = facts.get("location_id", 0)
-    return f"{facts.get('domain', 0):04x}:{location >> 8 & 0xFF:02x}:{location >> 3 & 0x1F:02x}.{location & 7}"
+    bus, device, function = location >> 8 & 0xFF, location >> 3 & 0x1F, location & 7
+    return f"{facts.get('domain', 0):04x}:{bus:02x}:{device:02x}.{function}"
 
 
 def _gpu(
@@ -165,12 +171,12 @@ def _gpu(
 
 
 def _number(device: PciDevice, prefix: str) -> int | None:
-    return _numbered(device.names, prefix)
+    return _number_after(device.names, prefix)
 
 
-def _numbered(names: Iterable[str], prefix: str) -> int | None:
-    found = (name[len(prefix) :] for name in names if name.startswith(prefix))
-    return next((int(number) for number in found if number.isdecimal()), None)
+def _number_after(names: Iterable[str], prefix: str) -> int | None:
+    numbers = (name[len(prefix) :] for name in names if name.startswith(prefix))
+    return next((int(number) for number in numbers if number.isdecimal()), None)
 
 
 def _lower(text: str | None) -> str | None:

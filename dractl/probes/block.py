@@ -17,60 +17,63 @@ _NAMESPACE = re.compile(r"(nvme\d+)(?:c\d+)?(n\d+)")
 
 
 def disks(enumerator: Enumerator) -> dict[str, str]:
-    """The function of every block device that belongs to one; partitions are left out."""
-    found = enumerator.devices("block")
-    names = {f.name for f in found}
+    """Return the function of every block device that belongs to one; partitions are left out."""
+    listed = enumerator.devices("block")
+    names = {f.name for f in listed}
     return {
         f.name: bdf
-        for f in found
+        for f in listed
         if (bdf := function_of(f.path)) and (f.path or "").split("/")[-2] not in names
     }
 
 
 def nvme(root: SysRoot, enumerator: Enumerator) -> list[NvmeController]:
-    """Every NVMe controller by name. Trees without ``/sys/class/nvme`` show controllers only through their block
-    devices."""
+    """Return every NVMe controller by name. Trees without ``/sys/class/nvme`` show controllers only
+    through their block devices.
+    """
     block = {f.name: f for f in enumerator.devices("block")}
     uses = _uses(root, block.values())
     controllers = [f for f in enumerator.devices("nvme") if _CONTROLLER.fullmatch(f.name)]
     subsystems = _subsystems(root, enumerator)
-    found = [_controller(root, f, subsystems.get(f.name), block, uses) for f in controllers]
-    known = {ns.name for c in found for ns in c.namespaces}
+    controllers_found = [
+        _controller(root, f, subsystems.get(f.name), block, uses) for f in controllers
+    ]
+    listed_namespaces = {ns.name for c in controllers_found for ns in c.namespaces}
     orphans: dict[str, list[Scanned]] = {}
     for f in block.values():
         match = _NAMESPACE.fullmatch(f.name)
-        if match and f.name not in known and f.path and "/virtual/" not in f"/{f.path}":
+        if match and f.name not in listed_namespaces and f.path and "/virtual/" not in f"/{f.path}":
             orphans.setdefault(match[1], []).append(f)
     for name, devices in orphans.items():
-        if all(c.name != name for c in found):
+        if all(c.name != name for c in controllers_found):
             spaces = tuple(_namespace(root, f, uses) for f in devices)
-            found.append(
+            controllers_found.append(
                 NvmeController(name=name, bdf=function_of(devices[0].path), namespaces=spaces)
             )
-    return sorted(found, key=lambda c: (len(c.name), c.name))
+    return sorted(controllers_found, key=lambda c: (len(c.name), c.name))
 
 
 def _controller(
     root: SysRoot,
-    found: Scanned,
+    scanned: Scanned,
     subsystem: str | None,
     block: dict[str, Scanned],
     uses: dict[str, _Use],
 ) -> NvmeController:
-    base = f"sys/devices/{found.path}" if found.path else f"sys/class/nvme/{found.name}"
+    base = f"sys/devices/{scanned.path}" if scanned.path else f"sys/class/nvme/{scanned.name}"
     spaces = []
     for entry in root.names(base):
         match = _NAMESPACE.fullmatch(entry)
         if match is None:
             continue
-        # With native multipath the controller has hidden path devices (nvme0c1n1); the disk is the subsystem's
-        # (nvme0n1).
+        # With native multipath the controller has hidden path devices (nvme0c1n1); the disk is the
+        # subsystem's (nvme0n1).
         disk = block.get(match[1] + match[2])
         if disk is not None:
             spaces.append(_namespace(root, disk, uses))
     return NvmeController(
-        name=found.name,
-        bdf=function_of(found.path),
+        name=scanned.name,
+        bdf=function_of(scanned.path),
         transport=root.text(f"{base}/transport"),
         model=root.text(f"{base}/model"),
         firmware=root.text(f"{base}/firmware_rev"),
@@ -82,23 +85,24 @@ def _controller(
 
 def _subsystems(root: SysRoot, enumerator: Enumerator) -> dict[str, str]:
     return {
-        name: found.name
-        for found in enumerator.devices("nvme-subsystem")
+        name: subsystem.name
+        for subsystem in enumerator.devices("nvme-subsystem")
         for name in root.names(
-            f"sys/devices/{found.path}" if found.path else f"sys/class/nvme-subsystem/{found.name}"
+            f"sys/devices/{subsystem.path}"
+            if subsystem.path
+            else f"sys/class/nvme-subsystem/{subsystem.name}"
         )
         if _CONTROLLER.fullmatch(name)
     }
 
 
-def _namespace(root: SysRoot, found: Scanned, uses: dict[str, _Use]) -> NvmeNamespace:
-    sectors = root.integer(
-        f"sys/devices/{found.path}/size"
-    )  # always in units of 512 bytes, whatever the block size
-    size, use = None if sectors is None else sectors * 512, uses.get(found.name)
+def _namespace(root: SysRoot, scanned: Scanned, uses: dict[str, _Use]) -> NvmeNamespace:
+    # Always in units of 512 bytes, whatever the block size
+    sectors = root.integer(f"sys/devices/{scanned.path}/size")
+    size, use = None if sectors is None else sectors * 512, uses.get(scanned.name)
     if use is None:
-        return NvmeNamespace(found.name, size)
-    return NvmeNamespace(found.name, size, use.mounted or bool(use.held), use.mounted, use.held)
+        return NvmeNamespace(scanned.name, size)
+    return NvmeNamespace(scanned.name, size, use.mounted or bool(use.held), use.mounted, use.held)
 
 
 class _Use(Struct, frozen=True):
@@ -107,9 +111,11 @@ class _Use(Struct, frozen=True):
 
 
 def _uses(root: SysRoot, block: Iterable[Scanned]) -> dict[str, _Use]:
-    """Whether each disk is mounted (itself or a partition), and which parts of it another device holds (LVM, RAID);
-    nothing if unknown."""
-    # A mounted host's /proc has the reader's own mounts under self; those of process 1 are the host's.
+    """Return for each disk whether it is mounted (itself or a partition), and which parts of it
+    another device holds (LVM, RAID); nothing if unknown.
+    """
+    # A mounted host's /proc has the reader's own mounts under self; those of process 1 are the
+    # host's.
     shared = not root.live and root.exists("proc/1")
     text = (
         root.text("proc/1/mounts")
@@ -124,10 +130,10 @@ def _uses(root: SysRoot, block: Iterable[Scanned]) -> dict[str, _Use]:
         if line.startswith("/dev/")
     }
     result: dict[str, _Use] = {}
-    for found in block:
-        base = f"sys/devices/{found.path}"
-        parts = [name for name in root.names(base) if name.startswith(found.name)]
-        held = [found.name] if root.names(f"{base}/holders") else []
+    for disk in block:
+        base = f"sys/devices/{disk.path}"
+        parts = [name for name in root.names(base) if name.startswith(disk.name)]
+        held = [disk.name] if root.names(f"{base}/holders") else []
         held += [part for part in parts if root.names(f"{base}/{part}/holders")]
-        result[found.name] = _Use(not sources.isdisjoint({found.name, *parts}), tuple(held))
+        result[disk.name] = _Use(not sources.isdisjoint({disk.name, *parts}), tuple(held))
     return result

@@ -1,4 +1,6 @@
-"""Container Device Interface specifications: what DRA drivers write for the container runtime."""
+"""Container Device Interface specifications: the files that DRA drivers write for the container
+runtime.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -16,7 +18,7 @@ _MAX_NESTING = 32
 
 
 def cdi_files(root: SysRoot, folder: str) -> list[str]:
-    """The paths of a folder's specifications."""
+    """Return the paths of a folder's specifications."""
     return [
         f"{folder}/{name}"
         for name in root.names(folder)
@@ -25,12 +27,13 @@ def cdi_files(root: SysRoot, folder: str) -> list[str]:
 
 
 def cdi_fault(data: bytes | None) -> str | None:
-    """The fault of a CDI specification (JSON or YAML); None if it is valid."""
+    """Return the fault of a CDI specification (JSON or YAML); None if it is valid."""
     if data is None:
         return "cannot be read"
     try:
         text = data.decode("utf-8")
-        # CDI files are made by machines, without aliases or deep nesting; with them, a file may be a bomb.
+        # CDI files are made by machines, without aliases or deep nesting; with them, a file may be
+        # a bomb.
         depth = 0
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
@@ -57,7 +60,7 @@ def cdi_fault(data: bytes | None) -> str | None:
 
 
 def specification(root: SysRoot, path: str) -> Mapping[str, Any]:
-    """A CDI specification; an empty one for a file that is none."""
+    """Return a CDI specification; an empty one for any other file."""
     data = root.bytes(path)
     return (
         mapping(yaml.load(data, Loader=yaml.CSafeLoader))
@@ -67,13 +70,15 @@ def specification(root: SysRoot, path: str) -> Mapping[str, Any]:
 
 
 def device_names(spec: Mapping[str, Any]) -> Iterator[str]:
-    """The names of a specification's devices as containers are given them: ``vendor/class=name``."""
+    """Yield the names of a specification's devices as containers are given them:
+    ``vendor/class=name``.
+    """
     for device in items(spec.get("devices")):
         yield f"{spec.get('kind')}={mapping(device).get('name')}"
 
 
 def absent_paths(root: SysRoot, spec: Mapping[str, Any]) -> list[str]:
-    """The device nodes and mounts of a CDI specification that the host does not have."""
+    """Return the device nodes and mounts of a CDI specification that the host does not have."""
     edits = [mapping(spec.get("containerEdits"))]
     edits += [
         mapping(mapping(device).get("containerEdits")) for device in items(spec.get("devices"))

@@ -7,10 +7,12 @@ from dractl.topology.machine import Kind
 
 NVIDIA, AMD, INTEL = "0x10de", "0x1002", "0x8086"
 
-# Display controllers of other vendors (ASPEED, Matrox, Cirrus, QXL ...) drive consoles, not workloads.
+# Display controllers of other vendors (ASPEED, Matrox, Cirrus, QXL ...) drive consoles, not
+# workloads.
 GPU_VENDORS = frozenset({NVIDIA, AMD, INTEL, "0x1ed5"})  # the last: Moore Threads
 
-# Accelerators whose class code is too general, by (vendor, device). Sources: dra-driver-google-tpu pkg/tpu, pci.ids.
+# Accelerators whose class code is too general, by (vendor, device). Sources: dra-driver-google-tpu
+# pkg/tpu, pci.ids.
 ACCELERATORS = frozenset(
     {
         ("0x1ae0", "0x0027"),  # Google TPU v3
@@ -24,8 +26,8 @@ ACCELERATORS = frozenset(
     }
 )
 
-# Vendors that make nothing but accelerators, or whose accelerators carry an unassigned class. Sources: pci.ids;
-# Tenstorrent: enumerate.h of tt-kmd.
+# Vendors that make nothing but accelerators, or whose accelerators carry an unassigned class.
+# Sources: pci.ids; Tenstorrent: enumerate.h of tt-kmd.
 ACCELERATOR_VENDORS = {
     "0x1da3": "Habana Labs",
     "0x1e52": "Tenstorrent",
@@ -35,8 +37,8 @@ ACCELERATOR_VENDORS = {
 
 
 def kind(class_code: str | None, vendor: str | None, device: str | None) -> Kind:
-    """The kind of a function from its ids alone; a function with an RDMA device and no network interface becomes
-    ``rdma`` later.
+    """Return the kind of a function from its ids alone; a function with an RDMA device and no
+    network interface becomes ``rdma`` later.
     """
     code = int(class_code, 16) if class_code else 0
     base, sub = code >> 16, code >> 8 & 0xFF

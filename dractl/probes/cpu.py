@@ -11,7 +11,9 @@ _SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def probe(root: SysRoot, note: Callable[[str, str], None]) -> Cpus:
-    """The host's CPUs; offline ones have no topology and are left out of cores, sockets and caches."""
+    """Return the host's CPUs; offline CPUs have no topology and are left out of cores, sockets and
+    caches.
+    """
     if not root.exists(_CPU):
         note("cpu", f"there is no /{_CPU}: CPUs are unknown")
         return Cpus(model=_model(root))
@@ -29,9 +31,9 @@ def probe(root: SysRoot, note: Callable[[str, str], None]) -> Cpus:
             without.append(cpu)
             continue
         packages.setdefault(package, set()).add(cpu)
-        siblings = _shared(root, f"{topology}/core_cpus") or _shared(
-            root, f"{topology}/thread_siblings"
-        )
+        siblings = _members_of_list_or_mask(
+            root, f"{topology}/core_cpus"
+        ) or _members_of_list_or_mask(root, f"{topology}/thread_siblings")
         # The cores of an old AMD module are siblings, each with its own core_id.
         threads.setdefault((package, core, (siblings & online) | {cpu}), []).append(cpu)
     if without:
@@ -61,17 +63,25 @@ def probe(root: SysRoot, note: Callable[[str, str], None]) -> Cpus:
 def _cores(
     root: SysRoot, threads: dict[tuple[int, int, frozenset[int]], list[int]]
 ) -> tuple[Core, ...]:
-    """Cores in the order of their first CPU; ``threads`` are the CPUs of each package, core_id and set of siblings."""
-    listed = _listed_nodes(root)
+    """Return the cores in the order of their first CPU; ``threads`` are the CPUs of each package,
+    core_id and set of siblings.
+    """
+    listed = _nodes_by_lists(root)
     hybrid = root.exists("sys/devices/cpu_atom/cpus")
     slow = _members(root, "sys/devices/cpu_atom/cpus")
+
+    def type_of(cpu: int) -> str:
+        if not hybrid:
+            return "standard"
+        return "e-core" if cpu in slow else "p-core"
+
     return tuple(
         Core(
             package=package,
             id=core,
             cpus=cpulist.show(cpus),
             numa_node=_node(root, cpus[0], listed),
-            type="standard" if not hybrid else "e-core" if cpus[0] in slow else "p-core",
+            type=type_of(cpus[0]),
             cluster=_cluster(root, f"{_CPU}/cpu{cpus[0]}/topology"),
         )
         for (package, core, _), cpus in sorted(threads.items(), key=lambda item: item[1][0])
@@ -79,7 +89,9 @@ def _cores(
 
 
 def _cluster(root: SysRoot, topology: str) -> int | None:
-    """The core's cluster. The kernel uses -1 for none, and writes it as an unsigned 16-bit number."""
+    """Return the core's cluster. The kernel uses -1 for none, and writes it as an unsigned 16-bit
+    number.
+    """
     cluster = root.integer(f"{topology}/cluster_id")
     return None if cluster in (-1, 0xFFFF) else cluster
 
@@ -106,11 +118,15 @@ def _members(root: SysRoot, path: str) -> frozenset[int]:
         return frozenset()
 
 
-def _shared(root: SysRoot, path: str, *, list_: str = "_list", mask: str = "") -> frozenset[int]:
-    """The members of a list file (``core_cpus_list``), or of the corresponding mask on kernels too old for lists."""
-    found = _members(root, f"{path}{list_}")
-    if found:
-        return found
+def _members_of_list_or_mask(
+    root: SysRoot, path: str, *, list_: str = "_list", mask: str = ""
+) -> frozenset[int]:
+    """Return the members of a list file (``core_cpus_list``), or of the corresponding mask on
+    kernels too old for lists.
+    """
+    members = _members(root, f"{path}{list_}")
+    if members:
+        return members
     try:
         return cpulist.parse_mask(root.text(f"{path}{mask}") or "")
     except ValueError:
@@ -118,20 +134,26 @@ def _shared(root: SysRoot, path: str, *, list_: str = "_list", mask: str = "") -
 
 
 def _node(root: SysRoot, cpu: int, listed: dict[int, int]) -> int | None:
-    """The NUMA node that the CPU links to; dumps without these links have lists of the nodes' CPUs."""
+    """Return the NUMA node that the CPU links to; dumps without these links have lists of the
+    nodes' CPUs.
+    """
     links = (name[4:] for name in root.names(f"{_CPU}/cpu{cpu}") if name.startswith("node"))
     return next((int(number) for number in links if number.isdecimal()), listed.get(cpu))
 
 
-def _listed_nodes(root: SysRoot) -> dict[int, int]:
-    """The NUMA node of each CPU by the nodes' lists. If firmware lists a CPU in several nodes, the first counts."""
-    found: dict[int, int] = {}
+def _nodes_by_lists(root: SysRoot) -> dict[int, int]:
+    """Return the NUMA node of each CPU by the nodes' lists. If firmware lists a CPU in several
+    nodes, the first counts.
+    """
+    node_of_cpu: dict[int, int] = {}
     base = "sys/devices/system/node"
     ids = sorted(int(n[4:]) for n in root.names(base) if n.startswith("node") and n[4:].isdecimal())
     for node in ids:
-        for cpu in _shared(root, f"{base}/node{node}/cpu", list_="list", mask="map"):
-            found.setdefault(cpu, node)
-    return found
+        for cpu in _members_of_list_or_mask(
+            root, f"{base}/node{node}/cpu", list_="list", mask="map"
+        ):
+            node_of_cpu.setdefault(cpu, node)
+    return node_of_cpu
 
 
 def _l3(root: SysRoot, online: frozenset[int]) -> tuple[CacheGroup, ...]:
@@ -143,7 +165,9 @@ def _l3(root: SysRoot, online: frozenset[int]) -> tuple[CacheGroup, ...]:
         for index in root.names(base):
             if root.text(f"{base}/{index}/level") != "3":
                 continue
-            members = _shared(root, f"{base}/{index}/shared_cpu", mask="_map") & online | {cpu}
+            members = _members_of_list_or_mask(
+                root, f"{base}/{index}/shared_cpu", mask="_map"
+            ) & online | {cpu}
             number = root.integer(f"{base}/{index}/id")
             size = _size(root.text(f"{base}/{index}/size"))
             groups.setdefault(

@@ -9,29 +9,33 @@ from dractl.probes.root import SysRoot
 
 
 class Scanned(Struct, frozen=True):
-    """A device: its kernel name and its place below ``/sys/devices``, or None if the tree does not show it."""
+    """A device in a subsystem."""
 
     name: str
+    """The kernel's name."""
     path: str | None
+    """The place below ``/sys/devices``; None if the tree does not show it."""
 
 
 class Enumerator(Protocol):
     """Lists a subsystem's devices, sorted by name."""
 
     def devices(self, subsystem: str) -> list[Scanned]:
-        """The devices of ``pci``, ``net``, ``infiniband``, ``block``, ``nvme``, ``drm`` ..."""
+        """Return the devices of ``pci``, ``net``, ``infiniband``, ``block``,
+        ``nvme``, ``drm`` ...
+        """
 
 
 class SysfsWalker:
-    """Reads ``/sys/bus/<subsystem>/devices``, ``/sys/class/<subsystem>`` and ``/sys/block``, which is older than its
-    class.
+    """Reads ``/sys/bus/<subsystem>/devices``, ``/sys/class/<subsystem>`` and ``/sys/block``, which
+    is older than its class.
     """
 
     def __init__(self, root: SysRoot) -> None:
         self._root = root
 
     def devices(self, subsystem: str) -> list[Scanned]:
-        found: dict[str, Scanned] = {}
+        by_name: dict[str, Scanned] = {}
         for directory in (
             f"sys/bus/{subsystem}/devices",
             f"sys/class/{subsystem}",
@@ -39,18 +43,19 @@ class SysfsWalker:
         ):
             for name in self._root.names(directory):
                 path = f"{directory}/{name}"
-                if name not in found and self._root.link(path) is not None:
-                    found[name] = Scanned(name, self._place(path))
-                elif name not in found and self._root.is_directory(path):
-                    # Archives can have directories in place of links: the facts are there, the place is not.
-                    found[name] = Scanned(name, None)
-        return [found[name] for name in sorted(found)]
+                if name not in by_name and self._root.link(path) is not None:
+                    by_name[name] = Scanned(name, self._place(path))
+                elif name not in by_name and self._root.is_directory(path):
+                    # Archives can have directories in place of links: the facts are there, the
+                    # place is not.
+                    by_name[name] = Scanned(name, None)
+        return [by_name[name] for name in sorted(by_name)]
 
     def _place(self, path: str) -> str | None:
         real = self._root.real(path)
         if real is None:
-            # An archive may lack the target; the link still contains its location, and upstream reads no
-            # more than that.
+            # An archive may lack the target; the link still contains its location, and upstream
+            # reads no more than that.
             real = posixpath.normpath(
                 posixpath.join(posixpath.dirname(path), self._root.link(path) or "")
             )

@@ -1,9 +1,9 @@
 """Names of PCI vendors, devices and classes.
 
-dractl carries its own pci.ids, so that results do not depend on the machine it runs on. It is the file that go-nvlib
-embeds (pkg/pciids/default_pci.ids, equal from v0.8.1 to v0.12.0). dranet embeds an older one
-(third_party/pciids/pci.ids.gz, equal from v1.0 to v1.4); names that differ in that copy are kept separately. Both are
-made by tools/make_pci_ids.py.
+dractl carries its own pci.ids, so that results do not depend on the machine it runs on. It is the
+file that go-nvlib embeds (pkg/pciids/default_pci.ids, equal from v0.8.1 to v0.12.0). dranet embeds
+an older one (third_party/pciids/pci.ids.gz, equal from v1.0 to v1.4); names that differ in that
+copy are kept separately. Both are made by tools/make_pci_ids.py.
 """
 
 import gzip
@@ -23,36 +23,39 @@ _FOLDER = Path(__file__).parent / "pciids"
 
 
 class PciNames(Struct, frozen=True):
-    """A pci.ids file: what is below each vendor (``10de``) and each class (``C 03``), its name first. Names of devices
-    are searched for on demand: the file has 20,000 of them, a machine few.
-
-    Ids are hexadecimal as in sysfs, with or without ``0x``. ``others`` are names that differ in another copy, by
-    ``vendor`` or ``vendor:device``; an empty one is absent there.
-    """
+    """A pci.ids file. Ids are hexadecimal as in sysfs, with or without ``0x``."""
 
     below: Mapping[str, str]
+    """The text below each vendor (``10de``) and each class (``C 03``), its name first. Names of
+    devices are searched for on demand: the file has 20,000 of them, a machine few.
+    """
     date: str
     others: Mapping[str, str]
+    """Names that differ in another copy, by ``vendor`` or ``vendor:device``; an empty name is
+    absent there.
+    """
 
     def vendor(self, vendor: str | None) -> str | None:
-        """The vendor's name, or None."""
+        """Return the vendor's name, or None."""
         key = _digits(vendor)
         if key in self.others:
             return self.others[key] or None
         return _first(self.below.get(key, ""))
 
     def device(self, vendor: str | None, device: str | None) -> str | None:
-        """The device's name, or None."""
+        """Return the device's name, or None."""
         key = f"{_digits(vendor)}:{_digits(device)}"
         if key in self.others:
             return self.others[key] or None
-        return _named(self.below.get(_digits(vendor), ""), _digits(device))
+        return _name_below(self.below.get(_digits(vendor), ""), _digits(device))
 
     def class_name(self, code: str | None) -> str | None:
-        """The name of a class code (``0x030200``): the subclass's, else the class's, or None."""
+        """Return the name of a class code (``0x030200``): the subclass's, else the class's, or
+        None.
+        """
         digits = _digits(code)
         below = self.below.get(f"C {digits[:2]}", "")
-        return _named(below, digits[2:4]) or _first(below)
+        return _name_below(below, digits[2:4]) or _first(below)
 
 
 def _digits(number: str | None) -> str:
@@ -63,46 +66,47 @@ def _first(below: str) -> str | None:
     return below.partition("\n")[0].strip() or None
 
 
-def _named(below: str, digits: str) -> str | None:
-    _, found, rest = below.partition(f"\n\t{digits}  ")
-    return _first(rest) if found and digits else None
+def _name_below(below: str, digits: str) -> str | None:
+    _, separator, following = below.partition(f"\n\t{digits}  ")
+    return _first(following) if separator and digits else None
 
 
 @cache
-def own() -> PciNames:
-    """dractl's own pci.ids."""
-    return _parsed(_unpacked("pci.ids.gz"))
+def default_names() -> PciNames:
+    """Return the names of dractl's own pci.ids."""
+    return _parse(_unpack("pci.ids.gz"))
 
 
 @cache
-def of_dranet() -> PciNames:
-    """The names that dranet publishes."""
-    date, *lines = _unpacked("dranet.gz").splitlines()
+def dranet_names() -> PciNames:
+    """Return the names that dranet publishes."""
+    date, *lines = _unpack("dranet.gz").splitlines()
     others = {key: name for key, _, name in (line.partition("\t") for line in lines)}
-    return PciNames(own().below, date.removeprefix("# "), others)
+    return PciNames(default_names().below, date.removeprefix("# "), others)
 
 
-def _unpacked(name: str) -> str:
+def _unpack(name: str) -> str:
     return gzip.decompress((_FOLDER / name).read_bytes()).decode()
 
 
-def _parsed(text: str) -> PciNames:
-    """Names of a pci.ids; removes comments, which can occur among a vendor's devices."""
+def _parse(text: str) -> PciNames:
+    """Parse a pci.ids; comments, which can occur among a vendor's devices, are removed."""
     date = re.search(r"^#\s*(?:Date:\s*)?(\d{4}-\d\d-\d\d)", text, re.MULTILINE)
     lines = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)
     below: dict[str, str] = {}
     for part in re.split(r"\n(?!\t)", lines):
-        key, _, rest = part.partition("  ")
-        below.setdefault(key, rest)
+        key, _, content = part.partition("  ")
+        below.setdefault(key, content)
     return PciNames(below, date[1] if date else "", {})
 
 
 def name_devices(
     devices: Iterable[PciDevice], database: Path | None, note: Callable[[str, str], None]
 ) -> list[PciDevice]:
-    """``devices`` with their names from ``database``, a pci.ids file; without one, or with a note if it cannot be read,
-    from dractl's own."""
-    names = own() if database is None else _of_file(database, note)
+    """Return ``devices`` with their names from ``database``, a pci.ids file; without a database, or
+    with a note if it cannot be read, from dractl's own.
+    """
+    names = default_names() if database is None else _load(database, note)
     return [
         replace(
             d,
@@ -120,11 +124,13 @@ INSTALLED = (
     "usr/share/hwdata/pci.ids",
     "usr/share/pci.ids",
 )
-"""Where go-nvlib (pkg/pciids NewDB) looks for a pci.ids before it takes its own."""
+"""The paths where go-nvlib (pkg/pciids NewDB) looks for a pci.ids before it takes its own."""
 
 
-def installed_names(root: SysRoot, devices: Iterable[PciDevice]) -> list[PciDevice]:
-    """NVIDIA's GPUs with their name in the machine's own pci.ids, if it differs."""
+def add_installed_names(root: SysRoot, devices: Iterable[PciDevice]) -> list[PciDevice]:
+    """Return the devices; NVIDIA's GPUs have their name in the machine's own pci.ids, if it
+    differs.
+    """
     devices = list(devices)
     ours = [d for d in devices if d.vendor == NVIDIA and d.kind == "gpu"]
     text = (
@@ -134,22 +140,22 @@ def installed_names(root: SysRoot, devices: Iterable[PciDevice]) -> list[PciDevi
     )
     if text is None:
         return devices
-    names = _parsed(text)
-    found = {d.bdf: names.device(d.vendor, d.device) for d in ours}
+    names = _parse(text)
+    installed = {d.bdf: names.device(d.vendor, d.device) for d in ours}
     return [
         replace(d, installed_name=name)
-        if (name := found.get(d.bdf)) not in (None, d.device_name)
+        if (name := installed.get(d.bdf)) not in (None, d.device_name)
         else d
         for d in devices
     ]
 
 
-def _of_file(path: Path, note: Callable[[str, str], None]) -> PciNames:
+def _load(path: Path, note: Callable[[str, str], None]) -> PciNames:
     try:
-        return _parsed(path.read_text(encoding="utf-8", errors="replace"))
+        return _parse(path.read_text(encoding="utf-8", errors="replace"))
     except OSError as error:
         note(
             "pci.ids",
             f"{path} cannot be read ({error.strerror}): using the names of dractl's own pci.ids",
         )
-        return own()
+        return default_names()

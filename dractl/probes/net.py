@@ -1,5 +1,6 @@
-"""Network interfaces: sysfs for all trees, and on a live host also netlink, the only source of link kinds and
-addresses."""
+"""Network interfaces: sysfs for all trees, and on a live host also netlink, the only source of link
+kinds and addresses.
+"""
 
 import re
 from collections.abc import Callable, Iterable
@@ -12,20 +13,23 @@ from dractl.probes.pci import function_of
 from dractl.probes.root import SysRoot
 from dractl.topology.machine import NetInterface, RdmaDevice
 
-# ARPHRD_* of linux/if_arp.h in the words of Go's netlink library (vishvananda/netlink nl/nl_linux.go EncapType).
+# ARPHRD_* of linux/if_arp.h in the words of Go's netlink library (vishvananda/netlink
+# nl/nl_linux.go EncapType).
 _ENCAPSULATION = {
-    0: "generic", 1: "ether", 2: "eether", 3: "ax25", 4: "pronet", 5: "chaos", 6: "ieee802", 7: "arcnet", 8: "atalk",
-    15: "dlci", 19: "atm", 23: "metricom", 24: "ieee1394", 32: "infiniband", 256: "slip", 257: "cslip", 258: "slip6",
-    259: "cslip6", 260: "rsrvd", 264: "adapt", 270: "rose", 271: "x25", 272: "hwx25", 512: "ppp", 513: "hdlc",
-    516: "lapb", 517: "ddcmp", 518: "rawhdlc", 768: "ipip", 769: "tunnel6", 770: "frad", 771: "skip", 772: "loopback",
-    773: "ltalk", 774: "fddi", 775: "bif", 776: "sit", 777: "ip/ddp", 778: "gre", 779: "pimreg", 780: "hippi",
-    781: "ash", 782: "econet", 783: "irda", 784: "fcpp", 785: "fcal", 786: "fcpl",
-    **{787 + number: f"fcfb{number}" for number in range(13)},
-    800: "tr", 801: "ieee802.11", 802: "ieee802.11/prism", 803: "ieee802.11/radiotap", 804: "ieee802.15.4",
+    0: "generic", 1: "ether", 2: "eether", 3: "ax25", 4: "pronet", 5: "chaos", 6: "ieee802",
+    7: "arcnet", 8: "atalk", 15: "dlci", 19: "atm", 23: "metricom", 24: "ieee1394",
+    32: "infiniband", 256: "slip", 257: "cslip", 258: "slip6", 259: "cslip6", 260: "rsrvd",
+    264: "adapt", 270: "rose", 271: "x25", 272: "hwx25", 512: "ppp", 513: "hdlc", 516: "lapb",
+    517: "ddcmp", 518: "rawhdlc", 768: "ipip", 769: "tunnel6", 770: "frad", 771: "skip",
+    772: "loopback", 773: "ltalk", 774: "fddi", 775: "bif", 776: "sit", 777: "ip/ddp", 778: "gre",
+    779: "pimreg", 780: "hippi", 781: "ash", 782: "econet", 783: "irda", 784: "fcpp", 785: "fcal",
+    786: "fcpl", **{787 + number: f"fcfb{number}" for number in range(13)}, 800: "tr",
+    801: "ieee802.11", 802: "ieee802.11/prism", 803: "ieee802.11/radiotap", 804: "ieee802.15.4",
     65534: "none", 65535: "void",
 }  # fmt: skip
 
-# Representors' port names (drivers/net, devlink): the uplink's is p0, those of functions pf0, pf0vf1, pf0sf88.
+# Representors' port names (drivers/net, devlink): the uplink's is p0, those of functions pf0,
+# pf0vf1, pf0sf88.
 _REPRESENTOR = re.compile(r"^(c\d+)?pf\d+((vf|sf)\d+)?$")
 
 # Kinds whose interfaces sysfs marks with a folder or file of their own.
@@ -39,66 +43,71 @@ def probe(
     links: dict[str, Interface],
     note: Callable[[str, str], None],
 ) -> list[NetInterface]:
-    """Every interface of this network namespace by name; ``links`` is netlink's answer on a live host, else empty."""
-    found = [f for f in enumerator.devices("net") if root.is_directory(_base(f))]
+    """Return every interface of this network namespace by name; ``links`` is netlink's answer on a
+    live host, else empty.
+    """
+    scanned = [f for f in enumerator.devices("net") if root.is_directory(_base(f))]
     routes = (_ipv4_defaults(root), _ipv6_defaults(root))
-    uplinks = _uplinks(routes, {f.name: _master(root, _base(f)) for f in found})
+    uplinks = _uplinks(routes, {f.name: _master(root, _base(f)) for f in scanned})
     gateways = {route.interface for family in routes for route in family if route.gateway}
     rdma = tuple(rdma)
-    if not found:
+    if not scanned:
         why = (
             "no network interfaces listed: /sys/class/net only shows those of one network namespace"
         )
         note(
             "net",
-            why
-            if root.exists("sys/class/net")
-            else "there is no /sys/class/net here: interfaces are unknown",
+            (
+                why
+                if root.exists("sys/class/net")
+                else "there is no /sys/class/net here: interfaces are unknown"
+            ),
         )
     elif not root.exists(f"{_proc_net(root)}/route"):
         note(
             "net",
-            f"there is no /{_proc_net(root)}/route here: which interface has the default route is unknown",
+            f"there is no /{_proc_net(root)}/route here: which interface has the default route is"
+            " unknown",
         )
     interfaces = [
         _interface(
             root, f, rdma, links.get(f.name), uplink=f.name in uplinks, gateway=f.name in gateways
         )
-        for f in found
+        for f in scanned
     ]
     unknown = [i.name for i in interfaces if i.kind is None]
     if unknown:
         note(
             "net",
-            f"the link kind of {', '.join(unknown[:8])} is unknown: sysfs does not name it, netlink does on a "
-            "live node",
+            f"the link kind of {', '.join(unknown[:8])} is unknown: sysfs does not name it, netlink"
+            " does on a live node",
         )
     return interfaces
 
 
-def _base(found: Scanned) -> str:
-    return f"sys/devices/{found.path}" if found.path else f"sys/class/net/{found.name}"
+def _base(scanned: Scanned) -> str:
+    return f"sys/devices/{scanned.path}" if scanned.path else f"sys/class/net/{scanned.name}"
 
 
 def _interface(
     root: SysRoot,
-    found: Scanned,
+    scanned: Scanned,
     rdma: tuple[RdmaDevice, ...],
     link: Interface | None,
     *,
     uplink: bool,
     gateway: bool,
 ) -> NetInterface:
-    base = _base(found)
-    bdf = function_of(found.path)
-    virtual = None if found.path is None else found.path.startswith("virtual/")
+    base = _base(scanned)
+    bdf = function_of(scanned.path)
+    virtual = None if scanned.path is None else scanned.path.startswith("virtual/")
     arphrd = root.integer(f"{base}/type")
     driver = root.link(f"{base}/device/driver")
     port = root.text(f"{base}/phys_port_name")
     speed = root.integer(f"{base}/speed")
     alias = root.text(f"{base}/ifalias")
     return NetInterface(
-        name=found.name,
+        name=scanned.name,
         bdf=bdf,
         kind=link.kind if link else _kind(root, base, virtual, arphrd),
         virtual=virtual,
@@ -112,12 +121,12 @@ def _interface(
         port_name=port or None,
         representor=bool(port and _REPRESENTOR.match(port)),
         rdma_device=next(
-            (device.name for device in rdma if found.name in device.net_interfaces), None
+            (device.name for device in rdma if scanned.name in device.net_interfaces), None
         ),
         sriov_total_vfs=root.integer(f"{base}/device/sriov_totalvfs"),
         sriov_num_vfs=root.integer(f"{base}/device/sriov_numvfs"),
         virtual_function=root.exists(f"{base}/device/physfn"),
-        nested=bdf is not None and not str(found.path).endswith(f"{bdf}/net/{found.name}"),
+        nested=bdf is not None and not str(scanned.path).endswith(f"{bdf}/net/{scanned.name}"),
         uplink=uplink,
         gateway=gateway,
         index=root.integer(f"{base}/ifindex"),
@@ -127,12 +136,14 @@ def _interface(
 
 
 def _mac(text: str | None) -> str | None:
-    """The hardware address; empty if all of its bytes are 0, as in netlink libraries."""
+    """Return the hardware address; empty if all of its bytes are 0, as in netlink libraries."""
     return "" if text is not None and set(text) <= set("0:") else text
 
 
 def _kind(root: SysRoot, base: str, virtual: bool | None, arphrd: int | None) -> str | None:
-    """The kind that sysfs shows: bonds, bridges, VLANs and the like, but not dummies or ifbs."""
+    """Return the kind that sysfs shows: bonds, bridges, VLANs and the like, but not dummies or
+    ifbs.
+    """
     if arphrd == 772:
         return "device"  # as in netlink: lo has no kind
     devtype = root.fields(f"{base}/uevent").get("DEVTYPE")
@@ -156,11 +167,11 @@ def _kind(root: SysRoot, base: str, virtual: bool | None, arphrd: int | None) ->
         return "ipoib"
     if not virtual:
         return "device"
-    own, peer = root.integer(f"{base}/ifindex"), root.integer(f"{base}/iflink")
+    index, linked_index = root.integer(f"{base}/ifindex"), root.integer(f"{base}/iflink")
     if (
-        own is not None
-        and peer is not None
-        and own != peer
+        index is not None
+        and linked_index is not None
+        and index != linked_index
         and not any(n.startswith("lower_") for n in root.names(base))
     ):
         return "veth"  # linked to an interface of another namespace, stacked on none
@@ -182,33 +193,37 @@ def _master(root: SysRoot, base: str) -> str | None:
 
 
 class _Route(Struct, frozen=True):
-    """A default route; ``gateway`` is false if its destinations are on the link itself."""
+    """A default route."""
 
     interface: str
     metric: int
     gateway: bool
+    """False if its destinations are on the link itself."""
 
 
 def _uplinks(families: Iterable[list[_Route]], masters: dict[str, str | None]) -> set[str]:
-    """The interfaces of the default routes of lowest metric of each family, and those enslaved to them."""
-    found: set[str] = set()
+    """Return the interfaces of the default routes of lowest metric of each family, and the
+    interfaces enslaved to them.
+    """
+    uplinks: set[str] = set()
     for routes in families:
         lowest = min((r.metric for r in routes), default=None)
-        found |= {r.interface for r in routes if r.metric == lowest}
+        uplinks |= {r.interface for r in routes if r.metric == lowest}
     for name in masters:
         chain, above = {name}, masters.get(name)
         while above and above not in chain:
             chain.add(above)
-            if above in found:
-                found.add(name)
+            if above in uplinks:
+                uplinks.add(name)
                 break
             above = masters.get(above)
-    return found
+    return uplinks
 
 
 def _proc_net(root: SysRoot) -> str:
-    """The host's routes. In a host's ``/proc`` mounted in a pod, ``net`` is the pod's own; that of process 1 is the
-    host's."""
+    """Return the path of the host's routes. In a host's ``/proc`` mounted in a pod, ``net`` is the
+    pod's own; that of process 1 is the host's.
+    """
     return "proc/1/net" if not root.live and root.exists("proc/1/net/route") else "proc/net"
 
 

@@ -1,5 +1,5 @@
-"""Link kinds and addresses of this network namespace, asked of the kernel with rtnetlink (linux/rtnetlink.h,
-linux/if_link.h).
+"""Link kinds and addresses of this network namespace, queried from the kernel with rtnetlink
+(linux/rtnetlink.h, linux/if_link.h).
 """
 
 import socket
@@ -17,21 +17,23 @@ _NLMSG = struct.Struct("=LHHLL")
 
 
 class Interface(Struct):
-    """An interface as netlink reports it; ``kind`` is ``device`` if it has none, ``addresses`` are CIDRs."""
+    """An interface as netlink reports it."""
 
     kind: str
+    """The link kind; ``device`` if it has none."""
     addresses: list[str] = field(default_factory=list)
+    """The addresses as CIDRs."""
 
 
 def links(note: Callable[[str, str], None]) -> dict[str, Interface]:
-    """Every interface by name; empty, with a note, if netlink is not available."""
+    """Return every interface by name; empty, with a note, if netlink is not available."""
     if not hasattr(socket, "AF_NETLINK"):
         return {}
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as connection:
             connection.settimeout(5)
             names: dict[int, str] = {}
-            found: dict[str, Interface] = {}
+            interfaces: dict[str, Interface] = {}
             for body in _dump(connection, _GETLINK, _NEWLINK):
                 index = struct.unpack_from("=i", body, 4)[0]
                 attributes = dict(_attributes(body[16:]))
@@ -39,7 +41,7 @@ def links(note: Callable[[str, str], None]) -> dict[str, Interface]:
                 info = dict(_attributes(attributes.get(_IFLA_LINKINFO, b"")))
                 kind = info.get(_IFLA_INFO_KIND, b"device").rstrip(b"\0").decode("utf-8", "replace")
                 names[index] = name
-                found[name] = Interface(kind)
+                interfaces[name] = Interface(kind)
             for body in _dump(connection, _GETADDR, _NEWADDR):
                 family, prefix, _, _, index = struct.unpack_from("=BBBBi", body)
                 attributes = dict(_attributes(body[8:]))
@@ -49,20 +51,22 @@ def links(note: Callable[[str, str], None]) -> dict[str, Interface]:
                     and packed is not None
                     and family in (socket.AF_INET, socket.AF_INET6)
                 ):
-                    found[names[index]].addresses.append(
+                    interfaces[names[index]].addresses.append(
                         f"{socket.inet_ntop(family, packed)}/{prefix}"
                     )
-            return found
+            return interfaces
     except (OSError, struct.error, ValueError) as error:
         note(
             "net",
-            f"netlink did not answer ({error}): link kinds are those that sysfs shows, and addresses are unknown",
+            f"netlink did not answer ({error}): link kinds are those that sysfs shows, and"
+            " addresses are unknown",
         )
         return {}
 
 
 def _dump(connection: socket.socket, request: int, answer: int) -> Iterator[bytes]:
-    # The body is an ifinfomsg or ifaddrmsg of family AF_UNSPEC; the kernel reads no more of it in a dump.
+    # The body is an ifinfomsg or ifaddrmsg of family AF_UNSPEC; the kernel reads no more of it in a
+    # dump.
     connection.send(_NLMSG.pack(_NLMSG.size + 16, request, _REQUEST_DUMP, 1, 0) + bytes(16))
     while True:
         data = connection.recv(1 << 18)

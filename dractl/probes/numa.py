@@ -15,27 +15,32 @@ _TOTAL = re.compile(r"MemTotal:\s*(\d+) kB")
 def probe(
     root: SysRoot, online: frozenset[int], note: Callable[[str, str], None]
 ) -> list[NumaNode]:
-    """The online NUMA nodes by id; none if the kernel has no NUMA support."""
+    """Return the online NUMA nodes by id; none if the kernel has no NUMA support."""
     ids = sorted(int(n[4:]) for n in root.names(_NODES) if re.fullmatch(r"node\d{1,6}", n))
     if not ids:
         note(
             "numa",
-            f"there is no /{_NODES}: the kernel was built without NUMA, or /sys is not shown here in full",
+            f"there is no /{_NODES}: the kernel was built without NUMA, or /sys is not shown here"
+            " in full",
         )
     nodes = [_node(root, number, online, ids, note) for number in ids]
     _overlaps(nodes, note)
     return nodes
 
 
-def uncounted(nodes: list[NumaNode], total: int | None, note: Callable[[str, str], None]) -> None:
-    """Notes that the nodes lack a tenth or more of the machine's memory: a kernel can count what is added to a running
-    virtual machine in /proc/meminfo alone."""
-    known = [node.memory_bytes for node in nodes if node.memory_bytes is not None]
-    if total and known and len(known) == len(nodes) and sum(known) < total * 0.9:
-        counted, all_of_it = show_bytes(sum(known)), show_bytes(total)
+def note_uncounted_memory(
+    nodes: list[NumaNode], total: int | None, note: Callable[[str, str], None]
+) -> None:
+    """Note that the nodes lack a tenth or more of the machine's memory: a kernel can count memory
+    that is added to a running virtual machine in /proc/meminfo alone.
+    """
+    sizes = [node.memory_bytes for node in nodes if node.memory_bytes is not None]
+    if total and sizes and len(sizes) == len(nodes) and sum(sizes) < total * 0.9:
+        counted, all_of_it = show_bytes(sum(sizes)), show_bytes(total)
         note(
             "numa",
-            f"the NUMA nodes have {counted}, /proc/meminfo {all_of_it}: the node of the rest is unknown",
+            f"the NUMA nodes have {counted}, /proc/meminfo {all_of_it}: the node of the rest is"
+            " unknown",
         )
 
 
@@ -54,23 +59,27 @@ def _node(
         id=number,
         cpus=cpulist.show(cpus & online if online else cpus),
         memory_bytes=memory,
-        memory_kind="none"
-        if memory == 0
-        else None
-        if memory is None
-        else "dram"
-        if cpus
-        else "cpuless",
+        memory_kind=_memory_kind(memory, has_cpus=bool(cpus)),
         distances=row,
         huge_pages=_huge_pages(root, base),
         hugetlb=None if root.is_directory(f"{base}/hugepages") else False,
     )
 
 
+def _memory_kind(memory: int | None, *, has_cpus: bool) -> str | None:
+    if memory is None:
+        return None
+    if memory == 0:
+        return "none"
+    return "dram" if has_cpus else "cpuless"
+
+
 def _distances(
     root: SysRoot, base: str, number: int, ids: list[int], note: Callable[[str, str], None]
 ) -> tuple[int, ...]:
-    """The row of the SLIT, a column for each of ``ids``. The kernel writes one for each online node."""
+    """Return the row of the SLIT, a column for each of ``ids``. The kernel writes a column for each
+    online node.
+    """
     row = _row(root.text(f"{base}/distance"))
     try:
         online = sorted(cpulist.parse(root.text(f"{_NODES}/online") or ""))
@@ -110,18 +119,18 @@ def _row(text: str | None) -> tuple[int, ...]:
 
 
 def _huge_pages(root: SysRoot, base: str) -> tuple[HugePages, ...]:
-    found = []
+    sizes = []
     for name in root.names(f"{base}/hugepages"):
         match = re.fullmatch(r"hugepages-(\d{1,12})kB", name)
         total = root.integer(f"{base}/hugepages/{name}/nr_hugepages")
         if match and total is not None:
             free = root.integer(f"{base}/hugepages/{name}/free_hugepages")
-            found.append(HugePages(int(match[1]) * 1024, total, free))
-    return tuple(sorted(found, key=lambda h: h.size_bytes))
+            sizes.append(HugePages(int(match[1]) * 1024, total, free))
+    return tuple(sorted(sizes, key=lambda h: h.size_bytes))
 
 
 def _overlaps(nodes: list[NumaNode], note: Callable[[str, str], None]) -> None:
-    """One note if the firmware lists CPUs in more than one node."""
+    """Note once if the firmware lists CPUs in more than one node."""
     first: dict[int, int] = {}
     again: set[int] = set()
     for node in nodes:
@@ -132,5 +141,6 @@ def _overlaps(nodes: list[NumaNode], note: Callable[[str, str], None]) -> None:
         which = f"node {cpulist.show(again)}" if len(again) == 1 else f"nodes {cpulist.show(again)}"
         note(
             "numa",
-            f"the firmware lists CPUs of {which} in another node too: the nodes cannot be told apart",
+            f"the firmware lists CPUs of {which} in another node too: the nodes cannot be told"
+            " apart",
         )

@@ -1,7 +1,7 @@
 """NVIDIA GPUs through NVML (pynvml). One unresponsive GPU never hides the others.
 
-Brand and architecture names are those that dra-driver-nvidia-gpu publishes (cmd/gpu-kubelet-plugin/nvlib.go, go-nvlib
-pkg/nvlib/device).
+Brand and architecture names are the ones that dra-driver-nvidia-gpu publishes
+(cmd/gpu-kubelet-plugin/nvlib.go, go-nvlib pkg/nvlib/device).
 """
 
 import math
@@ -64,7 +64,9 @@ ARCHITECTURES = {
 }
 ADDRESSING_MODES = {0: "None", 1: "HMM", 2: "ATS"}
 LEVELS = {0: "PIX", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
-"""nvmlGpuTopologyLevel_t in the words of ``nvidia-smi topo -m``; INTERNAL (one board) is nearer than any switch."""
+"""nvmlGpuTopologyLevel_t in the words of ``nvidia-smi topo -m``; INTERNAL (one board) is nearer
+than any switch.
+"""
 FABRIC_STATES = {0: "not-supported", 1: "not-started", 2: "in-progress", 3: "completed"}
 VIRTUALIZATION = {0: "none", 1: "passthrough", 2: "vgpu", 3: "host-vgpu", 4: "host-vsga"}
 REMOTES = {0: "gpu", 1: "other", 2: "switch"}
@@ -81,8 +83,8 @@ PROFILE_SUFFIXES = {
     16: "+me.all",
     17: "+gfx",  # 3_SLICE_GFX of nvml.h, which go-nvlib does not know yet
 }
-# The facts that the driver reads from each GPU, and the errors that it tolerates: getGpuInfo of kubernetes-sigs/
-# dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/nvlib.go. Any other error ends it.
+# The facts that the driver reads from each GPU, and the errors that it tolerates: getGpuInfo of
+# kubernetes-sigs/ dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/nvlib.go. Any other error ends it.
 _TOLERATED = {
     "memory": {"NOT_SUPPORTED"},
     "addressing mode": {"NOT_SUPPORTED"},
@@ -101,37 +103,51 @@ _TOLERATED_OF_MIG: dict[str, set[str]] = {
     "compute instance": set(),
     "profile of a compute instance": set(),
 }
-_MAX_LINKS = 64  # NVML_NVLINK_MAX_LINKS grows (18, 36 in nvidia-ml-py 13): NVML itself refuses the first too many
+# NVML_NVLINK_MAX_LINKS grows (18, 36 in nvidia-ml-py 13): NVML itself refuses the first too many
+_MAX_LINKS = 64
 
 # Hints for errors of nvmlInit. Names: nvml.h, nvmlReturn_t.
 _INIT_HINTS = {
     "DRIVER_NOT_LOADED": "the NVIDIA kernel driver is not loaded; `modprobe nvidia`, or install it",
-    "LIBRARY_NOT_FOUND": "libnvidia-ml.so.1 is not installed or not on the loader's path; it comes with the "
-    "NVIDIA driver",
-    "LIB_RM_VERSION_MISMATCH": "the library and the loaded kernel driver have different versions; reload the driver "
-    "or reboot",
-    "NO_PERMISSION": "the device nodes /dev/nvidia* are missing or not accessible; run as root, or in a container "
-    "that has them",
+    "LIBRARY_NOT_FOUND": (
+        "libnvidia-ml.so.1 is not installed or not on the loader's path; it comes with the "
+        "NVIDIA driver"
+    ),
+    "LIB_RM_VERSION_MISMATCH": (
+        "the library and the loaded kernel driver have different versions; reload the driver "
+        "or reboot"
+    ),
+    "NO_PERMISSION": (
+        "the device nodes /dev/nvidia* are missing or not accessible; run as root, or in a"
+        " container that has them"
+    ),
 }
-# Errors of nvmlInit caused by the node, which the driver meets too; others may be specific to this process.
-_OF_THE_NODE = ("DRIVER_NOT_LOADED", "LIB_RM_VERSION_MISMATCH")
+# Errors of nvmlInit caused by the node, which the driver meets too; others may be specific to this
+# process.
+_NODE_ERRORS = ("DRIVER_NOT_LOADED", "LIB_RM_VERSION_MISMATCH")
 
 
 class Listing(Struct, frozen=True):
-    """NVML's answer: GPUs in its own order, the driver, links. ``silent`` counts GPUs without an address."""
+    """NVML's answer."""
 
     gpus: tuple[Gpu, ...] = ()
+    """The GPUs in NVML's order."""
     driver: Nvidia | None = None
     links: tuple[Link, ...] = ()
     silent: int = 0
+    """The number of GPUs without an address."""
 
 
 class _Lost(Exception):
-    """The GPU fell off the bus or needs a reset while it was being read; the argument is the health to report."""
+    """The GPU fell off the bus or needs a reset while it was being read; the argument is the health
+    to report.
+    """
 
 
 def probe(note: Note, *, expected: bool) -> Listing:
-    """Asks NVML. ``expected`` says that PCI shows NVIDIA GPUs: only then is a missing library worth a note."""
+    """Query NVML. ``expected`` says that PCI shows NVIDIA GPUs: only then is a missing library
+    worth a note.
+    """
     try:
         import pynvml
     except ImportError:
@@ -149,9 +165,10 @@ def probe(note: Note, *, expected: bool) -> Listing:
             name = _error_name(pynvml, error)
             note(
                 "nvml",
-                f"NVML does not start: {_INIT_HINTS.get(name, str(error))}. GPUs are known from PCI alone",
+                f"NVML does not start: {_INIT_HINTS.get(name, str(error))}. GPUs are known from PCI"
+                " alone",
             )
-            if name in _OF_THE_NODE:
+            if name in _NODE_ERRORS:
                 return Listing(driver=Nvidia(failure=name))
         return Listing()
     try:
@@ -172,9 +189,8 @@ class _Session:
         self._nvml = pynvml
         self._note = note
         self._missing: Counter[str] = Counter()
-        self._errors: dict[
-            str, set[str]
-        ] = {}  # for the current GPU: NVML's error instead of each fact
+        # For the current GPU: NVML's error instead of each fact
+        self._errors: dict[str, set[str]] = {}
 
     def answer(self) -> Listing:
         nvml = self._nvml
@@ -183,7 +199,7 @@ class _Session:
             cuda_driver_version=self._cuda(),
             nvml_version=self._ask("nvml", "NVML version", nvml.nvmlSystemGetNVMLVersion),
         )
-        found: list[Gpu] = []
+        gpus: list[Gpu] = []
         handles: dict[str, Any] = {}
         silent = 0
         for index in range(self._ask("nvml", "number of GPUs", nvml.nvmlDeviceGetCount) or 0):
@@ -191,17 +207,17 @@ class _Session:
             if gpu is None:
                 silent += 1
                 continue
-            found.append(gpu)
+            gpus.append(gpu)
             if gpu.bdf is not None and gpu.health == "ok":
                 handles[gpu.bdf] = handle
-        links = (*self._levels(handles), *nvlinks(found))
-        for what, count in sorted(self._missing.items()):
+        links = (*self._levels(handles), *nvlinks(gpus))
+        for fact, count in sorted(self._missing.items()):
             self._note(
                 "nvml",
-                f"{what}: this NVIDIA driver's library has no such function"
+                f"{fact}: this NVIDIA driver's library has no such function"
                 + (f" ({count} GPUs)" if count > 1 else ""),
             )
-        return Listing(tuple(found), replace(driver, unreachable=silent), links, silent)
+        return Listing(tuple(gpus), replace(driver, unreachable=silent), links, silent)
 
     def _ask(
         self,
@@ -211,8 +227,9 @@ class _Session:
         *arguments: Any,
         optional: bool = False,
     ) -> Any:
-        """A fact, or None with a note. ``optional`` facts are those that many GPUs lack: NOT_SUPPORTED is then a valid
-        result."""
+        """Return a fact, or None with a note. With ``optional``, many GPUs lack the fact:
+        NOT_SUPPORTED is then a valid result.
+        """
         nvml = self._nvml
         try:
             return function(*arguments)
@@ -247,7 +264,7 @@ class _Session:
                 else self._ask(about, "PCI address", nvml.nvmlDeviceGetPciInfo_v3, handle)
             )
         except _Lost as lost:
-            self._note(about, _lost_message(str(lost)))
+            self._note(about, _explain_loss(str(lost)))
             return None, None
         bdf = None if info is None else _bdf(info.busId)
         if handle is None or bdf is None:
@@ -256,7 +273,7 @@ class _Session:
         try:
             return self._facts(gpu, handle), handle
         except _Lost as lost:
-            self._note(bdf or about, _lost_message(str(lost)))
+            self._note(bdf or about, _explain_loss(str(lost)))
             return replace(gpu, health=str(lost)), handle
 
     def _facts(self, gpu: Gpu, handle: Any) -> Gpu:
@@ -273,7 +290,8 @@ class _Session:
         if memory is None:
             self._note(
                 about,
-                "NVML reports no memory size (GPUs that share host memory have none): drivers publish no capacity",
+                "NVML reports no memory size (GPUs that share host memory have none): drivers"
+                " publish no capacity",
             )
         brand = ask("brand", nvml.nvmlDeviceGetBrand)
         architecture = ask("architecture", nvml.nvmlDeviceGetArchitecture)
@@ -286,20 +304,7 @@ class _Session:
         name = ask("name", nvml.nvmlDeviceGetName)
         minor = ask("minor number", nvml.nvmlDeviceGetMinorNumber)
         total = None if memory is None else int(memory.total)
-        current = None if mig is None else bool(mig[0])
-        pending = None if mig is None else bool(mig[1])
-        if current != pending:
-            self._note(
-                about,
-                f"MIG mode is {_on(current)} and becomes {_on(pending)} when the GPU is reset",
-            )
-        profiles = self._profiles(about, handle, total) if mig is not None and total else {}
-        devices = self._mig_devices(about, handle, profiles) if current else ()
-        if current and not devices:
-            self._note(
-                about,
-                "MIG mode is on and there are no MIG devices: nothing can be allocated from this GPU",
-            )
+        gpu = replace(gpu, **self._mig_facts(about, handle, mig, total))
         return replace(
             gpu,
             partial=uuid is None or name is None or minor is None,
@@ -307,37 +312,61 @@ class _Session:
             minor=minor,
             uuid=uuid,
             name=name,
-            brand=None if brand is None else self._named(about, "brand", BRANDS, brand),
-            architecture=None
-            if architecture is None
-            else self._named(about, "architecture", ARCHITECTURES, architecture),
-            cuda_compute_capability=None
-            if capability is None
-            else f"{capability[0]}.{capability[1]}",
+            brand=None if brand is None else self._name_value(about, "brand", BRANDS, brand),
+            architecture=(
+                None
+                if architecture is None
+                else self._name_value(about, "architecture", ARCHITECTURES, architecture)
+            ),
+            cuda_compute_capability=(
+                None if capability is None else f"{capability[0]}.{capability[1]}"
+            ),
             memory_bytes=total,
             addressing_mode=None if mode is None else ADDRESSING_MODES.get(mode),
             memory_numa_node=node if node is not None and node >= 0 else None,
             module_id=self._module(maybe),
             ecc=None if ecc is None else bool(ecc[0]),
             driver_version=None,
-            mig_mode=current,
-            mig_mode_pending=pending,
-            mig_profiles=tuple(
-                sorted(profiles.values(), key=lambda p: (p.slices, p.memory_bytes, p.name))
-            ),
-            mig_devices=devices,
             virtualization=self._virtualization(maybe),
             nvlinks=self._nvlinks(about, handle),
             fabric=self._fabric(about, handle),
-            refused=self._refused(_TOLERATED),
-            mig_refused=self._refused(_TOLERATED_OF_MIG),
+            refused=self._first_refusal(_TOLERATED),
+            mig_refused=self._first_refusal(_TOLERATED_OF_MIG),
         )
 
-    def _refused(self, tolerated: dict[str, set[str]]) -> str | None:
-        """The first fact of ``tolerated`` for which NVML returned another error, and the error."""
-        for what, errors in tolerated.items():
-            for error in sorted(self._errors.get(what, set()) - errors):
-                return f"{what} ({error})"
+    def _mig_facts(self, about: str, handle: Any, mig: Any, total: int | None) -> dict[str, Any]:
+        """Return the fields of a GPU about MIG; ``mig`` is NVML's current and pending mode."""
+        current = None if mig is None else bool(mig[0])
+        pending = None if mig is None else bool(mig[1])
+        if current != pending:
+            self._note(
+                about,
+                f"MIG mode is {_switch_word(current)} and becomes {_switch_word(pending)} when the"
+                " GPU is reset",
+            )
+        profiles = self._profiles(about, handle, total) if mig is not None and total else {}
+        devices = self._mig_devices(about, handle, profiles) if current else ()
+        if current and not devices:
+            self._note(
+                about,
+                "MIG mode is on and there are no MIG devices: nothing can be allocated from"
+                " this GPU",
+            )
+        ordered = sorted(profiles.values(), key=lambda p: (p.slices, p.memory_bytes, p.name))
+        return {
+            "mig_mode": current,
+            "mig_mode_pending": pending,
+            "mig_profiles": tuple(ordered),
+            "mig_devices": devices,
+        }
+
+    def _first_refusal(self, tolerated: dict[str, set[str]]) -> str | None:
+        """Return the first fact of ``tolerated`` for which NVML returned another error, and the
+        error.
+        """
+        for fact, errors in tolerated.items():
+            for error in sorted(self._errors.get(fact, set()) - errors):
+                return f"{fact} ({error})"
         return None
 
     def _virtualization(self, maybe: Callable[..., Any]) -> str | None:
@@ -350,7 +379,7 @@ class _Session:
         answer = maybe("module id", self._nvml.nvmlDeviceGetModuleId, number)
         return None if answer is None else int(number.value)
 
-    def _named(self, about: str, what: str, table: dict[int, str], value: int) -> str | None:
+    def _name_value(self, about: str, what: str, table: dict[int, str], value: int) -> str | None:
         if value not in table:
             self._note(
                 about, f"{what} {value} is newer than dractl: the driver may refuse this GPU too"
@@ -358,9 +387,9 @@ class _Session:
         return table.get(value)
 
     def _profiles(self, about: str, handle: Any, total: int) -> dict[int, MigProfile]:
-        """The GPU instance profiles by their own id."""
+        """Return the GPU instance profiles by their own id."""
         nvml = self._nvml
-        found: dict[int, MigProfile] = {}
+        profiles: dict[int, MigProfile] = {}
         for index in range(nvml.NVML_GPU_INSTANCE_PROFILE_COUNT):
             info = self._ask(
                 about,
@@ -372,7 +401,7 @@ class _Session:
             )
             if info is None:
                 continue
-            found[info.id] = MigProfile(
+            profiles[info.id] = MigProfile(
                 id=info.id,
                 name=profile_name(info.sliceCount, info.memorySizeMB, total)
                 + PROFILE_SUFFIXES.get(index, ""),
@@ -386,7 +415,7 @@ class _Session:
                 ofa_engines=info.ofaCount,
                 placements=self._placements(about, handle, info.id),
             )
-        return found
+        return profiles
 
     def _placements(self, about: str, handle: Any, profile: int) -> tuple[Placement, ...]:
         nvml = self._nvml
@@ -416,7 +445,7 @@ class _Session:
         self, about: str, handle: Any, profiles: dict[int, MigProfile]
     ) -> tuple[MigDevice, ...]:
         nvml = self._nvml
-        found = []
+        devices = []
         for index in range(
             self._ask(about, "number of MIG devices", nvml.nvmlDeviceGetMaxMigDeviceCount, handle)
             or 0
@@ -454,7 +483,7 @@ class _Session:
             if info is None:
                 continue
             profile = profiles.get(info.profileId)
-            found.append(
+            devices.append(
                 MigDevice(
                     uuid=uuid,
                     profile=profile.name if profile else None,
@@ -466,10 +495,12 @@ class _Session:
                     compute_slices=self._compute_slices(about, instance, ci),
                 )
             )
-        return tuple(found)
+        return tuple(devices)
 
     def _compute_slices(self, about: str, instance: Any, number: int) -> int | None:
-        """The slices of a compute instance: those of the profile that has its profile's id."""
+        """Return the slices of a compute instance: the slices of the profile that has its profile's
+        id.
+        """
         nvml = self._nvml
         compute = self._ask(
             about, "compute instance", _compute_instance, nvml, instance, number, optional=True
@@ -488,13 +519,14 @@ class _Session:
 
     def _nvlinks(self, about: str, handle: Any) -> tuple[NvLink, ...]:
         nvml = self._nvml
-        found = []
+        links = []
         for link in range(_MAX_LINKS):
             state = self._ask(
                 about, "NVLink state", nvml.nvmlDeviceGetNvLinkState, handle, link, optional=True
             )
             if state is None:
-                break  # GPUs without NVLink refuse the first; those with fewer links the first too many
+                # GPUs without NVLink refuse the first; those with fewer links the first too many
+                break
             remote = bdf = None
             if state:
                 far = self._ask(
@@ -515,8 +547,8 @@ class _Session:
                     optional=True,
                 )
                 bdf = None if info is None else _bdf(info.busId)
-            found.append(NvLink(link=link, active=bool(state), remote=remote, remote_bdf=bdf))
-        return tuple(found)
+            links.append(NvLink(link=link, active=bool(state), remote=remote, remote_bdf=bdf))
+        return tuple(links)
 
     def _fabric(self, about: str, handle: Any) -> Fabric | None:
         nvml = self._nvml
@@ -529,15 +561,14 @@ class _Session:
             return None if state == "not-supported" else Fabric(state)
         digits = bytes(info.clusterUuid).hex()
         if info.status != nvml.NVML_SUCCESS or not digits.strip("0"):
-            return Fabric(
-                state
-            )  # go-nvlib IsFabricAttached: HGX boards are registered with a cluster of zeros
+            # Go-nvlib IsFabricAttached: HGX boards are registered with a cluster of zeros
+            return Fabric(state)
         cluster = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
         return Fabric(state, cluster, int(info.cliqueId))
 
     def _levels(self, handles: dict[str, Any]) -> list[Link]:
         nvml = self._nvml
-        found = []
+        links = []
         for a, b in combinations(handles, 2):
             try:
                 answer = self._ask(
@@ -550,8 +581,8 @@ class _Session:
             except _Lost:
                 continue
             if answer in LEVELS:
-                found.append(Link(a, b, "pcie", level=LEVELS[answer]))
-        return found
+                links.append(Link(a, b, "pcie", level=LEVELS[answer]))
+        return links
 
 
 def _compute_instance(nvml: Any, instance: Any, number: int) -> Any:
@@ -561,8 +592,9 @@ def _compute_instance(nvml: Any, instance: Any, number: int) -> Any:
 
 
 def nvlinks(gpus: list[Gpu]) -> tuple[Link, ...]:
-    """NVLinks between GPUs: those that end at the other; between GPUs on switches, the smaller number of links of the
-    two."""
+    """Return NVLinks between GPUs: links that end at the other GPU; between GPUs on switches, the
+    smaller number of links of the two.
+    """
     direct: Counter[frozenset[str]] = Counter()
     to_switch: Counter[str] = Counter()
     for gpu in gpus:
@@ -573,15 +605,15 @@ def nvlinks(gpus: list[Gpu]) -> tuple[Link, ...]:
                 to_switch[gpu.bdf] += 1
             elif link.remote == "gpu" and link.remote_bdf and link.remote_bdf > gpu.bdf:
                 direct[frozenset((gpu.bdf, link.remote_bdf))] += 1
-    found = [Link(min(pair), max(pair), "nvlink", count=count) for pair, count in direct.items()]
+    links = [Link(min(pair), max(pair), "nvlink", count=count) for pair, count in direct.items()]
     for a, b in combinations(sorted(to_switch), 2):
-        found.append(Link(a, b, "nvlink", count=min(to_switch[a], to_switch[b])))
-    return tuple(sorted(found, key=lambda x: (x.a, x.b)))
+        links.append(Link(a, b, "nvlink", count=min(to_switch[a], to_switch[b])))
+    return tuple(sorted(links, key=lambda x: (x.a, x.b)))
 
 
 def profile_name(slices: int, memory_mib: int, total_bytes: int) -> str:
-    """``1g.5gb``: go-nvlib's name of a GPU instance profile (pkg/nvlib/device/mig_profile.go), memory in eighths of the
-    GPU's.
+    """Return ``1g.5gb``: go-nvlib's name of a GPU instance profile
+    (pkg/nvlib/device/mig_profile.go), memory in eighths of the GPU's.
     """
     eighths = math.ceil((memory_mib << 20) / total_bytes * 8) / 8
     gigabytes = -(-total_bytes // (1 << 30))
@@ -589,27 +621,29 @@ def profile_name(slices: int, memory_mib: int, total_bytes: int) -> str:
 
 
 def _bdf(bus_id: bytes | str) -> str | None:
-    """NVML's ``00000000:1A:00.0`` as sysfs writes it: domains of four digits unless they need more."""
+    """Return NVML's ``00000000:1A:00.0`` as sysfs writes it: domains of four digits unless they
+    need more.
+    """
     text = (
         (bus_id.decode("ascii", "replace") if isinstance(bus_id, bytes) else bus_id)
         .strip("\0 ")
         .lower()
     )
-    domain, colon, rest = text.partition(":")
+    domain, colon, bus_and_function = text.partition(":")
     if not colon:
         return None
-    short = f"{domain.lstrip('0'):0>4}:{rest}"
+    short = f"{domain.lstrip('0'):0>4}:{bus_and_function}"
     return short if BDF.match(short) else None
 
 
-def _on(mode: bool | None) -> str:
+def _switch_word(mode: bool | None) -> str:
     return "on" if mode else "off"
 
 
-def _lost_message(health: str) -> str:
+def _explain_loss(health: str) -> str:
     if health == "lost":
         return (
-            "the GPU has fallen off the bus (GPU_IS_LOST); the driver publishes nothing until it is back: reboot, or "
-            "check the hardware"
+            "the GPU has fallen off the bus (GPU_IS_LOST); the driver publishes nothing until it is"
+            " back: reboot, or check the hardware"
         )
     return "the GPU needs a reset (RESET_REQUIRED): `nvidia-smi --gpu-reset`, or reboot"

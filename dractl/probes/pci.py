@@ -9,7 +9,7 @@ from dractl.probes.enumerate import Enumerator
 from dractl.probes.root import SysRoot
 from dractl.topology import cpulist
 from dractl.topology.machine import BDF, PciDevice, PcieRoot, SrIov
-from dractl.topology.standard_attributes import why_not_published
+from dractl.topology.standard_attributes import pcie_root_fault
 
 _HOST_BRIDGE = re.compile(r"^pci[0-9a-f]{4,8}:[0-9a-f]{2}$")
 _VFIO = re.compile(r"^vfio\d+$")
@@ -19,13 +19,15 @@ _TYPE_MASK, _TYPE_64 = 0x6, 0x4  # PCI_BASE_ADDRESS_MEM_TYPE_MASK, _64
 
 
 def function_of(path: str | None) -> str | None:
-    """The PCI function that a device below ``/sys/devices`` belongs to: the last address in its path."""
+    """Return the PCI function that a device below ``/sys/devices`` belongs to: the last address in
+    its path.
+    """
     return next((part for part in reversed((path or "").split("/")) if BDF.match(part)), None)
 
 
 def place(path: str) -> tuple[str | None, tuple[str, ...]]:
-    """The PCIe root and the bridges of a function's path. The last root counts: VMD and Hyper-V nest one in another
-    device.
+    """Return the PCIe root and the bridges of a function's path. The last root counts: VMD and
+    Hyper-V nest one in another device.
     """
     parts = path.split("/")
     roots = [i for i, part in enumerate(parts) if _HOST_BRIDGE.match(part)]
@@ -37,21 +39,22 @@ def place(path: str) -> tuple[str | None, tuple[str, ...]]:
 def probe(
     root: SysRoot, enumerator: Enumerator, note: Callable[[str, str], None]
 ) -> list[PciDevice]:
-    """Every PCI function that the kernel lists, by address."""
-    found = {f.name: f.path for f in enumerator.devices("pci") if BDF.match(f.name)}
-    if not found:
-        note("pci", _why_none(root))
-    # Some archives list a function but not the bridge above it, although the bridge's own directory is there.
-    for path in list(found.values()):
+    """Return every PCI function that the kernel lists, by address."""
+    paths = {f.name: f.path for f in enumerator.devices("pci") if BDF.match(f.name)}
+    if not paths:
+        note("pci", _explain_no_functions(root))
+    # Some archives list a function but not the bridge above it, although the bridge's own directory
+    # is there.
+    for path in list(paths.values()):
         parts = (path or "").split("/")
         for i, part in enumerate(parts[:-1]):
             if (
-                part not in found
+                part not in paths
                 and BDF.match(part)
                 and root.exists("/".join(["sys/devices", *parts[: i + 1], "class"]))
             ):
-                found[part] = "/".join(parts[: i + 1])
-    devices = [_device(root, bdf, path) for bdf, path in found.items()]
+                paths[part] = "/".join(parts[: i + 1])
+    devices = [_device(root, bdf, path) for bdf, path in paths.items()]
     for device in devices:
         if not device.path:
             note(
@@ -61,10 +64,10 @@ def probe(
     return sorted(devices, key=lambda d: address(d.bdf))
 
 
-def address(bdf: str) -> tuple[int, int, int, int]:
-    """A function's address as numbers, to sort by."""
-    domain, bus, rest = bdf.split(":")
-    device, function = rest.split(".")
+def address(bdf: str) -> tuple[int, ...]:
+    """Return a function's address as numbers, to sort by."""
+    domain, bus, device_and_function = bdf.split(":")
+    device, function = device_and_function.split(".")
     return int(domain, 16), int(bus, 16), int(device, 16), int(function, 16)
 
 
@@ -72,17 +75,21 @@ _PLAIN_ROOT = re.compile(r"^pci[0-9a-f]{4}:[0-9a-f]{2}$")
 
 
 def roots(root: SysRoot) -> tuple[PcieRoot, ...]:
-    """The PCIe roots directly below ``/sys/devices`` with the CPUs near them, those without functions included."""
-    found = []
+    """Return the PCIe roots directly below ``/sys/devices`` with the CPUs near them, roots without
+    functions included.
+    """
+    bus_roots = []
     for name in sorted(n for n in root.names("sys/devices") if _PLAIN_ROOT.match(n)):
         base = f"sys/devices/{name}/pci_bus/{name[3:]}"
         # Without the mask beside it, which dra.cpu does not read either.
-        found.append(PcieRoot(name, _near(root.text(f"{base}/cpulistaffinity"), None)))
-    return tuple(found)
+        bus_roots.append(PcieRoot(name, _cpus_of_bus(root.text(f"{base}/cpulistaffinity"), None)))
+    return tuple(bus_roots)
 
 
-def _near(cpus: str | None, mask: str | None) -> str | None:
-    """CPUs as a list, from a list file or, on kernels too old for one, from a mask; None if neither can be read."""
+def _cpus_of_bus(cpus: str | None, mask: str | None) -> str | None:
+    """Return CPUs as a list, from a list file or, on kernels too old for one, from a mask; None if
+    neither can be read.
+    """
     try:
         if cpus:
             return cpulist.show(cpulist.parse(cpus))
@@ -93,12 +100,15 @@ def _near(cpus: str | None, mask: str | None) -> str | None:
         return None
 
 
-def _why_none(root: SysRoot) -> str:
+def _explain_no_functions(root: SysRoot) -> str:
     if not root.exists("sys/bus/pci"):
         return (
             "there is no /sys/bus/pci: this machine has no PCI bus, or its /sys is not shown here"
         )
-    return "/sys/bus/pci/devices is empty: this machine has no PCI functions (virtio-mmio VMs and gVisor have none)"
+    return (
+        "/sys/bus/pci/devices is empty: this machine has no PCI functions (virtio-mmio VMs and"
+        " gVisor have none)"
+    )
 
 
 def _device(root: SysRoot, bdf: str, path: str | None) -> PciDevice:
@@ -124,7 +134,7 @@ def _device(root: SysRoot, bdf: str, path: str | None) -> PciDevice:
         pcie_root=pcie_root,
         bridges=bridges,
         numa_node=numa if numa is not None and numa >= 0 else None,
-        local_cpus=_near(root.text(f"{base}/local_cpulist"), root.text(f"{base}/local_cpus"))
+        local_cpus=_cpus_of_bus(root.text(f"{base}/local_cpulist"), root.text(f"{base}/local_cpus"))
         or None,
         link_speed=_speed(root.text(f"{base}/current_link_speed")),
         link_width=_width(root.integer(f"{base}/current_link_width")),
@@ -132,9 +142,9 @@ def _device(root: SysRoot, bdf: str, path: str | None) -> PciDevice:
         max_link_width=_width(root.integer(f"{base}/max_link_width")),
         sriov=_sriov(root, base, bdf),
         vfio=tuple(sorted(n for n in root.names(f"{base}/vfio-dev") if _VFIO.match(n))),
-        iommu_group=int(number)
-        if group and (number := group.rpartition("/")[2]).isdecimal()
-        else None,
+        iommu_group=(
+            int(number) if group and (number := group.rpartition("/")[2]).isdecimal() else None
+        ),
         bars=tuple(size for size, _ in bars),
         bars_64bit=tuple(size for size, wide in bars if wide),
         qat_services=root.text(f"{base}/qat/cfg_services"),
@@ -185,8 +195,9 @@ def _vf_index(root: SysRoot, physical: str, bdf: str) -> int | None:
 
 
 def _bars(text: str | None) -> list[tuple[int, bool]]:
-    """The sizes of the memory regions among the first six lines of ``resource`` (the rest are the ROM and bridge
-    windows), and whether they have 64-bit addresses."""
+    """Return the sizes of the memory regions among the first six lines of ``resource`` (the other
+    lines are the ROM and bridge windows), and whether they have 64-bit addresses.
+    """
     sizes = []
     for line in (text or "").splitlines()[:6]:
         try:
@@ -198,10 +209,10 @@ def _bars(text: str | None) -> list[tuple[int, bool]]:
     return sizes
 
 
-def unknown_numa(
+def note_unknown_numa(
     devices: Iterable[PciDevice], nodes: int, note: Callable[[str, str], None]
 ) -> None:
-    """One note per root whose functions have no NUMA node although the host has several."""
+    """Add one note per root whose functions have no NUMA node although the host has several."""
     if nodes <= 1:
         return
     roots = Counter(
@@ -211,8 +222,9 @@ def unknown_numa(
         functions = "function has" if count == 1 else "functions have"
         note(
             str(name),
-            f"{count} {functions} no NUMA node (numa_node is -1): the firmware gives no proximity domain; a BIOS "
-            "update or setting may add it, until then drivers publish them without resource.kubernetes.io/numaNode",
+            f"{count} {functions} no NUMA node (numa_node is -1): the firmware gives no proximity"
+            " domain; a BIOS update or setting may add it, until then drivers publish them without"
+            " resource.kubernetes.io/numaNode",
         )
 
 
@@ -220,11 +232,11 @@ def _publishable(device: PciDevice) -> bool:
     return device.kind not in ("bridge", "other")
 
 
-def unpublishable(devices: Iterable[PciDevice], note: Callable[[str, str], None]) -> None:
-    """One note per root whose functions drivers publish without ``pcieRoot``."""
+def note_unpublishable(devices: Iterable[PciDevice], note: Callable[[str, str], None]) -> None:
+    """Add one note per root whose functions drivers publish without ``pcieRoot``."""
     why: dict[str, str] = {}
     for device in devices:
-        reason = why_not_published(device)
+        reason = pcie_root_fault(device)
         if reason and device.pcie_root and _publishable(device):
             why.setdefault(device.pcie_root, reason)
     for name, reason in sorted(why.items()):

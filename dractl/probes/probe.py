@@ -30,8 +30,10 @@ from dractl.topology.machine import (
 )
 
 # GPUs whose memory and model are not in sysfs, or only with their driver.
-_ASKED_ELSEWHERE = {
-    classes.INTEL: "its memory is known to the DRM driver only (an ioctl that needs privileges): it is omitted",
+_FACTS_ELSEWHERE = {
+    classes.INTEL: (
+        "its memory is known to the DRM driver only (an ioctl that needs privileges): it is omitted"
+    ),
     classes.AMD: "no amdgpu driver is bound to it: its memory and partitions are unknown",
 }
 
@@ -39,10 +41,11 @@ _ASKED_ELSEWHERE = {
 def probe(
     root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator | None = None
 ) -> Machine:
-    """The machine that ``root`` shows. Only a live root is read through libudev, netlink and NVML, which cover no other
-    machine than this one.
+    """Return the machine that ``root`` shows. Only a live root is read through libudev, netlink and
+    NVML, which cover no other machine than this one.
 
-    ``pci_ids`` names another database than the system's; ``enumerator`` lists devices in place of libudev and sysfs.
+    ``pci_ids`` names another database than the system's; ``enumerator`` lists devices in place of
+    libudev and sysfs.
     """
     notes: list[Note] = []
 
@@ -52,11 +55,11 @@ def probe(
     enumerator = enumerator or _enumerator(root, note)
     cpus = cpu.probe(root, note)
     nodes = numa.probe(root, cpulist.parse(cpus.online or ""), note)
-    devices = ids.installed_names(
+    devices = ids.add_installed_names(
         root, ids.name_devices(pci.probe(root, enumerator, note), pci_ids, note)
     )
-    pci.unknown_numa(devices, len(nodes), note)
-    pci.unpublishable(devices, note)
+    pci.note_unknown_numa(devices, len(nodes), note)
+    pci.note_unpublishable(devices, note)
     devices = vpd.pair_data_direct(root, devices, note)
     report_unpublished_gpus(root, note)
     rdmas = rdma.probe(root, enumerator)
@@ -64,20 +67,8 @@ def probe(
     controllers = block.nvme(root, enumerator)
     disks = block.disks(enumerator)
     answer = _nvml(root, devices, note)
-    named = _names(enumerator, disks, interfaces, controllers, rdmas)
-    with_net = {i.bdf for i in interfaces}
-    with_rdma = {r.bdf for r in rdmas}
-    devices = [
-        replace(
-            d,
-            names=tuple(sorted(set(named.get(d.bdf, ())))),
-            # EFA and eRDMA functions have an RDMA device and no interface, regardless of their class.
-            kind="rdma"
-            if d.bdf in with_rdma and (d.kind == "other" or d.bdf not in with_net)
-            else d.kind,
-        )
-        for d in devices
-    ]
+    names = _names(enumerator, disks, interfaces, controllers, rdmas)
+    devices = _with_names(devices, names, interfaces, rdmas)
     amds, xgmi = amd.probe(root, devices)
     gpus = _gpus(devices, answer, amds, note)
     gpus, nodes = _memory_of_gpus(root, gpus, nodes)
@@ -87,7 +78,7 @@ def probe(
             "permissions", f"{denied} files of /sys and /proc cannot be read by this user; root can"
         )
     host = _host(root)
-    numa.uncounted(nodes, host.memory_bytes, note)
+    numa.note_uncounted_memory(nodes, host.memory_bytes, note)
     machine = Machine(
         host=host,
         cpus=cpus,
@@ -106,6 +97,32 @@ def probe(
     return replace(machine, notes=tuple(notes))
 
 
+def _with_names(
+    devices: list[PciDevice],
+    names: dict[str, list[str]],
+    interfaces: list[NetInterface],
+    rdmas: list[RdmaDevice],
+) -> list[PciDevice]:
+    """Return the functions with the names of their devices; RDMA functions have their kind."""
+    with_net = {interface.bdf for interface in interfaces}
+    with_rdma = {rdma_device.bdf for rdma_device in rdmas}
+    return [
+        replace(
+            device,
+            names=tuple(sorted(set(names.get(device.bdf, ())))),
+            # EFA and eRDMA functions have an RDMA device and no interface, regardless of their
+            # class.
+            kind=(
+                "rdma"
+                if device.bdf in with_rdma
+                and (device.kind == "other" or device.bdf not in with_net)
+                else device.kind
+            ),
+        )
+        for device in devices
+    ]
+
+
 def _enumerator(root: SysRoot, note: Callable[[str, str], None]) -> Enumerator:
     if root.live and sys.platform == "linux":
         from dractl.probes.udev import open_udev
@@ -117,15 +134,16 @@ def _enumerator(root: SysRoot, note: Callable[[str, str], None]) -> Enumerator:
         if not udev.devices("pci") and walker.devices("pci"):
             note(
                 "udev",
-                "libudev lists no PCI functions although /sys/bus/pci/devices has some: /sys was read directly",
+                "libudev lists no PCI functions although /sys/bus/pci/devices has some: /sys was"
+                " read directly",
             )
             return walker
         return udev
     if root.live:
         note(
             "host",
-            f"this machine runs {sys.platform}, not Linux: there is no /sys to read; --from reads a Linux "
-            "node's snapshot",
+            f"this machine runs {sys.platform}, not Linux: there is no /sys to read; --from reads a"
+            " Linux node's snapshot",
         )
     return SysfsWalker(root)
 
@@ -147,7 +165,8 @@ def _nvml(root: SysRoot, devices: list[PciDevice], note: Callable[[str, str], No
     if expected:
         note(
             "nvml",
-            "NVML is available on a live node only: NVIDIA GPUs here are known from PCI alone; a snapshot has both",
+            "NVML is available on a live node only: NVIDIA GPUs here are known from PCI alone; a"
+            " snapshot has both",
         )
     return nvml.Listing()
 
@@ -163,8 +182,8 @@ def _names(
     controllers: list[NvmeController],
     rdmas: list[RdmaDevice],
 ) -> dict[str, list[str]]:
-    """Names of disks, interfaces, RDMA devices, DRM and accel nodes by function."""
-    found: dict[str, list[str]] = {}
+    """Return the names of disks, interfaces, RDMA devices, DRM and accel nodes by function."""
+    by_function: dict[str, list[str]] = {}
     owners = [
         *((bdf, name) for name, bdf in disks.items()),
         *((device.bdf, device.name) for device in interfaces),
@@ -177,7 +196,7 @@ def _names(
     ]
     for bdf, name in owners:
         if bdf:
-            found.setdefault(bdf, []).append(name)
+            by_function.setdefault(bdf, []).append(name)
     for subsystem, pattern in (
         ("drm", r"card\d+|renderD\d+"),
         ("accel", r"accel\d+"),
@@ -186,8 +205,8 @@ def _names(
         for entry in enumerator.devices(subsystem):
             owner = pci.function_of(entry.path)
             if owner and re.fullmatch(pattern, entry.name):
-                found.setdefault(owner, []).append(entry.name)
-    return found
+                by_function.setdefault(owner, []).append(entry.name)
+    return by_function
 
 
 def _gpus(
@@ -196,73 +215,81 @@ def _gpus(
     amds: dict[str, Gpu],
     note: Callable[[str, str], None],
 ) -> tuple[Gpu, ...]:
-    """NVML's GPUs, and PCI's GPUs that NVML did not list. No driver here treats a virtual function of a GPU as a GPU of
-    its own."""
-    told = {g.bdf: g for g in answer.gpus}
-    found: list[Gpu] = []
+    """Return NVML's GPUs, and PCI's GPUs that NVML did not list. No driver here treats a virtual
+    function of a GPU as a GPU of its own.
+    """
+    by_address = {g.bdf: g for g in answer.gpus}
+    gpus: list[Gpu] = []
     shown = [d for d in devices if d.kind == "gpu" and not d.physical_function]
-    silent = [d for d in shown if _nvidia_gpu(d) and d.bdf not in told and d.driver == "nvidia"]
+    silent = [
+        d for d in shown if _nvidia_gpu(d) and d.bdf not in by_address and d.driver == "nvidia"
+    ]
     for device in shown:
-        if device.bdf in told:
-            found.append(told.pop(device.bdf))
+        if device.bdf in by_address:
+            gpus.append(by_address.pop(device.bdf))
             continue
         if device.bdf in amds:
-            found.append(amds[device.bdf])
+            gpus.append(amds[device.bdf])
             continue
-        # NVML does not say which GPU is lost; PCI does if only lost GPUs are missing from NVML's list.
+        # NVML does not say which GPU is lost; PCI does if only lost GPUs are missing from NVML's
+        # list.
         lost = device in silent and 0 < answer.silent == len(silent)
-        found.append(
-            Gpu(bdf=device.bdf, vendor=device.vendor, health="lost" if lost else "unknown")
-        )
+        gpus.append(Gpu(bdf=device.bdf, vendor=device.vendor, health="lost" if lost else "unknown"))
         if lost:
             note(
                 device.bdf,
                 "this is the GPU that NVML cannot reach; its facts from PCI are still valid",
             )
         elif _nvidia_gpu(device) and answer.driver is not None and answer.driver.failure is None:
-            note(device.bdf, _unmanaged(device.driver))
-        elif device.vendor in _ASKED_ELSEWHERE:
-            note(device.bdf, _ASKED_ELSEWHERE[device.vendor])
-    for gpu in told.values():
+            note(device.bdf, _explain_no_driver(device.driver))
+        elif device.vendor in _FACTS_ELSEWHERE:
+            note(device.bdf, _FACTS_ELSEWHERE[device.vendor])
+    for gpu in by_address.values():
         note(
             str(gpu.bdf),
             "NVML names this GPU but /sys does not show it: its root and NUMA node are unknown",
         )
-        found.append(gpu)
-    return tuple(found)
+        gpus.append(gpu)
+    return tuple(gpus)
 
 
 def _memory_of_gpus(
     root: SysRoot, gpus: tuple[Gpu, ...], nodes: list[NumaNode]
 ) -> tuple[tuple[Gpu, ...], list[NumaNode]]:
-    """GPUs with the NUMA node of their memory, and the nodes that hold such memory marked as theirs."""
-    told = _memory_nodes(root)
+    """Return the GPUs with the NUMA node of their memory, and the nodes that hold such memory
+    marked as theirs.
+    """
+    node_of_gpu = _memory_nodes(root)
     gpus = tuple(
-        replace(g, memory_numa_node=told[g.bdf])
-        if g.bdf in told and g.memory_numa_node is None
-        else g
+        (
+            replace(g, memory_numa_node=node_of_gpu[g.bdf])
+            if g.bdf in node_of_gpu and g.memory_numa_node is None
+            else g
+        )
         for g in gpus
     )
-    theirs = {*told.values(), *(g.memory_numa_node for g in gpus)}
+    theirs = {*node_of_gpu.values(), *(g.memory_numa_node for g in gpus)}
     return gpus, [
         replace(n, memory_kind="gpu") if n.id in theirs and not n.cpus else n for n in nodes
     ]
 
 
 def _memory_nodes(root: SysRoot) -> dict[str, int]:
-    """The NUMA nodes of GPUs' memory according to NVIDIA's kernel module (POWER9; on Grace, NVML has it too)."""
+    """Return the NUMA nodes of GPUs' memory according to NVIDIA's kernel module (POWER9; on Grace,
+    NVML has it too).
+    """
     base = "proc/driver/nvidia/gpus"
-    found = {}
+    node_of_gpu = {}
     for bdf in root.names(base):
         match = re.search(
             r"^Node:\s*(\d{1,6})\b", root.text(f"{base}/{bdf}/numa_status") or "", re.MULTILINE
         )
         if match:
-            found[bdf] = int(match[1])
-    return found
+            node_of_gpu[bdf] = int(match[1])
+    return node_of_gpu
 
 
-def _unmanaged(driver: str | None) -> str:
+def _explain_no_driver(driver: str | None) -> str:
     if driver is None:
         return "no kernel driver is bound to this GPU: NVML does not list it"
     return (
@@ -293,8 +320,9 @@ def _host(root: SysRoot) -> Host:
 
 
 def _page_bytes(root: SysRoot, *, x86: bool) -> int | None:
-    """No file has it. x86, the only one whose /proc/cpuinfo has a line ``flags``, has one size; others are
-    configured."""
+    """Return the size of a memory page on x86, which has one size; no file has it. x86 is the only
+    architecture whose /proc/cpuinfo has a line ``flags``.
+    """
     if root.live and sys.platform == "linux":
         return os.sysconf("SC_PAGE_SIZE")
     return 4096 if x86 else None

@@ -7,8 +7,10 @@ from dractl.topology.machine import RdmaDevice, RdmaPort
 
 
 def probe(root: SysRoot, enumerator: Enumerator) -> list[RdmaDevice]:
-    """Every RDMA device by name, software ones included."""
-    return [_device(root, found.name, found.path) for found in enumerator.devices("infiniband")]
+    """Return every RDMA device by name, software ones included."""
+    return [
+        _device(root, scanned.name, scanned.path) for scanned in enumerator.devices("infiniband")
+    ]
 
 
 def _device(root: SysRoot, name: str, path: str | None) -> RdmaDevice:

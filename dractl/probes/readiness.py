@@ -1,6 +1,8 @@
-"""Checks of what DRA needs on a node: kernel drivers, libraries, links, CDI, the runtime, kubelet's plugin registry.
+"""Checks of what DRA needs on a node: kernel drivers, libraries, links, CDI, the runtime, kubelet's
+plugin registry.
 
-Everything is read from one root, so the file system of a host that is mounted elsewhere can be checked too.
+Everything is read from one root, so the file system of a host that is mounted elsewhere can be
+checked too.
 """
 
 import re
@@ -35,20 +37,22 @@ _PASSTHROUGH = frozenset({"vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub"})
 
 
 def checks(machine: Machine, root: SysRoot, drivers: Sequence[str]) -> tuple[Check, ...]:
-    """All checks of ``root``, from which ``machine`` was read; ``drivers`` are the DRA drivers with hardware on it."""
-    found = runtime(root)
+    """Return all checks of ``root``, from which ``machine`` was read; ``drivers`` are the DRA
+    drivers with hardware on it.
+    """
+    container_runtime = runtime(root)
     return (
         *_kernel_drivers(machine),
         *_nvidia_library(machine, root),
         *_links(machine),
         *_device_nodes(machine, root),
         *_cdi(root),
-        *cdi_folders(root, found),
-        *found.checks,
-        *network(root, found),
+        *cdi_folders(root, container_runtime),
+        *container_runtime.checks,
+        *network(root, container_runtime),
         *kubelet(root),
-        *registry(root, drivers, found),
-        *checkpoint(root, found),
+        *registry(root, drivers, container_runtime),
+        *checkpoint(root, container_runtime),
         _iommu(machine),
         *_sriov(machine),
         _huge_pages(machine),
@@ -63,25 +67,25 @@ def _kernel_drivers(machine: Machine) -> Iterator[Check]:
     if not groups:
         yield Check("kernel driver", "ok", "no GPU or accelerator on PCI needs one")
     for (kind, driver), addresses in groups.items():
-        what = (
+        subject = (
             f"{kind} {addresses[0]}"
             if len(addresses) == 1
             else f"{len(addresses)} {kind}s, {', '.join(addresses)}"
         )
-        yield _kernel_driver(what, driver)
+        yield _kernel_driver(subject, driver)
 
 
-def _kernel_driver(what: str, driver: str | None) -> Check:
+def _kernel_driver(subject: str, driver: str | None) -> Check:
     if driver is None:
         advice = "load the vendor's kernel driver; no DRA driver publishes the device without it"
-        return Check("kernel driver", "missing", f"no driver is bound to {what}", advice)
+        return Check("kernel driver", "missing", f"no driver is bound to {subject}", advice)
     if driver in _PASSTHROUGH:
         advice = "only DRA drivers that pass devices through to VMs publish it"
-        return Check("kernel driver", "warning", f"{driver} is bound to {what}", advice)
+        return Check("kernel driver", "warning", f"{driver} is bound to {subject}", advice)
     if driver == "nouveau":
         advice = "blocklist nouveau and load NVIDIA's kernel driver"
-        return Check("kernel driver", "missing", f"nouveau is bound to {what}", advice)
-    return Check("kernel driver", "ok", f"{driver} is bound to {what}")
+        return Check("kernel driver", "missing", f"nouveau is bound to {subject}", advice)
+    return Check("kernel driver", "ok", f"{driver} is bound to {subject}")
 
 
 def _virtual_function(device: PciDevice) -> bool:
@@ -126,11 +130,11 @@ def _nvidia_library(machine: Machine, root: SysRoot) -> Iterator[Check]:
             )
             yield Check("NVML", "missing", why, advice)
         elif module and versions and module not in versions:
-            said = f"library {', '.join(sorted(versions))}, kernel module {module}"
+            versions_seen = f"library {', '.join(sorted(versions))}, kernel module {module}"
             yield Check(
                 "NVML",
                 "missing",
-                said,
+                versions_seen,
                 "reload the kernel module or reboot: both must have the same version",
             )
         else:
@@ -152,13 +156,13 @@ def _links(machine: Machine) -> Iterator[Check]:
         yield Check(
             "PCIe links", "warning", f"{link.device.kind} {link.device.bdf}: {seen}", advice
         )
-    known = sum(has_link(device) for device in endpoints(machine))
-    if known and not slow:
-        plural = "" if known == 1 else "s"
+    count = sum(has_link(device) for device in endpoints(machine))
+    if count and not slow:
+        plural = "" if count == 1 else "s"
         yield Check(
-            "PCIe links", "ok", f"{known} link{plural}, as wide and fast as both ends allow"
+            "PCIe links", "ok", f"{count} link{plural}, as wide and fast as both ends allow"
         )
-    elif endpoints(machine) and not known:
+    elif endpoints(machine) and not count:
         yield Check(
             "PCIe links", "unknown", "this tree does not show the width and speed of any link"
         )
@@ -216,17 +220,26 @@ def _cdi(root: SysRoot) -> Iterator[Check]:
     folders = [folder for folder in CDI_FOLDERS if root.is_directory(folder)]
     real = {root.real(folder): folder for folder in reversed(folders)}
     if not real:
-        advice = "DRA drivers create /var/run/cdi when they prepare the first claim; check that the runtime can read it"
+        advice = (
+            "DRA drivers create /var/run/cdi when they prepare the first claim; check that the"
+            " runtime can read it"
+        )
         yield Check("CDI", "unknown", "neither /etc/cdi nor /var/run/cdi exists", advice)
         return
     paths = [path for folder in real.values() for path in cdi_files(root, folder)]
     for path in paths:
         fault = cdi_fault(root.bytes(path))
         if fault:
-            advice = "fix or remove the file: the runtime ignores it, and containers with its devices do not start"
+            advice = (
+                "fix or remove the file: the runtime ignores it, and containers with its devices do"
+                " not start"
+            )
             yield Check("CDI", "missing", f"/{path}: {fault}", advice)
         elif root.is_directory("dev") and (absent := absent_paths(root, specification(root, path))):
-            advice = "see why it is absent (the kernel driver makes device nodes): containers with the device do not start"
+            advice = (
+                "see why it is absent (the kernel driver makes device nodes): containers with the"
+                " device do not start"
+            )
             yield Check(
                 "CDI",
                 "missing",
@@ -234,8 +247,8 @@ def _cdi(root: SysRoot) -> Iterator[Check]:
                 advice,
             )
     count = len(paths)
-    where = " and ".join(f"/{folder}" for folder in real.values())
-    yield Check("CDI", "ok", f"{count} specification{'' if count == 1 else 's'} in {where}")
+    places = " and ".join(f"/{folder}" for folder in real.values())
+    yield Check("CDI", "ok", f"{count} specification{'' if count == 1 else 's'} in {places}")
 
 
 def _iommu(machine: Machine) -> Check:
@@ -243,7 +256,10 @@ def _iommu(machine: Machine) -> Check:
         return Check("IOMMU", "unknown", "/sys/kernel/iommu_groups is missing")
     if machine.host.iommu:
         return Check("IOMMU", "ok", "on" + (", /dev/iommu exists" if machine.host.iommufd else ""))
-    advice = "enable it in the firmware (and boot with intel_iommu=on on Intel) if devices are passed through to VMs"
+    advice = (
+        "enable it in the firmware (and boot with intel_iommu=on on Intel) if devices are passed"
+        " through to VMs"
+    )
     return Check("IOMMU", "warning", "off: there are no IOMMU groups", advice)
 
 
@@ -251,7 +267,10 @@ def _sriov(machine: Machine) -> Iterator[Check]:
     for device in machine.pci_devices:
         if device.sriov and device.sriov.total_vfs and device.kind in ("nic", "rdma"):
             active = device.sriov.num_vfs or 0
-            seen = f"{device.bdf} {' '.join(device.names)}: {active} of {device.sriov.total_vfs} virtual functions"
+            seen = (
+                f"{device.bdf} {' '.join(device.names)}: {active} of {device.sriov.total_vfs}"
+                " virtual functions"
+            )
             advice = "write a number to sriov_numvfs if pods should get virtual functions"
             yield Check(
                 "SR-IOV",

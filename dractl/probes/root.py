@@ -1,8 +1,9 @@
-"""A read-only view of a ``/sys`` and ``/proc`` tree: this machine's, a directory's, or an archive's.
+"""A read-only view of a ``/sys`` and ``/proc`` tree: this machine's, a directory's, or an
+archive's.
 
-Paths are relative to the root (``sys/bus/pci/devices``). Symbolic links are followed inside the root only: an absolute
-target starts at the root again, and ``..`` never leaves it, so a hostile tree cannot show files of the machine that
-reads it.
+Paths are relative to the root (``sys/bus/pci/devices``). Symbolic links are followed inside the
+root only: an absolute target starts at the root again, and ``..`` never leaves it, so a hostile
+tree cannot show files of the machine that reads it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Protocol
 from dractl.errors import InputError
 
 MAX_FILE = 1 << 20
-"""No file of sysfs or procfs that dractl reads is longer; what is, is cut off there."""
+"""No file of sysfs or procfs that dractl reads is longer; a longer one is cut off there."""
 
 _LISTENS = " 00010000 "  # __SO_ACCEPTCON, in the kernel's net/unix/af_unix.c unix_seq_show
 
@@ -26,23 +27,23 @@ _MAX_LINKS, _MAX_DEPTH = 12, 48
 
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Characters that would speak to the terminal: no name may hold them, and no text keeps them."""
+"""Characters that would act on the terminal: no name may hold them, and no text keeps them."""
 
 
 class Tree(Protocol):
     """The source of the bytes. ``path`` never ends in a symbolic link that is to be followed."""
 
     def kind(self, path: str) -> str | None:
-        """``dir``, ``file``, ``link``, or None if there is nothing, or something else."""
+        """Return ``dir``, ``file``, ``link``, or None if there is nothing, or something else."""
 
     def entries(self, path: str) -> list[str]:
-        """The names in a directory; empty if it cannot be read."""
+        """Return the names in a directory; empty if it cannot be read."""
 
     def target(self, path: str) -> str:
-        """The target of a symbolic link."""
+        """Return the target of a symbolic link."""
 
     def read(self, path: str) -> bytes | None:
-        """A file's first :data:`MAX_FILE` bytes; None if it cannot be read."""
+        """Return a file's first :data:`MAX_FILE` bytes; None if it cannot be read."""
 
 
 class DirectoryTree:
@@ -79,7 +80,9 @@ class DirectoryTree:
         return os.readlink(self._full(path))
 
     def listens(self, path: str) -> bool | None:
-        """Whether somebody listens on the socket at ``path``; None if it is none, or may not be asked."""
+        """Return True if somebody listens on the socket at ``path``; None if it is no socket, or
+        access to it is denied.
+        """
         folder, _, name = self._full(path).rpartition("/")
         if self.kind(path) != "special":
             return None
@@ -112,8 +115,9 @@ class DirectoryTree:
 
 
 class MemoryTree:
-    """Files in memory, by path: the contents of an archive. A value is a file's bytes, a link's target as a string, or
-    None for a directory."""
+    """Files in memory, by path: the contents of an archive. A value is a file's bytes, a link's
+    target as a string, or None for a directory.
+    """
 
     denied = 0
 
@@ -126,9 +130,9 @@ class MemoryTree:
             child = path
             while child:
                 parent, _, name = child.rpartition("/")
-                known = parent in self._children
+                has_parent = parent in self._children
                 self._children.setdefault(parent, set()).add(name)
-                if known:
+                if has_parent:
                     break
                 child = parent
 
@@ -138,7 +142,9 @@ class MemoryTree:
         if path not in self._files:
             return None
         value = self._files[path]
-        return "dir" if value is None else "link" if isinstance(value, str) else "file"
+        if value is None:
+            return "dir"
+        return "link" if isinstance(value, str) else "file"
 
     def entries(self, path: str) -> list[str]:
         return list(self._children.get(path, ()))
@@ -154,7 +160,10 @@ class MemoryTree:
 
 
 class SysRoot:
-    """A tree, and how to read facts from it. ``live``: it is this machine itself; ``name``: how messages call it."""
+    """A tree, with the means to read facts from it.
+
+    ``live``: it is this machine itself; ``name``: its name in messages.
+    """
 
     def __init__(self, tree: Tree, *, name: str, live: bool = False) -> None:
         self._tree = tree
@@ -163,14 +172,15 @@ class SysRoot:
         self.live = live
 
     @classmethod
-    def this_machine(cls) -> SysRoot:
-        """The running machine."""
+    def for_this_machine(cls) -> SysRoot:
+        """Return the running machine."""
         return cls(DirectoryTree("/"), name="this machine", live=True)
 
     @classmethod
-    def of(cls, directory: Path) -> SysRoot:
-        """A directory that contains ``sys/`` (and ``proc/``, ``etc/``), or that is itself a ``/sys``; raises InputError
-        for any other."""
+    def for_directory(cls, directory: Path) -> SysRoot:
+        """Return the tree of a directory that contains ``sys/`` (and ``proc/``, ``etc/``), or that
+        is itself a ``/sys``; raises InputError for any other.
+        """
         if not directory.is_dir():
             raise InputError(
                 "no such directory" if not directory.exists() else "this is not a directory",
@@ -194,7 +204,9 @@ class SysRoot:
         return int(getattr(self._tree, "denied", 0))
 
     def real(self, path: str) -> str | None:
-        """``path`` without symbolic links and dots; None if nothing is there, or links form a circle."""
+        """Return ``path`` without symbolic links and dots; None if nothing is there, or links form
+        a circle.
+        """
         return self._resolve(path, [_MAX_LINKS])
 
     def _resolve(self, path: str, budget: list[int]) -> str | None:
@@ -229,19 +241,20 @@ class SysRoot:
         return self._resolve(_clean(f"{above}/{target}" if above else target), budget)
 
     def exists(self, path: str) -> bool:
-        """True if the path exists."""
+        """Return True if the path exists."""
         return self.real(path) is not None
 
     def is_directory(self, path: str) -> bool:
-        """True if the path is a directory."""
+        """Return True if the path is a directory."""
         real = self.real(path)
         return real is not None and (real == "" or self._tree.kind(real) == "dir")
 
     def listens(self, path: str) -> bool | None:
-        """Whether somebody listens on the socket at ``path``; None if that cannot be known.
+        """Return True if somebody listens on the socket at ``path``; None if that cannot be known.
 
-        The kernel lists the sockets of one network namespace (/proc/net/unix), and most drivers run in another. One
-        that is not in the list is asked: nobody listens where a connection is refused.
+        The kernel lists the sockets of one network namespace (/proc/net/unix), and most drivers run
+        in another. A socket that is not in the list is connected to: nobody listens if the
+        connection is refused.
         """
         real = self.real(path)
         if real is None:
@@ -252,7 +265,7 @@ class SysRoot:
         return self._tree.listens(real) if isinstance(self._tree, DirectoryTree) else None
 
     def names(self, path: str) -> list[str]:
-        """The names in a directory, sorted; empty where there is none."""
+        """Return the names in a directory, sorted; empty where there is none."""
         real = self.real(path)
         return (
             sorted(n for n in self._tree.entries(real) if not CONTROL.search(n))
@@ -261,7 +274,7 @@ class SysRoot:
         )
 
     def link(self, path: str) -> str | None:
-        """The target of the link at ``path``, as written; None if it is not a link."""
+        """Return the target of the link at ``path``, as written; None if it is not a link."""
         parent, _, name = path.rpartition("/")
         above = self.real(parent) if parent else ""
         if above is None:
@@ -276,14 +289,16 @@ class SysRoot:
         return None if CONTROL.search(target) else target
 
     def bytes(self, path: str) -> bytes | None:
-        """A file's contents; None if it is missing or unreadable."""
+        """Return a file's contents; None if it is missing or unreadable."""
         real = self.real(path)
         if real is None or self._tree.kind(real) != "file":
             return None
         return self._tree.read(real)
 
     def text(self, path: str) -> str | None:
-        """A file's contents as a string without surrounding blanks and NULs; None if it is missing or unreadable."""
+        """Return a file's contents as a string without surrounding blanks and NULs; None if it is
+        missing or unreadable.
+        """
         data = self.bytes(path)
         return (
             None
@@ -292,7 +307,7 @@ class SysRoot:
         )
 
     def integer(self, path: str, base: int = 10) -> int | None:
-        """A file's number; None if it is missing, unreadable or not a number."""
+        """Return a file's number; None if it is missing, unreadable or not a number."""
         text = self.text(path)
         if not text or len(text) > 64:
             return None
@@ -302,7 +317,7 @@ class SysRoot:
             return None
 
     def fields(self, path: str) -> dict[str, str]:
-        """A ``uevent``-like file's ``KEY=value`` lines."""
+        """Return a ``uevent``-like file's ``KEY=value`` lines."""
         lines = (line.partition("=") for line in (self.text(path) or "").splitlines())
         return {name: value for name, equals, value in lines if equals}
 
@@ -331,7 +346,9 @@ class _Below:
 
     def entries(self, path: str) -> list[str]:
         inner = self._strip(path)
-        return [self._folder] if path == "" else [] if inner is None else self._inner.entries(inner)
+        if path == "":
+            return [self._folder]
+        return [] if inner is None else self._inner.entries(inner)
 
     def target(self, path: str) -> str:
         return self._inner.target(self._strip(path) or "")
@@ -342,5 +359,7 @@ class _Below:
 
 
 def _clean(path: str) -> str:
-    """``path`` without ``.`` and empty components; ``..`` stays, because the component before it may be a link."""
+    """Return ``path`` without ``.`` and empty components; ``..`` stays, because the component
+    before it may be a link.
+    """
     return "/".join(part for part in path.split("/") if part not in ("", "."))

@@ -1,4 +1,6 @@
-"""Checks of what runs on a node for DRA: the container runtime, its network, kubelet, and the drivers that it knows."""
+"""Checks of the services on a node that DRA needs: the container runtime, its network, kubelet, and
+the drivers that it knows.
+"""
 
 import json
 import tomllib
@@ -15,43 +17,48 @@ State = Literal["ok", "missing", "warning", "unknown"]
 
 _KUBELET = "var/lib/kubelet"
 _REGISTRY, _PLUGINS = f"{_KUBELET}/plugins_registry", f"{_KUBELET}/plugins"
-_CHECKPOINT = (
-    f"{_KUBELET}/dra_manager_state"  # kubernetes pkg/kubelet/cm/container_manager_linux.go
+_CHECKPOINT = (  # kubernetes pkg/kubelet/cm/container_manager_linux.go
+    f"{_KUBELET}/dra_manager_state"
 )
 _KUBELET_SOCKET = f"{_KUBELET}/device-plugins/kubelet.sock"
 _CONTAINERD = ("etc/containerd/config.toml", "var/lib/rancher/k3s/agent/etc/containerd/config.toml")
 _CONTAINERD_SOCKETS = ("run/containerd/containerd.sock", "run/k3s/containerd/containerd.sock")
 _CRIO_SOCKET = "run/crio/crio.sock"
-# containerd: the CRI plugin's section in version 2 and in version 3 of its configuration (docs/cri/config.md)
+# containerd: the CRI plugin's section in version 2 and in version 3 of its configuration
+# (docs/cri/config.md)
 _SECTIONS = ("io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime")
 _NRI_SECTION = "io.containerd.nri.v1.nri"
 _NRI_DRIVERS = ("dra.net", "dra.cpu")  # drivers that are NRI plugins: they end when containerd ends
 _CNI_FOLDER, _CNI_PLUGINS = "/etc/cni/net.d", ("/opt/cni/bin",)
-_MOST = 3  # absent paths that a line names
+_MAX_NAMED_PATHS = 3  # absent paths that a line names
 
 
 class Check(Struct, frozen=True):
-    """One check: its name, its state, what was seen, and what to do if the state is not ``ok``."""
+    """One check."""
 
     name: str
     state: State
     evidence: str
+    """The facts that decide it."""
     advice: str = ""
+    """What to do if the state is not ``ok``."""
 
 
 class Runtime(Struct, frozen=True):
-    """The container runtime: the checks of it, and from its configuration where it looks for CDI specifications and
-    for CNI. ``nri``: whether NRI is on, None if that is not known. ``handlers`` are those that it has configured."""
+    """The container runtime, by its configuration."""
 
     checks: tuple[Check, ...]
     cdi_folders: tuple[str, ...] = tuple(f"/{folder}" for folder in CDI_FOLDERS[:2])
+    """The folders of CDI specifications."""
     cni_folder: str = _CNI_FOLDER
     cni_plugins: tuple[str, ...] = _CNI_PLUGINS
     nri: bool | None = None
+    """True if NRI is on; None if that is not known."""
     handlers: tuple[str, ...] = ()
+    """The runtime handlers that it has configured."""
 
 
-def _rooted(path: object) -> str:
+def _strip_slashes(path: object) -> str:
     return text(path).strip("/")
 
 
@@ -59,58 +66,61 @@ def _rooted(path: object) -> str:
 
 
 def runtime(root: SysRoot) -> Runtime:
-    """The container runtime of a node, as far as its files tell."""
+    """Return the container runtime of a node, as far as its files show it."""
     name = "container runtime"
     for path in _CONTAINERD:
         content = root.text(path)
         if content is not None:
-            found = _containerd(root, path, content)
+            containerd = _containerd(root, path, content)
             return Runtime(
-                (*found.checks, *_running(root, _CONTAINERD_SOCKETS, "containerd")),
-                found.cdi_folders,
-                found.cni_folder,
-                found.cni_plugins,
-                found.nri,
-                found.handlers,
+                (*containerd.checks, *_check_socket(root, _CONTAINERD_SOCKETS, "containerd")),
+                containerd.cdi_folders,
+                containerd.cni_folder,
+                containerd.cni_plugins,
+                containerd.nri,
+                containerd.handlers,
             )
     if root.exists(_CRIO_SOCKET) or root.is_directory("etc/crio"):
         on = Check(name, "ok", "CRI-O: CDI is on by default since 1.23")
-        return Runtime((on, *_running(root, (_CRIO_SOCKET,), "CRI-O")))
+        return Runtime((on, *_check_socket(root, (_CRIO_SOCKET,), "CRI-O")))
     if any(root.exists(path) for path in _CONTAINERD_SOCKETS):
-        advice = "containerd 2.0 and later have CDI on; on 1.7 set enable_cdi = true in /etc/containerd/config.toml"
+        advice = (
+            "containerd 2.0 and later have CDI on; on 1.7 set enable_cdi = true in"
+            " /etc/containerd/config.toml"
+        )
         default = Check(name, "warning", "containerd with its default configuration", advice)
-        return Runtime((default, *_running(root, _CONTAINERD_SOCKETS, "containerd")))
+        return Runtime((default, *_check_socket(root, _CONTAINERD_SOCKETS, "containerd")))
     advice = "give the host's own root with --root DIR"
     return Runtime((Check(name, "unknown", "neither containerd nor CRI-O was found", advice),))
 
 
-def _running(root: SysRoot, sockets: Sequence[str], name: str) -> Iterator[Check]:
-    """A line if the runtime's socket is there and nobody listens on it."""
-    there = [path for path in sockets if root.exists(path)]
-    if not there and any(root.is_directory(path.rpartition("/")[0]) for path in sockets):
+def _check_socket(root: SysRoot, sockets: Sequence[str], name: str) -> Iterator[Check]:
+    """Yield a line if the runtime's socket is there and nobody listens on it."""
+    sockets_present = [path for path in sockets if root.exists(path)]
+    if not sockets_present and any(root.is_directory(path.rpartition("/")[0]) for path in sockets):
         seen = f"{name} does not run: there is no /{sockets[0]}"
         yield Check(
             "container runtime", "missing", seen, f"start {name}: until then no container starts"
         )
-    if there and all(root.listens(path) is False for path in there):
+    if sockets_present and all(root.listens(path) is False for path in sockets_present):
         advice = (
             f"start {name}: until then no container starts, and kubelet does not see those that run"
         )
         yield Check(
             "container runtime",
             "missing",
-            f"{name} does not run: nobody listens on /{there[0]}",
+            f"{name} does not run: nobody listens on /{sockets_present[0]}",
             advice,
         )
 
 
 def _containerd(root: SysRoot, path: str, content: str) -> Runtime:
-    name, where = "container runtime", f"containerd, /{path}"
+    name, place = "container runtime", f"containerd, /{path}"
     try:
         value = tomllib.loads(content)
     except tomllib.TOMLDecodeError as error:
         broken = Check(
-            name, "missing", f"{where}: {error}", "fix the file: containerd does not start with it"
+            name, "missing", f"{place}: {error}", "fix the file: containerd does not start with it"
         )
         return Runtime((broken,))
     plugins = mapping(value.get("plugins"))
@@ -120,66 +130,83 @@ def _containerd(root: SysRoot, path: str, content: str) -> Runtime:
     cni = mapping(section.get("cni"))
     folders = tuple(map(text, items(section.get("cdi_spec_dirs")))) or ("/etc/cdi", "/var/run/cdi")
     return Runtime(
-        (_cdi_on(section, value, where), *_handlers(root, section, where)),
+        (_cdi_on(section, value, place), *_handlers(root, section, place)),
         folders,
         text(cni.get("conf_dir")) or _CNI_FOLDER,
         tuple(map(text, items(cni.get("bin_dirs"))))
         or (text(cni.get("bin_dir")) or _CNI_PLUGINS[0],),
-        None
-        if _NRI_SECTION not in plugins
-        else not mapping(plugins.get(_NRI_SECTION)).get("disable", False),
+        (
+            None
+            if _NRI_SECTION not in plugins
+            else not mapping(plugins.get(_NRI_SECTION)).get("disable", False)
+        ),
         tuple(sorted(mapping(mapping(section.get("containerd")).get("runtimes")))),
     )
 
 
-def _cdi_on(section: Mapping[str, Any], value: Mapping[str, Any], where: str) -> Check:
+def _cdi_on(section: Mapping[str, Any], value: Mapping[str, Any], place: str) -> Check:
     name = "container runtime"
     if "enable_cdi" in section and not section["enable_cdi"]:
-        advice = "set enable_cdi = true and restart containerd: containers start without their devices, and no error says so"
-        return Check(name, "missing", f"{where}: enable_cdi = false", advice)
+        advice = (
+            "set enable_cdi = true and restart containerd: containers start without their devices,"
+            " and no error says so"
+        )
+        return Check(name, "missing", f"{place}: enable_cdi = false", advice)
     version = value.get("version", 1)
     if "enable_cdi" in section or (isinstance(version, int) and version >= 3):
         default = "" if "enable_cdi" in section else " (the default of containerd 2)"
-        return Check(name, "ok", f"{where}: CDI is on{default}")
-    advice = "set enable_cdi = true on containerd 1.7, where CDI is off by default; 2.0 and later have it on"
-    return Check(name, "warning", f"{where}: enable_cdi is not set", advice)
+        return Check(name, "ok", f"{place}: CDI is on{default}")
+    advice = (
+        "set enable_cdi = true on containerd 1.7, where CDI is off by default; 2.0 and later have"
+        " it on"
+    )
+    return Check(name, "warning", f"{place}: enable_cdi is not set", advice)
 
 
-def _handlers(root: SysRoot, section: Mapping[str, Any], where: str) -> Iterator[Check]:
-    """The runtime handlers, which RuntimeClasses name, and whether their programs are there."""
+def _handlers(root: SysRoot, section: Mapping[str, Any], place: str) -> Iterator[Check]:
+    """Yield the runtime handlers, which RuntimeClasses name, and whether their
+    programs are there.
+    """
     containerd = mapping(section.get("containerd"))
-    known = mapping(containerd.get("runtimes"))
+    configured = mapping(containerd.get("runtimes"))
     default = text(containerd.get("default_runtime_name"))
-    if default and known and default not in known:
-        advice = f"configure it, or choose one of {', '.join(sorted(known))}"
+    if default and configured and default not in configured:
+        advice = f"configure it, or choose one of {', '.join(sorted(configured))}"
         yield Check(
             "runtime handlers",
             "missing",
-            f"{where}: the default {default} is not configured",
+            f"{place}: the default {default} is not configured",
             advice,
         )
-    for name, handler in sorted(known.items()):
+    for name, handler in sorted(configured.items()):
         program = text(mapping(mapping(handler).get("options")).get("BinaryName"))
-        if program.startswith("/") and not root.exists(_rooted(program)):
+        if program.startswith("/") and not root.exists(_strip_slashes(program)):
             advice = "install it, or correct BinaryName: pods with this handler do not start"
             yield Check(
                 "runtime handlers", "missing", f"handler {name}: there is no {program}", advice
             )
-    if known:
+    if configured:
         yield Check(
-            "runtime handlers", "ok", f"{', '.join(sorted(known))} (what a RuntimeClass may name)"
+            "runtime handlers",
+            "ok",
+            f"{', '.join(sorted(configured))} (what a RuntimeClass may name)",
         )
 
 
 # -- network --
 
 
-def network(root: SysRoot, found: Runtime) -> Iterator[Check]:
-    """The CNI configuration that the runtime takes, the first by name, and whether its plugins are there."""
-    name, folder = "CNI", _rooted(found.cni_folder)
+def network(root: SysRoot, container_runtime: Runtime) -> Iterator[Check]:
+    """Yield the CNI configuration that the runtime takes, the first by name, and whether its
+    plugins are there.
+    """
+    name, folder = "CNI", _strip_slashes(container_runtime.cni_folder)
     if not root.is_directory("etc"):
         return
-    advice = "see whether the network add-on runs here: no pod without hostNetwork starts before it has written one"
+    advice = (
+        "see whether the network add-on runs here: no pod without hostNetwork starts before it has"
+        " written one"
+    )
     names = [
         entry for entry in root.names(folder) if entry.endswith((".conflist", ".conf", ".json"))
     ]
@@ -196,11 +223,18 @@ def network(root: SysRoot, found: Runtime) -> Iterator[Check]:
     plugins = items(mapping(value).get("plugins")) or [value]
     types = [text(mapping(plugin).get("type")) for plugin in plugins]
     types += [text(mapping(mapping(plugin).get("ipam")).get("type")) for plugin in plugins]
-    programs = {entry for where in found.cni_plugins for entry in root.names(_rooted(where))}
+    programs = {
+        entry
+        for folders in container_runtime.cni_plugins
+        for entry in root.names(_strip_slashes(folders))
+    }
     absent = [kind for kind in dict.fromkeys(filter(None, types)) if kind not in programs]
     if absent:
-        where = ", ".join(found.cni_plugins)
-        seen = f"/{path} names plugin {', '.join(absent[:_MOST])}, which is not in {where}"
+        folder_of_plugins = ", ".join(container_runtime.cni_plugins)
+        seen = (
+            f"/{path} names plugin {', '.join(absent[:_MAX_NAMED_PATHS])}, which is not in"
+            f" {folder_of_plugins}"
+        )
         yield Check(
             name,
             "missing",
@@ -214,9 +248,9 @@ def network(root: SysRoot, found: Runtime) -> Iterator[Check]:
 # -- CDI --
 
 
-def cdi_folders(root: SysRoot, found: Runtime) -> Iterator[Check]:
-    """Specifications in folders in which the runtime does not look."""
-    read = {root.real(_rooted(folder)) for folder in found.cdi_folders}
+def cdi_folders(root: SysRoot, container_runtime: Runtime) -> Iterator[Check]:
+    """Yield the specifications in folders in which the runtime does not look."""
+    read = {root.real(_strip_slashes(folder)) for folder in container_runtime.cdi_folders}
     others = {
         real: folder
         for folder in CDI_FOLDERS
@@ -224,16 +258,22 @@ def cdi_folders(root: SysRoot, found: Runtime) -> Iterator[Check]:
     }
     for folder in others.values():
         if count := len(cdi_files(root, folder)):
-            seen = f"{count} specification{'' if count == 1 else 's'} in /{folder}; the runtime reads only "
-            advice = f'add "/{folder}" to cdi_spec_dirs and restart the runtime: no container with these devices starts'
-            yield Check("CDI", "missing", seen + ", ".join(found.cdi_folders), advice)
+            seen = (
+                f"{count} specification{'' if count == 1 else 's'} in /{folder}; the runtime reads"
+                " only "
+            )
+            advice = (
+                f'add "/{folder}" to cdi_spec_dirs and restart the runtime: no container with these'
+                " devices starts"
+            )
+            yield Check("CDI", "missing", seen + ", ".join(container_runtime.cdi_folders), advice)
 
 
 # -- kubelet and its drivers --
 
 
 def kubelet(root: SysRoot) -> Iterator[Check]:
-    """Whether kubelet listens."""
+    """Yield the check that kubelet listens."""
     if root.exists(_KUBELET_SOCKET) and root.listens(_KUBELET_SOCKET) is False:
         advice = "start kubelet: until then no pod of this node starts or ends"
         yield Check(
@@ -241,31 +281,37 @@ def kubelet(root: SysRoot) -> Iterator[Check]:
         )
 
 
-def registered(root: SysRoot) -> dict[str, list[str]]:
-    """The sockets in kubelet's registry by driver: ``<driver>-reg.sock``, or ``<driver>-<pod uid>-reg.sock`` with
-    rolling updates (k8s.io/dynamic-resource-allocation kubeletplugin). Those of CSI drivers are left out: their
-    folder among the plugins has a csi.sock."""
-    found: dict[str, list[str]] = {}
+def driver_sockets(root: SysRoot) -> dict[str, list[str]]:
+    """Return the sockets in kubelet's registry by driver: ``<driver>-reg.sock``, or ``<driver>-<pod
+    uid>-reg.sock`` with rolling updates (k8s.io/dynamic-resource-allocation kubeletplugin). Sockets
+    of CSI drivers are left out: their folder among the plugins has a csi.sock.
+    """
+    by_driver: dict[str, list[str]] = {}
     for entry in root.names(_REGISTRY):
         if entry.endswith("-reg.sock"):
             name = entry.removesuffix("-reg.sock")
             folders = (
                 folder for folder in root.names(_PLUGINS) if f"{name}-".startswith(f"{folder}-")
             )
-            known = next(folders, name)
-            if "csi.sock" not in root.names(f"{_PLUGINS}/{known}"):
-                found.setdefault(known, []).append(entry)
-    return found
+            driver = next(folders, name)
+            if "csi.sock" not in root.names(f"{_PLUGINS}/{driver}"):
+                by_driver.setdefault(driver, []).append(entry)
+    return by_driver
 
 
-def registry(root: SysRoot, drivers: Iterable[str], found: Runtime) -> Iterator[Check]:
-    """Every driver that is registered here, and those that should be: because of the hardware, or their slices."""
+def registry(root: SysRoot, drivers: Iterable[str], container_runtime: Runtime) -> Iterator[Check]:
+    """Yield every driver that is registered here, and the drivers that should be: because of the
+    hardware, or their slices.
+    """
     name = "kubelet registration"
     if not root.is_directory(_REGISTRY):
-        advice = "start kubelet, which creates it; if kubelet has another root directory, configure the drivers for it"
+        advice = (
+            "start kubelet, which creates it; if kubelet has another root directory, configure the"
+            " drivers for it"
+        )
         yield Check(name, "unknown", f"there is no /{_REGISTRY}", advice)
         return
-    sockets = registered(root)
+    sockets = driver_sockets(root)
     prefixed = {
         driver: [s for s in root.names(_REGISTRY) if s.startswith(f"{driver}-")]
         for driver in drivers
@@ -273,8 +319,11 @@ def registry(root: SysRoot, drivers: Iterable[str], found: Runtime) -> Iterator[
     sockets |= {driver: mine for driver, mine in prefixed.items() if mine and driver not in sockets}
     for driver in dict.fromkeys((*drivers, *sockets)):
         yield _registration(root, driver, sockets.get(driver, []))
-        if driver in _NRI_DRIVERS and found.nri is False:
-            advice = "set disable = false for NRI in containerd's configuration: the driver gives devices to pods through it"
+        if driver in _NRI_DRIVERS and container_runtime.nri is False:
+            advice = (
+                "set disable = false for NRI in containerd's configuration: the driver gives"
+                " devices to pods through it"
+            )
             yield Check(
                 "NRI", "missing", f"{driver} needs NRI, which is off in the runtime", advice
             )
@@ -283,7 +332,10 @@ def registry(root: SysRoot, drivers: Iterable[str], found: Runtime) -> Iterator[
 def _registration(root: SysRoot, driver: str, sockets: Sequence[str]) -> Check:
     name = "kubelet registration"
     if not sockets:
-        advice = "install the driver, or check its pod on this node: it creates the socket when it is ready"
+        advice = (
+            "install the driver, or check its pod on this node: it creates the socket when it is"
+            " ready"
+        )
         return Check(name, "missing", f"{driver}: no socket in /{_REGISTRY}", advice)
     served = [
         f"{_PLUGINS}/{driver}/{n}"
@@ -299,11 +351,13 @@ def _registration(root: SysRoot, driver: str, sockets: Sequence[str]) -> Check:
     return Check(name, "ok", f"{driver}: {sockets[0]}")
 
 
-def checkpoint(root: SysRoot, found: Runtime) -> Iterator[Check]:
-    """The claims that kubelet has prepared: whether their CDI devices still exist, and their drivers are registered."""
+def checkpoint(root: SysRoot, container_runtime: Runtime) -> Iterator[Check]:
+    """Yield the claims that kubelet has prepared, with the state of their CDI devices
+    and drivers.
+    """
     name = "prepared claims"
     try:
-        claims = _prepared(root)
+        claims = _load_prepared_claims(root)
     except ValueError:
         advice = (
             "kubelet does not start with a broken checkpoint: drain the node and remove the file"
@@ -312,8 +366,8 @@ def checkpoint(root: SysRoot, found: Runtime) -> Iterator[Check]:
         return
     if claims is None:
         return
-    defined = _defined(root, found)
-    sockets = registered(root)
+    defined = _cdi_devices(root, container_runtime)
+    sockets = driver_sockets(root)
     for claim in claims:
         who = f"claim {text(claim.get('Namespace'))}/{text(claim.get('ClaimName'))}"
         for driver, state in sorted(mapping(claim.get("DriverState")).items()):
@@ -325,7 +379,10 @@ def checkpoint(root: SysRoot, found: Runtime) -> Iterator[Check]:
             ]
             gone = [identity for identity in wanted if identity not in defined]
             if gone:
-                advice = f"have driver {driver} write it again, or recreate the claim's pods: their containers do not start"
+                advice = (
+                    f"have driver {driver} write it again, or recreate the claim's pods: their"
+                    " containers do not start"
+                )
                 yield Check(
                     name, "missing", f"{who}: no specification has CDI device {gone[0]}", advice
                 )
@@ -338,9 +395,10 @@ def checkpoint(root: SysRoot, found: Runtime) -> Iterator[Check]:
     yield Check(name, "ok", f"{len(claims)} claim{plural} in kubelet's checkpoint")
 
 
-def _prepared(root: SysRoot) -> list[Mapping[str, Any]] | None:
-    """The claims in kubelet's checkpoint; None if there is none. Raises ValueError if it is broken. kubernetes
-    pkg/kubelet/cm/dra/state/state_checkpoint.go"""
+def _load_prepared_claims(root: SysRoot) -> list[Mapping[str, Any]] | None:
+    """Return the claims in kubelet's checkpoint; None if there is no checkpoint. Raises ValueError
+    if it is broken. kubernetes pkg/kubelet/cm/dra/state/state_checkpoint.go
+    """
     data = root.text(_CHECKPOINT)
     if data is None:
         return None
@@ -353,10 +411,12 @@ def _prepared(root: SysRoot) -> list[Mapping[str, Any]] | None:
         raise ValueError(str(error)) from error
 
 
-def against_cluster(
+def compare_with_cluster(
     root: SysRoot, claims: Iterable[Mapping[str, Any]], classes: Iterable[Mapping[str, Any]]
 ) -> Iterator[Check]:
-    """What kubelet has prepared against the cluster's claims, and RuntimeClasses against the runtime's handlers."""
+    """Yield the differences between the claims that kubelet has prepared and the cluster's claims,
+    and between RuntimeClasses and the runtime's handlers.
+    """
     name = "prepared claims"
     allocated = {
         text(mapping(claim.get("metadata")).get("uid"))
@@ -364,15 +424,19 @@ def against_cluster(
         if mapping(claim.get("status")).get("allocation")
     }
     try:
-        prepared = _prepared(root) or []
+        prepared = _load_prepared_claims(root) or []
     except ValueError:
         prepared = []  # said by the checks of the node
     for claim in prepared:
         if text(claim.get("ClaimUID")) not in allocated:
-            seen = f"claim {text(claim.get('Namespace'))}/{text(claim.get('ClaimName'))} is prepared here, and the "
+            seen = (
+                f"claim {text(claim.get('Namespace'))}/{text(claim.get('ClaimName'))} is prepared"
+                " here, and the "
+            )
             advice = (
-                "start its driver, which unprepares it, or read kubelet's log (NodeUnprepareResources failed): until "
-                "then another pod may be given the same device"
+                "start its driver, which unprepares it, or read kubelet's log"
+                " (NodeUnprepareResources failed): until then another pod may be given the same"
+                " device"
             )
             yield Check(
                 name, "missing", f"{seen}cluster has no such claim or has deallocated it", advice
@@ -382,12 +446,22 @@ def against_cluster(
         handler = text(item.get("handler"))
         if handler and handler not in handlers:
             named = text(mapping(item.get("metadata")).get("name"))
-            advice = "configure it in containerd, or keep pods with this class away from the node (scheduling)"
-            seen = f"RuntimeClass {named} names handler {handler}; the runtime here has {', '.join(handlers)}"
+            advice = (
+                "configure it in containerd, or keep pods with this class away from the node"
+                " (scheduling)"
+            )
+            seen = (
+                f"RuntimeClass {named} names handler {handler}; the runtime here has"
+                f" {', '.join(handlers)}"
+            )
             yield Check("runtime handlers", "warning", seen, advice)
 
 
-def _defined(root: SysRoot, found: Runtime) -> set[str]:
-    """The CDI devices of the specifications that the runtime reads."""
-    paths = [path for folder in found.cdi_folders for path in cdi_files(root, _rooted(folder))]
+def _cdi_devices(root: SysRoot, container_runtime: Runtime) -> set[str]:
+    """Return the CDI devices of the specifications that the runtime reads."""
+    paths = [
+        path
+        for folder in container_runtime.cdi_folders
+        for path in cdi_files(root, _strip_slashes(folder))
+    ]
     return {name for path in paths for name in device_names(specification(root, path))}

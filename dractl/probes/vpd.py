@@ -1,7 +1,8 @@
 """Vital Product Data: the NIC to which a ConnectX Data Direct function belongs.
 
-Source: rdma-core kernel-boot/rdma_topo (parse_vpd); the format is that of PCI Local Bus 3.0, appendix I. Only ConnectX
-functions are read: on some devices of other vendors, reading ``vpd`` takes seconds. The kernel lets only root read it.
+Source: rdma-core kernel-boot/rdma_topo (parse_vpd); the format is that of PCI Local Bus 3.0,
+appendix I. Only ConnectX functions are read: on some devices of other vendors, reading ``vpd``
+takes seconds. The kernel lets only root read it.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +19,8 @@ _LARGE, _END_SMALL, _END_LARGE, _READ_ONLY = 0x80, 0x78, 0x79, 0x90
 def pair_data_direct(
     root: SysRoot, devices: list[PciDevice], note: Callable[[str, str], None]
 ) -> list[PciDevice]:
-    """The devices, with the NIC of each Data Direct function: the physical functions with the same V3 in their VPD.
+    """Return the devices, with the NIC of each Data Direct function: the physical functions with
+    the same V3 in their VPD.
 
     V3 is effectively a serial number, so the pairing is kept and the value is not.
     """
@@ -50,7 +52,9 @@ def _uuid(root: SysRoot, device: PciDevice) -> str | None:
 
 
 def keyword(data: bytes, name: str) -> str | None:
-    """The value of a keyword of the read-only resource (VPD-R); None if it is missing or the data are damaged."""
+    """Return the value of a keyword of the read-only resource (VPD-R); None if it is missing or the
+    data are damaged.
+    """
     resource = next((resource for tag, resource in _resources(data) if tag == _READ_ONLY), b"")
     while len(resource) >= 3 and (size := resource[2]) <= len(resource) - 3:
         if resource[:2] == name.encode():

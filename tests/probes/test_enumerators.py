@@ -29,14 +29,14 @@ def test_without_pyudev_the_walker_answers_with_a_note(monkeypatch: pytest.Monke
     monkeypatch.setattr(builtins, "__import__", refuse)
     monkeypatch.setattr(sys, "platform", "linux")
     notes: dict[str, str] = {}
-    assert isinstance(_enumerator(SysRoot.this_machine(), notes.__setitem__), SysfsWalker)
+    assert isinstance(_enumerator(SysRoot.for_this_machine(), notes.__setitem__), SysfsWalker)
     assert "pyudev is not installed" in notes["udev"]
 
 
 def test_another_system_than_linux_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     notes: dict[str, str] = {}
-    assert isinstance(_enumerator(SysRoot.this_machine(), notes.__setitem__), SysfsWalker)
+    assert isinstance(_enumerator(SysRoot.for_this_machine(), notes.__setitem__), SysfsWalker)
     assert "darwin, not Linux" in notes["host"]
 
 

@@ -61,7 +61,7 @@ def look(top: Path, *drivers: str) -> dict[str, Check]:
     order = ["ok", "unknown", "warning", "missing"]
     found: dict[str, Check] = {}
     for check in checks(
-        probes.read(top), SysRoot.of(top), drivers or ("gpu.nvidia.com", "dra.net")
+        probes.read(top), SysRoot.for_directory(top), drivers or ("gpu.nvidia.com", "dra.net")
     ):
         if check.name not in found or order.index(check.state) > order.index(
             found[check.name].state
@@ -174,7 +174,7 @@ def test_what_is_no_cdi_specification(data: bytes | None) -> None:
 
 def said(top: Path, name: str) -> list[str]:
     """What is missing under a name."""
-    found = checks(probes.read(top), SysRoot.of(top), ("gpu.nvidia.com",))
+    found = checks(probes.read(top), SysRoot.for_directory(top), ("gpu.nvidia.com",))
     return [check.evidence for check in found if (check.name, check.state) == (name, "missing")]
 
 
@@ -207,9 +207,9 @@ def test_a_driver_that_listens(tmp_path: Path) -> None:
     with contextlib.chdir(path.parent), socket.socket(socket.AF_UNIX) as server:
         server.bind(path.name)
         server.listen()
-        assert SysRoot.of(tmp_path).listens("proc/s.sock") is True
-    assert SysRoot.of(tmp_path).listens("proc/s.sock") is False
-    assert SysRoot.of(tmp_path).listens("proc/none") is None
+        assert SysRoot.for_directory(tmp_path).listens("proc/s.sock") is True
+    assert SysRoot.for_directory(tmp_path).listens("proc/s.sock") is False
+    assert SysRoot.for_directory(tmp_path).listens("proc/none") is None
 
 
 def test_the_kernels_list_of_sockets_is_believed(node: Path) -> None:
@@ -347,24 +347,24 @@ def test_what_kubelet_has_prepared_against_the_claims_of_the_cluster(node: Path)
         {"metadata": {"uid": "a"}, "status": {"allocation": {"devices": {}, "nodeSelector": {}}}},
         {"metadata": {"uid": "b"}, "status": {}},
     ]
-    found = list(services.against_cluster(SysRoot.of(node), known, []))
+    found = list(services.compare_with_cluster(SysRoot.for_directory(node), known, []))
     assert [check.evidence.split(" is ")[0] for check in found] == ["claim ml/b", "claim ml/c"]
     assert {check.state for check in found} == {"missing"}
     (node / "var/lib/kubelet/dra_manager_state").write_text("\0")
-    assert not list(services.against_cluster(SysRoot.of(node), known, []))
+    assert not list(services.compare_with_cluster(SysRoot.for_directory(node), known, []))
 
 
 def test_runtime_classes_against_the_handlers_of_the_runtime(node: Path) -> None:
     classes = [{"metadata": {"name": name}, "handler": name} for name in ("runc", "nvidia")]
     assert not list(
-        services.against_cluster(SysRoot.of(node), [], classes)
+        services.compare_with_cluster(SysRoot.for_directory(node), [], classes)
     )  # its defaults are not known
     configure(
         node,
         '[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]',
         'runtime_type = "x"',
     )
-    (check,) = services.against_cluster(SysRoot.of(node), [], classes)
+    (check,) = services.compare_with_cluster(SysRoot.for_directory(node), [], classes)
     assert (check.state, check.evidence.partition(";")[0]) == (
         "warning",
         "RuntimeClass nvidia names handler nvidia",

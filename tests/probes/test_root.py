@@ -19,7 +19,7 @@ def root(tmp_path: Path) -> tuple[SysRoot, Path]:
     (top / "sys/devices").mkdir(parents=True)
     (top / "proc").mkdir()
     (tmp_path / "secret").write_text("outside")
-    return SysRoot.of(top), top
+    return SysRoot.for_directory(top), top
 
 
 def test_links_stay_inside(root: tuple[SysRoot, Path], tmp_path: Path) -> None:
@@ -115,4 +115,4 @@ def test_what_is_no_tree_is_named(tmp_path: Path, name: str, message: str) -> No
     (tmp_path / "file").write_text("")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=message):
-        SysRoot.of(tmp_path / name)
+        SysRoot.for_directory(tmp_path / name)

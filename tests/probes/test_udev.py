@@ -36,7 +36,7 @@ from dractl.probes import SysRoot, probe
 from dractl.probes.udev import open_udev
 from dractl.topology import snapshot
 def note(about, message): raise SystemExit(message)
-json.dump(snapshot.to_json(probe(SysRoot.of(Path(sys.argv[1])), enumerator=open_udev(note))), sys.stdout)
+json.dump(snapshot.to_json(probe(SysRoot.for_directory(Path(sys.argv[1])), enumerator=open_udev(note))), sys.stdout)
 """
 
 

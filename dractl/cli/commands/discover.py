@@ -292,7 +292,7 @@ def _node_checks(
 def _sysfs(sysfs_root: Path | None) -> SysRoot:
     from dractl.probes import SysRoot
 
-    return SysRoot.this_machine() if sysfs_root is None else SysRoot.of(sysfs_root)
+    return SysRoot.for_this_machine() if sysfs_root is None else SysRoot.for_directory(sysfs_root)
 
 
 def _cluster_checks(sysfs_root: Path | None) -> tuple[services.Check, ...]:
@@ -323,7 +323,7 @@ def _cluster_checks(sysfs_root: Path | None) -> tuple[services.Check, ...]:
         }
     )
     claims = list_objects(f"resourceclaims.{group}") if "resourceclaims" in kinds else []
-    machine_checks = services.against_cluster(
+    machine_checks = services.compare_with_cluster(
         _sysfs(sysfs_root), claims, list_objects("runtimeclasses.node.k8s.io")
     )
     return (*_node_checks(sysfs_root, publishing), *machine_checks, *checks)

@@ -1,6 +1,7 @@
 """Devices of ``gpu.amd.com``: whole GPUs and partitions that exist.
 
-Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin/deviceinfo.go (GetDevice), discovery.go, pkg/amdgpu/amdgpu.go.
+Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin/deviceinfo.go (GetDevice), discovery.go,
+pkg/amdgpu/amdgpu.go.
 """
 
 from typing import Any
@@ -19,7 +20,9 @@ _UNKNOWN_MEMORY = {GPU: 80 << 30, PARTITION: 20 << 30}  # getMemoryBytes of 0.1
 
 
 class Unit(Struct, frozen=True):
-    """A GPU, or a partition of it, that has DRM nodes of its own. Numbers are None where KFD does not list it."""
+    """A GPU, or a partition of it, that has DRM nodes of its own. Numbers are None where KFD does
+    not list it.
+    """
 
     gpu: Gpu
     amd: Amdgpu
@@ -32,13 +35,15 @@ class Unit(Struct, frozen=True):
 
     @property
     def compute_units(self) -> int:
-        """Compute units; KFD's simd_count divided by simd_per_cu, which counts as 1 if it is missing."""
+        """Compute units; KFD's simd_count divided by simd_per_cu, which counts as 1 if it is
+        missing.
+        """
         each = 1 if self.simd_per_cu is None else self.simd_per_cu
         return self.simd_count // each if self.simd_count and each else 0
 
 
 def product_name(name: str | None) -> str:
-    """The product name as the driver spells it."""
+    """Return the product name as the driver spells it."""
     return (name or "").strip().translate(_PRODUCT_NAME)
 
 
@@ -53,15 +58,17 @@ def place(pci: PciDevice | None) -> dict[str, Any]:
 
 
 def place_of_gpu(pci: PciDevice | None) -> dict[str, Any]:
-    """The place of a GPU of amdgpu: getPcieInfo (discovery.go) has none of the standard attributes if the PCIe root is
-    unknown."""
+    """Return the place of a GPU of amdgpu: getPcieInfo (discovery.go) has none of the standard
+    attributes if the PCIe root is unknown.
+    """
     found = place(pci)
     return found if found.get(PCIE_ROOT) else {"numaNode": found["numaNode"]}
 
 
 def module_version(gpu: Gpu, *, short: bool = True) -> dict[str, Any]:
-    """SemverDriverVersion: the API takes three parts of a version only. Before that (``short`` is false) all parts were
-    published (ROCm/gpu-operator#609)."""
+    """SemverDriverVersion: the API takes three parts of a version only. Before that (``short`` is
+    false) all parts were published (ROCm/gpu-operator#609).
+    """
     full = gpu.driver_version
     own = (
         version(".".join(full.split(".")[:3]))
@@ -74,8 +81,8 @@ def module_version(gpu: Gpu, *, short: bool = True) -> dict[str, Any]:
 
 
 def kfd_identities(machine: Machine) -> dict[str, str]:
-    """KFD's unique id of each GPU, decimal. For a GPU that KFD does not list, GetAMDGPUs of 0.1 keeps the id of the
-    GPU before.
+    """KFD's unique id of each GPU, decimal. For a GPU that KFD does not list, GetAMDGPUs of 0.1
+    keeps the id of the GPU before.
     """
     found, last = {}, ""
     for gpu in sorted(
@@ -89,7 +96,9 @@ def kfd_identities(machine: Machine) -> dict[str, str]:
 
 
 def device(unit: Unit, options: Options, identity: str) -> dict[str, Any]:
-    """The device of a GPU or a partition that exists. ``identity`` is that of :func:`kfd_identities`."""
+    """Return the device of a GPU or a partition that exists. ``identity`` is that of
+    :func:`kfd_identities`.
+    """
     kind = GPU if unit.amd.compute_partition in (None, "spx") else PARTITION
     current = options.has(NAME, "rewritten")
     modes = (unit.amd.compute_partition, unit.amd.memory_partition)
@@ -124,18 +133,20 @@ def device(unit: Unit, options: Options, identity: str) -> dict[str, Any]:
 
 
 def _of_0_1(unit: Unit, kind: str, identity: str) -> dict[str, Any]:
-    """The attributes that only 0.1 publishes. It publishes the module's version unchanged, and the API server
-    refuses it if it has four parts or is empty; GetDriverVersion has both versions or none."""
+    """Return the attributes that only 0.1 publishes. It publishes the module's version unchanged,
+    and the API server refuses it if it has four parts or is empty; GetDriverVersion has both
+    versions or none.
+    """
     own, source = unit.gpu.driver_version, unit.amd.source_version
     prefix = "parentPciAddr parentDeviceID" if kind == PARTITION else "pciAddr deviceID"
     return {
         **dict(zip(prefix.split(), (unit.gpu.bdf, identity), strict=True)),
         "cardIndex": unit.card_index,
         "renderIndex": unit.render_minor,
-        # libdrm reports the kernel's, by the version of the graphics core (drivers/gpu/drm/amd/amdgpu/
-        # amdgpu_discovery.c amdgpu_discovery_set_ip_blocks): AI for 9.4.3, 9.4.4 and 9.5.0, which KFD shows as these
-        # (amdkfd/kfd_device.c kgd2kfd_probe). No other GPU has partition files (amdgpu_gfx.c
-        # amdgpu_gfx_sysfs_xcp_init), which 0.1 needs.
+        # libdrm reports the kernel's, by the version of the graphics core
+        # (drivers/gpu/drm/amd/amdgpu/ amdgpu_discovery.c amdgpu_discovery_set_ip_blocks): AI for
+        # 9.4.3, 9.4.4 and 9.5.0, which KFD shows as these (amdkfd/kfd_device.c kgd2kfd_probe). No
+        # other GPU has partition files (amdgpu_gfx.c amdgpu_gfx_sysfs_xcp_init), which 0.1 needs.
         "family": driver(NAME).table("families").get(str(unit.amd.gfx_version)),
         "driverVersion": {"version": own if own and source else ""},
         "driverSrcVersion": source if own and source else "",

@@ -1,7 +1,7 @@
 """``gpu.amd.com``: AMD GPUs, their partitions, and GPUs for virtual machines.
 
-Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin (deviceinfo.go, discovery.go, driver.go), pkg/amdgpu/amdgpu.go;
-the versions are those of the pack of facts.
+Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin (deviceinfo.go, discovery.go, driver.go),
+pkg/amdgpu/amdgpu.go; the versions are those of the pack of facts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -59,12 +59,17 @@ def _notices(devices: Sequence[dict[str, Any]], options: Options) -> tuple[str, 
     if options.has(NAME, "rewritten"):
         return ()
     unknown = [one["name"] for one in devices if "family" not in one["attributes"]]
-    text = f"{NAME}: family of {', '.join(unknown)} is omitted: the driver asks libdrm, and KFD does not show it here"
+    text = (
+        f"{NAME}: family of {', '.join(unknown)} is omitted: the driver asks libdrm, and KFD does"
+        " not show it here"
+    )
     return (text,) if unknown else ()
 
 
 def _bound(machine: Machine, left_out: dict[str, str], options: Options) -> Iterator[Gpu]:
-    """GPUs for which the driver makes devices (discoverAMDGPUs): those of amdgpu with a card and a render node."""
+    """Yield the GPUs for which the driver makes devices (discoverAMDGPUs): those of amdgpu with a
+    card and a render node.
+    """
     for gpu in machine.gpus:
         if gpu.vendor != VENDOR or gpu.bdf is None:
             continue
@@ -98,7 +103,7 @@ def _bound(machine: Machine, left_out: dict[str, str], options: Options) -> Iter
 
 
 def _unit(gpu: Gpu, amd: Amdgpu, machine: Machine) -> Unit:
-    """The GPU's own PCI function: the whole GPU, or its first partition."""
+    """Return the GPU's own PCI function: the whole GPU, or its first partition."""
     assert amd.card_index is not None
     assert amd.render_minor is not None
     in_kfd = gpu.source == "kfd"
@@ -115,8 +120,9 @@ def _unit(gpu: Gpu, amd: Amdgpu, machine: Machine) -> Unit:
 
 
 def _partitions(gpu: Gpu, amd: Amdgpu, machine: Machine, options: Options) -> Iterator[Unit]:
-    """Partitions that are platform devices. The driver publishes those of GPUs with a NUMA node, in 0.1 those with
-    their GPU's id, and its two partition files."""
+    """Yield the partitions that are platform devices. The driver publishes those of GPUs with a
+    NUMA node, in 0.1 those with their GPU's id, and its two partition files.
+    """
     whole = _unit(gpu, amd, machine)
     if whole.pci is None or whole.pci.numa_node is None:
         return

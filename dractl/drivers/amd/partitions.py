@@ -1,7 +1,8 @@
 """``gpu.amd.com`` with the gate AutoPartition: a device for every mode that a GPU can be put into.
 
-Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin (deviceinfo.go SyntheticPartitionDevice, discovery.go
-enumerateAllPossibleDevices, driver.go buildSyntheticPartitionResources), pkg/consts (ValidPartitionConfigs).
+Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin (deviceinfo.go SyntheticPartitionDevice,
+discovery.go enumerateAllPossibleDevices, driver.go buildSyntheticPartitionResources), pkg/consts
+(ValidPartitionConfigs).
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,9 @@ _DEVICES, _COUNTER_SETS = 64, 8  # the API's limits for a slice
 
 
 def devices(unit: Unit, number: int) -> Iterator[dict[str, Any]]:
-    """The devices of one GPU that can be partitioned; ``number`` is its place in the order of addresses."""
+    """Yield the devices of one GPU that can be partitioned; ``number`` is its place in the order of
+    addresses.
+    """
     totals = {
         "memory": (unit.memory_bytes or 0, binary_quantity),
         "computeUnits": (unit.compute_units, decimal_quantity),
@@ -62,7 +65,7 @@ def devices(unit: Unit, number: int) -> Iterator[dict[str, Any]]:
 
 
 def _capacity(each: int, count: int, show: Any) -> dict[str, Any]:
-    """The total of all partitions; a request takes exactly one partition's share."""
+    """Return the total of all partitions; a request takes exactly one partition's share."""
     value: dict[str, Any] = {"value": show(each * count)}
     if count > 1:
         value["requestPolicy"] = {"default": show(each), "validValues": [show(each)]}
@@ -70,14 +73,14 @@ def _capacity(each: int, count: int, show: Any) -> dict[str, Any]:
 
 
 def counter_set(number: int) -> dict[str, Any]:
-    """The counter that each mode uses up entirely, so that a GPU is in one mode."""
+    """Return the counter that each mode uses up entirely, so that a GPU is in one mode."""
     return {"name": f"gpu-{number}-mutex", "counters": {"partition-mode": {"value": "1"}}}
 
 
 def slices(
     devices: Sequence[dict[str, Any]], counters: Sequence[dict[str, Any]]
 ) -> tuple[Slice, ...]:
-    """Devices first, then counter sets, split at the API's limits."""
+    """Return devices first, then counter sets, split at the API's limits."""
     devices_each, sets_each = (
         range(0, len(devices), _DEVICES),
         range(0, len(counters), _COUNTER_SETS),

@@ -1,7 +1,7 @@
 """``gpu.amd.com`` with the gate VFIOPassthrough: GPUs for virtual machines.
 
-Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin (discovery.go, deviceinfo.go AmdGpuVFIOInfo), pkg/amdgpu/vfio.go
-(GetPFMapping, GetVFMapping).
+Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin (discovery.go, deviceinfo.go AmdGpuVFIOInfo),
+pkg/amdgpu/vfio.go (GetPFMapping, GetVFMapping).
 """
 
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ from dractl.topology.machine import Machine, PciDevice
 
 
 def devices(machine: Machine) -> Iterator[dict[str, Any]]:
-    """Physical functions that are bound to vfio-pci, then virtual functions of GPUs that AMD's gim driver has; each in
-    the order of IOMMU groups as strings, then of addresses. Functions without a group are not published. None has a
-    productName: that is a file of amdgpu.
+    """Yield physical functions that are bound to vfio-pci, then virtual functions of GPUs that
+    AMD's gim driver has; each in the order of IOMMU groups as strings, then of addresses. Functions
+    without a group are not published. None has a productName: that is a file of amdgpu.
     """
     own = [
         pci for pci in machine.pci_devices if pci.vendor == VENDOR and pci.iommu_group is not None

@@ -1,4 +1,5 @@
-"""Attributes that dranet adds on cloud machines, from metadata services; here, from a machine file or options.
+"""Attributes that dranet adds on cloud machines, from metadata services; here, from a machine file
+or options.
 
 Source: kubernetes-sigs/dranet@f258477 pkg/cloudprovider/{gce,aws,azure,oke,alibaba}.
 """
@@ -20,17 +21,20 @@ _TYPES = {"gce": "machineType", "azure": "vmSize", "alibaba": "instanceType", "o
 
 
 def _places(cloud: str | None) -> tuple[str, ...]:
-    """The attributes of a provider that all devices have and that are settings here, without the provider's domain."""
+    """Return the attributes of a provider that all devices have and that are settings here, without
+    the provider's domain.
+    """
     known = driver(_DRIVER)
     published = {row.name for row in known.attributes}
     return tuple(row.name for row in known.settings if f"{cloud}.dra.net/{row.name}" in published)
 
 
 def attributes(machine: Machine, options: Options) -> Callable[[str], dict[str, Any]]:
-    """A function that gives the attributes of a device, by its PCI address (empty: it has none)."""
-    by_dmi = (
-        "aws" if machine.host.vendor == "Amazon EC2" else None
-    )  # EC2 alone has the instance type in DMI, too
+    """Return a function that gives the attributes of a device, by its PCI address (empty: it has
+    none).
+    """
+    # EC2 alone has the instance type in DMI, too
+    by_dmi = "aws" if machine.host.vendor == "Amazon EC2" else None
     cloud = options.setting(_DRIVER, "cloud") or machine.host.cloud or by_dmi
     if cloud is not None and cloud not in CLOUDS:
         raise UsageError(
@@ -70,5 +74,6 @@ def _refuse_other(cloud: str | None, options: Options) -> None:
                 )
             if value is not None and len(value) > _MAX_TEXT:
                 raise UsageError(
-                    f"{_DRIVER}: {name} has {len(value)} characters; at most {_MAX_TEXT} are allowed"
+                    f"{_DRIVER}: {name} has {len(value)} characters; at most {_MAX_TEXT} are"
+                    " allowed"
                 )

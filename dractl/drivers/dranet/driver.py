@@ -1,8 +1,9 @@
 """``dra.net``: dranet, network interfaces and RDMA devices.
 
-Source: kubernetes-sigs/dranet, pkg/inventory (db.go, net.go, sysfs.go), pkg/names, pkg/apis/attributes.go. What cloud
-providers' metadata services add is :mod:`dractl.drivers.dranet.cloud`. dractl does not ask the kernel for eBPF
-programs: an interface is rendered as one without.
+Source: kubernetes-sigs/dranet, pkg/inventory (db.go, net.go, sysfs.go), pkg/names,
+pkg/apis/attributes.go. What cloud providers' metadata services add is
+:mod:`dractl.drivers.dranet.cloud`. dractl does not ask the kernel for eBPF programs: an interface
+is rendered as one without.
 """
 
 import ipaddress
@@ -28,9 +29,8 @@ _FOUR_DIGITS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
 _UNBOUND = "no kernel driver that creates an interface is bound"
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 _MAX_TEXT = 64  # resourceapi.DeviceAttributeMaxValueLength
-_KINDS = {
-    "tun": "tuntap"
-}  # vishvananda/netlink Tuntap.Type; the other kinds are called as the kernel calls them
+# vishvananda/netlink Tuntap.Type; the other kinds are called as the kernel calls them
+_KINDS = {"tun": "tuntap"}
 
 
 class _Dranet(Known, frozen=True):
@@ -40,7 +40,9 @@ class _Dranet(Known, frozen=True):
         )
 
     def found(self, machine: Machine, options: Options) -> Inventory:
-        """DB.scan: PCI functions, RDMA devices of other classes, interfaces; then what the host's uplink uses goes."""
+        """DB.scan: PCI functions, RDMA devices of other classes, interfaces; then what the host's
+        uplink uses goes.
+        """
         lists = options.flag(NAME, "DRAListTypeAttributes")
         bound_only = options.has(NAME, "bound-functions")
         functions = [
@@ -113,8 +115,9 @@ def _allocatable(pci: PciDevice) -> bool:
 
 
 def _address(bdf: str | None, machine: Machine) -> str | None:
-    """pciAddressFromPath: the last function of the path whose domain has four digits. Behind VMD that is the
-    controller, not the function itself."""
+    """pciAddressFromPath: the last function of the path whose domain has four digits. Behind VMD
+    that is the controller, not the function itself.
+    """
     if bdf is None:
         return None
     path = machine.pci[bdf].path.split("/") if bdf in machine.pci else [bdf]
@@ -130,8 +133,9 @@ def _standalone_rdma(machine: Machine) -> Iterator[tuple[str, str, str]]:
 
 
 def _interfaces(machine: Machine, found: dict[str, dict[str, Any]], options: Options) -> None:
-    """discoverNetworkInterfaces: of a function's interfaces the last one listed counts, but attributes that it does not
-    set stay as an earlier one has set them."""
+    """discoverNetworkInterfaces: of a function's interfaces the last one listed counts, but
+    attributes that it does not set stay as an earlier one has set them.
+    """
     skip_ipoib = options.setting(NAME, "moveIBInterfaces") == "false"
     for interface in sorted(machine.net_interfaces, key=_order):
         if interface.name in _IGNORED or interface.encapsulation == "loopback":
@@ -176,14 +180,17 @@ def _link(interface: NetInterface, options: Options) -> dict[str, Any]:
 
 
 def addresses(cidrs: Iterable[str], limit: int | None = _MAX_TEXT) -> str | None:
-    """buildIPList: global unicast addresses, sorted and joined, as many as fit into ``limit`` bytes."""
+    """buildIPList: global unicast addresses, sorted and joined, as many as fit into ``limit``
+    bytes.
+    """
     joined = ""
     for cidr in sorted(set(cidrs)):
         try:
             address = ipaddress.ip_interface(cidr).ip
         except ValueError:
             continue
-        # Go's IsGlobalUnicast: everything but unspecified, loopback, multicast, link-local and broadcast.
+        # Go's IsGlobalUnicast: everything but unspecified, loopback, multicast, link-local and
+        # broadcast.
         if (
             address.is_unspecified
             or address.is_loopback
@@ -232,7 +239,7 @@ def _pci(
         return {}
     if name not in described and not options.has(NAME, "pci-of-all"):
         return pcie_root(pci)
-    names = ids.of_dranet()
+    names = ids.dranet_names()
     standard = numa_nodes(pci, machine) if lists else numa_node(pci)
     return {
         "dra.net/pciVendor": names.vendor(pci.vendor) or UNKNOWN,
@@ -247,8 +254,10 @@ def _pci(
 
 
 def _other_names(pci: PciDevice) -> str | None:
-    """Differences between dranet's pci.ids and dractl's newer one, for a reader who compares."""
-    old, new = ids.of_dranet(), ids.own()
+    """Return differences between dranet's pci.ids and dractl's newer one, for a reader who
+    compares.
+    """
+    old, new = ids.dranet_names(), ids.default_names()
     differing = [
         f"{newer!r}"
         for theirs, newer in (

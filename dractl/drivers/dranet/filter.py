@@ -1,4 +1,5 @@
-"""dranet's option ``--filter``: a CEL expression over ``attributes`` that says which devices are published.
+"""dranet's option ``--filter``: a CEL expression over ``attributes`` that says which devices are
+published.
 
 Source: kubernetes-sigs/dranet, cmd/dranet/app.go, pkg/filter/filter.go.
 """
@@ -19,8 +20,9 @@ _OTHER = re.compile(r"(?<!device\.)\battributes\b[^&|)]*")
 
 
 def kept(devices: Iterable[dict[str, Any]], text: str, target: Target) -> list[dict[str, Any]]:
-    """The devices for which the filter is true, or fails. Raises UsageError for what the driver does not start with,
-    and for reads other than ``attributes["dra.net/NAME"].StringValue`` (``BoolValue``, ``IntValue``).
+    """Return the devices for which the filter is true, or fails. Raises UsageError for what the
+    driver does not start with, and for reads other than ``attributes["dra.net/NAME"].StringValue``
+    (``BoolValue``, ``IntValue``).
 
     A device selector reads the same attributes by other names, so the filter is compiled as one.
     """
@@ -33,8 +35,10 @@ def kept(devices: Iterable[dict[str, Any]], text: str, target: Target) -> list[d
     if other is not None:
         raise UsageError(
             f"{NAME}: filter reads {other[0].strip()!r}, which dractl does not evaluate",
-            hint='it evaluates attributes["dra.net/rdma"].BoolValue, StringValue and IntValue, and "dra.net/rdma" in '
-            "attributes",
+            hint=(
+                'it evaluates attributes["dra.net/rdma"].BoolValue, StringValue and IntValue, and'
+                ' "dra.net/rdma" in attributes'
+            ),
         )
     program = environment(target, "stored").compile(selector)
     if not program.ok:

@@ -1,6 +1,8 @@
-"""``cpu.example.com``: the example driver of Kubernetes with its profile cpu, whose NUMA nodes exist on no machine.
+"""``cpu.example.com``: the example driver of Kubernetes with its profile cpu, whose NUMA nodes
+exist on no machine.
 
-Source: kubernetes-sigs/dra-example-driver v0.4.0, internal/profiles/cpu/cpu.go, cmd/dra-example-kubeletplugin/main.go.
+Source: kubernetes-sigs/dra-example-driver v0.4.0, internal/profiles/cpu/cpu.go,
+cmd/dra-example-kubeletplugin/main.go.
 """
 
 from typing import Any

@@ -48,10 +48,8 @@ class _Example(Known, frozen=True):
                     "bindingConditions": ["BindingConditions"],
                     "bindingFailureConditions": ["BindingFailureConditions"],
                 }
-        parts_of_all = (
-            Slice(counter_sets=tuple(counters)),
-            Slice(tuple(devices)),
-        )  # gpu.go EnumerateDevices
+        # gpu.go EnumerateDevices
+        parts_of_all = (Slice(counter_sets=tuple(counters)), Slice(tuple(devices)))
         return Inventory(parts_of_all if counters else one_slice(devices))
 
 

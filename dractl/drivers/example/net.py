@@ -1,6 +1,8 @@
-"""``net.example.com``: the example driver of Kubernetes with its profile net, whose NICs exist on no machine.
+"""``net.example.com``: the example driver of Kubernetes with its profile net, whose NICs exist on
+no machine.
 
-Source: kubernetes-sigs/dra-example-driver v0.4.0, internal/profiles/net/net.go, cmd/dra-example-kubeletplugin/main.go.
+Source: kubernetes-sigs/dra-example-driver v0.4.0, internal/profiles/net/net.go,
+cmd/dra-example-kubeletplugin/main.go.
 """
 
 from typing import Any

@@ -12,7 +12,7 @@ from dractl.drivers.standard import PCIE_ROOT
 from dractl.drivers.values import typed
 from dractl.errors import UsageError
 from dractl.topology.machine import Machine, PciDevice
-from dractl.topology.standard_attributes import published
+from dractl.topology.standard_attributes import publish_pcie_root
 
 NAME = "gaudi.intel.com"
 _ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
@@ -52,7 +52,7 @@ def _is_gaudi(pci: PciDevice) -> bool:
 
 
 def _device(pci: PciDevice, name: str) -> dict[str, Any]:
-    root = published(pci)
+    root = publish_pcie_root(pci)
     found = {
         "model": known.name
         if (known := PROFILE.catalogue.models.get(pci.device or ""))

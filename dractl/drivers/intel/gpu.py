@@ -1,7 +1,7 @@
 """``gpu.intel.com``: Intel GPUs, with any kernel driver.
 
-Source: intel/intel-resource-drivers-for-kubernetes, cmd/kubelet-gpu-plugin/node_state.go, pkg/gpu (device, discovery);
-for 0.10 at the tag gpu-v0.10.1, with pkg/helpers/device.go (DeterminePCIRoot).
+Source: intel/intel-resource-drivers-for-kubernetes, cmd/kubelet-gpu-plugin/node_state.go, pkg/gpu
+(device, discovery); for 0.10 at the tag gpu-v0.10.1, with pkg/helpers/device.go (DeterminePCIRoot).
 """
 
 import re
@@ -13,7 +13,7 @@ from dractl.drivers.values import binary_quantity, typed
 from dractl.errors import UsageError
 from dractl.facts import Model
 from dractl.topology.machine import Machine, PciDevice
-from dractl.topology.standard_attributes import published
+from dractl.topology.standard_attributes import publish_pcie_root
 
 NAME = "gpu.intel.com"
 _MIB = 1 << 20
@@ -49,7 +49,10 @@ class _Intel(Known, frozen=True):
                 unknown.append(pci.bdf)
         notices = (
             (
-                f"{NAME}: memory of {', '.join(unknown)} is omitted: only its kernel driver or xpumd knows it",
+                (
+                    f"{NAME}: memory of {', '.join(unknown)} is omitted: only its kernel driver or"
+                    " xpumd knows it"
+                ),
             )
             if unknown
             else ()
@@ -75,7 +78,9 @@ _PLAIN = len("0000:00:00.0")
 
 
 def _why_not(device: PciDevice) -> str | None:
-    """The reason why DiscoverPCIDevice (discovery-pci.go) ignores a GPU; None for a GPU that it publishes."""
+    """Return the reason why DiscoverPCIDevice (discovery-pci.go) ignores a GPU; None for a GPU that
+    it publishes.
+    """
     if device.driver in _DRM:
         if not any(map(_CARD.match, device.names)):
             return f"{device.driver} has no /dev/dri/card for it"
@@ -90,16 +95,23 @@ def _why_not(device: PciDevice) -> str | None:
 
 
 def _why_not_then(device: PciDevice) -> str | None:
-    """The reason why DiscoverDevices of 0.10 does not find a GPU: it lists only GPUs bound to i915 and xe."""
+    """Return the reason why DiscoverDevices of 0.10 does not find a GPU: it lists only GPUs bound
+    to i915 and xe.
+    """
     if device.driver not in _DRM:
-        return f"neither {' nor '.join(_DRM)} is bound to it, and versions up to 0.10 publish no others"
+        return (
+            f"neither {' nor '.join(_DRM)} is bound to it, and versions up to 0.10 publish no"
+            " others"
+        )
     if not any(name.startswith(("card", "renderD")) for name in device.names):
         return f"{device.driver} has no /dev/dri/card for it"
     return None
 
 
 def _as_in_0_10(device: dict[str, Any], pci: PciDevice) -> dict[str, Any]:
-    """The same device as 0.10 publishes it. Its root is the first folder of the function's path, whatever that is."""
+    """Return the same device as 0.10 publishes it. Its root is the first folder of the function's
+    path, whatever that is.
+    """
     root = pci.path.partition("/")[0]
     attributes = {
         name: value
@@ -110,14 +122,15 @@ def _as_in_0_10(device: dict[str, Any], pci: PciDevice) -> dict[str, Any]:
     if root.count(":") == 1:
         attributes["pciRoot"] = {"string": root.partition(":")[2]}
     family = attributes["family"]["string"]
-    attributes["family"] = {
-        "string": family.removesuffix(" A-Series")
-    }  # Arc and Arc Pro had one series
+    # Arc and Arc Pro had one series
+    attributes["family"] = {"string": family.removesuffix(" A-Series")}
     return {**device, "attributes": attributes}
 
 
 def _memory(device: PciDevice, known: int | None) -> dict[str, Any]:
-    """In MiB, as the kernel driver or xpumd says; 0 where no graphics driver is bound (discovery.go)."""
+    """In MiB, as the kernel driver or xpumd says; 0 where no graphics driver is bound
+    (discovery.go).
+    """
     if device.driver not in _DRM:
         return {"memory": {"value": "0"}}
     return {} if known is None else {"memory": {"value": binary_quantity(known // _MIB * _MIB)}}
@@ -126,12 +139,11 @@ def _memory(device: PciDevice, known: int | None) -> dict[str, Any]:
 def _device(
     device: PciDevice, model: Model, memory: int | None, *, managed: bool, healthy: bool
 ) -> dict[str, Any]:
-    root = published(device)
+    root = publish_pcie_root(device)
     sriov = device.sriov
     virtual = sriov is not None and sriov.physical_function is not None and sriov.total_vfs is None
-    virtual = (
-        virtual and len(device.bdf) == _PLAIN
-    )  # deduceVfIdx compares the length of virtfn's link
+    # deduceVfIdx compares the length of virtfn's link
+    virtual = virtual and len(device.bdf) == _PLAIN
     can_share = sriov is not None and bool(sriov.total_vfs) and sriov.drivers_autoprobe is True
     found: dict[str, Any] = {
         "name": f"{device.bdf.replace(':', '-').replace('.', '-')}-{device.device}",

@@ -1,7 +1,7 @@
 """``qat.intel.com``: virtual functions of Intel QuickAssist cards.
 
-Source: intel/intel-resource-drivers-for-kubernetes@1da939f cmd/kubelet-qat-plugin/deviceresources.go,
-pkg/qat/device/device.go.
+Source: intel/intel-resource-drivers-for-kubernetes@1da939f
+cmd/kubelet-qat-plugin/deviceresources.go, pkg/qat/device/device.go.
 """
 
 from typing import Any
@@ -36,7 +36,8 @@ class _Qat(Known, frozen=True):
             ]
             if not functions:
                 notices.append(
-                    f"{NAME}: {card.bdf} has no virtual functions; the driver creates them when it starts"
+                    f"{NAME}: {card.bdf} has no virtual functions; the driver creates them when it"
+                    " starts"
                 )
             devices += (
                 {"name": _name(pci), "attributes": typed({"services": services})}
@@ -53,7 +54,7 @@ def _is_card(pci: PciDevice) -> bool:
 
 
 def _services(text: str | None) -> str | None:
-    """The services in the driver's order; None for an unknown combination."""
+    """Return the services in the driver's order; None for an unknown combination."""
     if text is None:
         return None
     found = [name for name in text.strip().split(";") if name]

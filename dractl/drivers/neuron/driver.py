@@ -1,4 +1,5 @@
-"""``neuron.aws.com``: AWS Trainium and Inferentia devices. The driver is closed; its attributes are documented.
+"""``neuron.aws.com``: AWS Trainium and Inferentia devices. The driver is closed; its attributes are
+documented.
 
 Source: aws-neuron/aws-neuron-sdk@81ce03a deploy/eks/dra.rst ("Attributes Reference").
 """
@@ -31,7 +32,10 @@ class _Neuron(Known, frozen=True):
             {"name": f"neurondevice{number}", "attributes": typed(_facts(number, instance_type))}
             for number in range(sum(_is_neuron(pci) for pci in machine.pci_devices))
         ]
-        unknown = f"{NAME}: unknown here, so not rendered: versions of the drivers, networkNodeLayer*, topology*"
+        unknown = (
+            f"{NAME}: unknown here, so not rendered: versions of the drivers, networkNodeLayer*,"
+            " topology*"
+        )
         return Inventory(one_slice(devices), notices=(unknown,))
 
 

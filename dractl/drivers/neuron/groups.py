@@ -1,8 +1,10 @@
-"""The Elastic Fabric Adapter next to each Neuron device, and the groups that AWS's drivers derive from it.
+"""The Elastic Fabric Adapter next to each Neuron device, and the groups that AWS's drivers derive
+from it.
 
-Source: aws-neuron/connected-device-maps-over-efa-for-neuron@2eb56e4 lookup/neuron/*.json, lookup/config/*.json,
-lookup/lookup.go; the tables are those of the pack: the adapters of the Neuron devices 0 to 15, without the domain 0000,
-by family of instance types, of which only one size has them.
+Source: aws-neuron/connected-device-maps-over-efa-for-neuron@2eb56e4 lookup/neuron/*.json,
+lookup/config/*.json, lookup/lookup.go; the tables are those of the pack: the adapters of the Neuron
+devices 0 to 15, without the domain 0000, by family of instance types, of which only one size has
+them.
 """
 
 from hashlib import sha256
@@ -14,13 +16,15 @@ PREFIX = "resource.aws.com/devicegroup"
 
 
 def of_neuron(instance_type: str | None, number: int) -> dict[str, str]:
-    """The group attributes of a Neuron device; none if the instance type has no adapters."""
+    """Return the group attributes of a Neuron device; none if the instance type has no adapters."""
     adapters = _adapters(instance_type)
     return _groups(adapters, number) if number < len(adapters) else {}
 
 
 def of_adapter(instance_type: str | None, bdf: str) -> dict[str, str]:
-    """The group attributes of an adapter: those of its Neuron devices, of which two share one on trn1."""
+    """Return the group attributes of an adapter: those of its Neuron devices, of which two share
+    one on trn1.
+    """
     adapters = _adapters(instance_type)
     numbers = [number for number, adapter in enumerate(adapters) if adapter == bdf]
     return _groups(adapters, numbers[-1]) if numbers else {}

@@ -16,7 +16,9 @@ _OLDEST_DRIVER = "570.158.01"  # main.go, IMEXDaemonsWithDNSNamesMinDriverVersio
 
 class _ComputeDomain(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
-        """The chart runs it on every GPU node (values.yaml resources.computeDomains), with NVLink fabric or without."""
+        """Return the chart runs it on every GPU node (values.yaml resources.computeDomains), with
+        NVLink fabric or without.
+        """
         return any(gpu.vendor == VENDOR for gpu in machine.gpus)
 
     def found(self, machine: Machine, options: Options) -> Inventory:
@@ -34,7 +36,9 @@ PROFILE = _ComputeDomain(NAME)
 
 
 def _why_not(machine: Machine, options: Options) -> str | None:
-    """NewDeviceState: the version of NVIDIA's driver, then the GPUs' place in the NVLink fabric (getCliqueID)."""
+    """NewDeviceState: the version of NVIDIA's driver, then the GPUs' place in the NVLink fabric
+    (getCliqueID).
+    """
     why = nvidia_start.unreachable(machine)
     if why is not None:
         return why
@@ -46,8 +50,8 @@ def _why_not(machine: Machine, options: Options) -> str | None:
         and _older(driver)
     ):
         return (
-            f"NVIDIA's driver {driver} is older than {_OLDEST_DRIVER}, which the feature gate {_DNS_NAMES} needs "
-            f"({_DNS_NAMES}=false switches it off)"
+            f"NVIDIA's driver {driver} is older than {_OLDEST_DRIVER}, which the feature gate"
+            f" {_DNS_NAMES} needs ({_DNS_NAMES}=false switches it off)"
         )
     gpus = [gpu for gpu in machine.gpus if gpu.vendor == VENDOR and gpu.source == "nvml"]
     fabrics = [(gpu, gpu.fabric) for gpu in gpus if gpu.fabric is not None]

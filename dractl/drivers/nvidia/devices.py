@@ -15,7 +15,9 @@ from dractl.topology.machine import Gpu, Machine, MigDevice, MigProfile, PciDevi
 
 
 def place(bdf: str, pci: PciDevice | None, options: Options) -> dict[str, Any]:
-    """The GPU's place. Its address is NVML's own; the rest is in sysfs, which may not show the function."""
+    """Return the GPU's place. Its address is NVML's own; the rest is in sysfs, which may not show
+    the function.
+    """
     address = _short(bdf)
     return {PCI_BUS_ID: address, "pcieBusID": address, **pcie_root(pci), **numa(pci, options)}
 
@@ -42,7 +44,7 @@ def fabric_manager(gpu: Gpu | None, options: Options) -> dict[str, Any]:
 
 
 def common(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) -> dict[str, Any]:
-    """Attributes that full GPUs and MIG devices share."""
+    """Return the attributes that full GPUs and MIG devices share."""
     return {
         **product(gpu, machine),
         "addressingMode": gpu.addressing_mode,
@@ -76,7 +78,7 @@ def full(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) ->
 
 
 def partial(number: int, gpu: Gpu, pci: PciDevice | None, options: Options) -> dict[str, Any]:
-    """A full GPU known from PCI alone."""
+    """Return a full GPU known from PCI alone."""
     return {
         "name": f"gpu-{number}",
         "attributes": typed({"type": "gpu", **place(str(gpu.bdf), pci, options)}),
@@ -116,8 +118,8 @@ def mig_name(gpu: Gpu, profile: str, profile_id: int, start: int) -> str:
 
 
 def known_profiles(gpu: Gpu, options: Options) -> tuple[MigProfile, ...]:
-    """The GPU instance profiles that the driver asks for. Up to 0.4 go-nvml ends before the one of 3 graphics slices
-    (GPU_INSTANCE_PROFILE_COUNT is 17).
+    """Return the GPU instance profiles that the driver asks for. Up to 0.4 go-nvml ends before the
+    one of 3 graphics slices (GPU_INSTANCE_PROFILE_COUNT is 17).
     """
     if options.has(NAME, "graphics-profiles"):
         return gpu.mig_profiles
@@ -125,7 +127,7 @@ def known_profiles(gpu: Gpu, options: Options) -> tuple[MigProfile, ...]:
 
 
 def is_unnamed(profile: MigProfile) -> bool:
-    """True for the profile of 3 graphics slices, which go-nvlib NewMigProfile refuses."""
+    """Return True for the profile of 3 graphics slices, which go-nvlib NewMigProfile refuses."""
     return profile.slices == 3 and profile.name.endswith("+gfx")
 
 
@@ -143,5 +145,5 @@ def counts(profile: MigProfile) -> dict[str, int]:
 
 
 def amounts(quantities: Mapping[str, str]) -> dict[str, Any]:
-    """Capacities or counters of a device."""
+    """Return capacities or counters of a device."""
     return {name: {"value": quantity} for name, quantity in quantities.items()}

@@ -1,6 +1,8 @@
-"""``gpu.nvidia.com``: NVIDIA's GPU driver: full GPUs, MIG devices, partitions of both, GPUs for passthrough, shares.
+"""``gpu.nvidia.com``: NVIDIA's GPU driver: full GPUs, MIG devices, partitions of both, GPUs for
+passthrough, shares.
 
-Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin (nvlib.go, driver.go), deployments/helm.
+Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin (nvlib.go, driver.go),
+deployments/helm.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -36,7 +38,8 @@ class _Nvidia(Known, frozen=True):
         shares = nvidia_shares.asked(options)
         if dynamic and passed:
             raise UsageError(
-                f"{NAME}: dynamicMIG and passthroughSupport cannot be combined; the driver refuses that"
+                f"{NAME}: dynamicMIG and passthroughSupport cannot be combined; the driver refuses"
+                " that"
             )
         why = nvidia_start.why_not(machine, options, passthrough=passed, dynamic=dynamic)
         if why is not None:
@@ -60,12 +63,16 @@ class _Nvidia(Known, frozen=True):
         if found.partial:
             gpus = f"{found.partial} GPU{'s' if found.partial > 1 else ''}"
             found.notices.append(
-                f"{NAME}: {gpus} known from PCI alone: model, memory and versions are unknown here, and names may "
-                f"differ; a snapshot taken on the node ({program_name()} discover --save) has them"
+                f"{NAME}: {gpus} known from PCI alone: model, memory and versions are unknown here,"
+                f" and names may differ; a snapshot taken on the node ({program_name()} discover"
+                " --save) has them"
             )
         if dynamic and not found.counter_sets:
             off = any(gpu.mig_mode is False and gpu.mig_profiles for gpu in machine.gpus)
-            why = "MIG mode is off, and these GPUs need a reset to switch it on (--hardware SPEC,mig=on describes it)"
+            why = (
+                "MIG mode is off, and these GPUs need a reset to switch it on (--hardware"
+                " SPEC,mig=on describes it)"
+            )
             said = why if off else "no GPU can be partitioned"
             found.notices.append(f"{NAME}: dynamicMIG changes nothing here: {said}")
         if managed:
@@ -92,8 +99,9 @@ def _of_nvml(devices: Iterable[Mapping[str, Any]]) -> frozenset[str]:
 
 
 class _Found(Struct):
-    """Devices collected GPU by GPU. ``per_gpu`` are devices of GPUs as the gate DynamicMIG has them, each with the
-    GPU's counter set if it has one; ``others`` are devices that are published together.
+    """Devices collected GPU by GPU. ``per_gpu`` are devices of GPUs as the gate DynamicMIG has
+    them, each with the GPU's counter set if it has one; ``others`` are devices that are published
+    together.
     """
 
     per_gpu: list[tuple[list[dict[str, Any]], dict[str, Any] | None]] = field(default_factory=list)
@@ -110,7 +118,9 @@ class _Found(Struct):
 
 
 def _gpus(machine: Machine, options: Options) -> list[Gpu]:
-    """The GPUs in the order of the slices: by address (driver.go), up to 25.12 by minor number."""
+    """Return the GPUs in the order of the slices: by address (driver.go), up to 25.12 by minor
+    number.
+    """
     gpus = [gpu for gpu in machine.gpus if gpu.vendor == VENDOR and gpu.name not in _SKIPPED]
     by_minor = sorted(gpus, key=lambda gpu: (gpu.minor is None, gpu.minor or 0, gpu.bdf or ""))
     dynamic = options.flag(NAME, "dynamicMIG") and options.has(NAME, "dynamic-mig-checks")
@@ -153,7 +163,7 @@ def _add(
 def _known_to_pci(
     found: _Found, gpu: Gpu, machine: Machine, options: Options, *, vfio: bool
 ) -> dict[str, Any] | None:
-    """A GPU that NVML was not asked about. None where the driver does not see it."""
+    """Return a GPU that NVML was not asked about. None where the driver does not see it."""
     if gpu.bdf is None:
         found.notices.append("a GPU without a PCI address is not published: its place is unknown")
         return None
@@ -173,14 +183,17 @@ def _known_to_pci(
     found.partial += 1
     device = partial(number, gpu, pci, options)
     found.comments[device["name"]] = (
-        f"{gpu.bdf}: partial, known from PCI alone. NVML would report its UUID, model, memory and versions, "
-        "and its minor number, which the driver names it by; the number here is only the next free one."
+        f"{gpu.bdf}: partial, known from PCI alone. NVML would report its UUID, model, memory and"
+        " versions, and its minor number, which the driver names it by; the number here is only"
+        " the next free one."
     )
     return device
 
 
 def _by_gpu(found: _Found, machine: Machine, options: Options) -> tuple[Slice, ...]:
-    """generateSplitResourceSlices, and generateCombinedResourceSlices for 1.34 and for nodes without MIG."""
+    """generateSplitResourceSlices, and generateCombinedResourceSlices for 1.34 and for nodes
+    without MIG.
+    """
     capable = any(gpu.mig_mode is not None for gpu in machine.gpus)
     per_gpu = [Slice(tuple(devices)) for devices, _ in found.per_gpu]
     if options.target.has("counters-apart-from-devices") and (

@@ -1,6 +1,8 @@
-"""``gpu.nvidia.com`` with feature gate DynamicMIG: every MIG device that a GPU could have, as partitions with counters.
+"""``gpu.nvidia.com`` with feature gate DynamicMIG: every MIG device that a GPU could have, as
+partitions with counters.
 
-Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/{nvlib,partitions,driver}.go (KEP 4815).
+Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/{nvlib,partitions,driver}.go
+(KEP 4815).
 """
 
 import re
@@ -21,8 +23,8 @@ _RESET_NEEDED = ("Kepler", "Maxwell", "Pascal", "Volta", "Turing", "Ampere", "Ad
 
 
 def is_partitionable(gpu: Gpu, options: Options) -> bool:
-    """isDynamicMIGCapable: a GPU that needs a reset to change its MIG mode must be in that mode, and a vGPU keeps the
-    partition that it has. 25.12 tries every GPU.
+    """isDynamicMIGCapable: a GPU that needs a reset to change its MIG mode must be in that mode,
+    and a vGPU keeps the partition that it has. 25.12 tries every GPU.
     """
     if not options.has(NAME, "dynamic-mig-checks"):
         return True
@@ -44,9 +46,11 @@ def partitions(
     options: Options,
     shared: Callable[[Device], Device],
 ) -> tuple[list[Device], dict[str, Any] | None]:
-    """The GPU's devices by name, and its counter set if there is one. ``shared`` applies consumableShares to a device.
+    """Return the GPU's devices by name, and its counter set if there is one. ``shared`` applies
+    consumableShares to a device.
 
-    A GPU without profiles has no counters (partitions.go PartSharedCounterSets); in 25.12 it has an empty set.
+    A GPU without profiles has no counters (partitions.go PartSharedCounterSets); in 25.12 it has an
+    empty set.
     """
     name = f"gpu-{gpu.minor}-counter-set"
     profiles = known_profiles(gpu, options)
@@ -67,7 +71,8 @@ def partitions(
             )
             whole["consumesCounters"] = [{"counterSet": name, "counters": everything}]
         devices.append(shared(whole))
-        # applyConsumableShares writes into the map of capacities that the counter set is then made of.
+        # applyConsumableShares writes into the map of capacities that the counter set is then made
+        # of.
         added = devices[0]["capacity"].keys() - whole["capacity"].keys()
         offered |= {
             capacity: {"value": devices[0]["capacity"][capacity]["value"]} for capacity in added
@@ -104,7 +109,9 @@ def partitions(
 
 
 def _of_part(attributes: Device, options: Options, *, keep_root: bool) -> Device:
-    """25.12 has its own list of attributes for these devices (PartDevAttributes, PartAttributes)."""
+    """Return 25.12 has its own list of attributes for these devices (PartDevAttributes,
+    PartAttributes).
+    """
     if options.has(NAME, "dynamic-mig-checks"):
         return attributes
     gone = {"addressingMode"} if keep_root else {"addressingMode", PCIE_ROOT}
@@ -112,7 +119,9 @@ def _of_part(attributes: Device, options: Options, *, keep_root: bool) -> Device
 
 
 def _counters(amount: dict[str, int], start: int, size: int) -> dict[str, Any]:
-    """Capacities as counters, whose names have hyphens, and one counter for each memory slice."""
+    """Return capacities as counters, whose names have hyphens, and one counter for each memory
+    slice.
+    """
     found = {
         re.sub("([a-z])([A-Z])", r"\1-\2", name).lower(): binary_quantity(count)
         for name, count in amount.items()

@@ -1,6 +1,8 @@
-"""``gpu.nvidia.com`` with ``--consumable-shares``: GPUs and MIG devices that several claims hold at once.
+"""``gpu.nvidia.com`` with ``--consumable-shares``: GPUs and MIG devices that several claims hold at
+once.
 
-Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/{consumable_shares,main}.go (KEP 5075).
+Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/{consumable_shares,main}.go
+(KEP 5075).
 """
 
 from typing import Any
@@ -16,12 +18,15 @@ _MAX_DIGITS = 9
 
 
 def asked(options: Options) -> str | None:
-    """The option's value: ``memory``, ``unlimited`` or a number; None if it is not set or ``disabled``."""
+    """Return the option's value: ``memory``, ``unlimited`` or a number; None if it is not set or
+    ``disabled``.
+    """
     value = options.setting(NAME, "consumableShares") or "disabled"
     number = value.isdecimal() and len(value) <= _MAX_DIGITS and int(value) > 0
     if value not in ("disabled", "memory", "unlimited") and not number:
         raise UsageError(
-            f"{NAME}: consumableShares must be disabled, memory, unlimited or a positive number, not {value!r}"
+            f"{NAME}: consumableShares must be disabled, memory, unlimited or a positive number,"
+            f" not {value!r}"
         )
     if value == "disabled":
         return None
@@ -29,7 +34,9 @@ def asked(options: Options) -> str | None:
 
 
 def shared(device: dict[str, Any], shares: str) -> dict[str, Any]:
-    """applyConsumableShares: the device with memory in steps of a MiB, and with ``shares`` if they are counted."""
+    """applyConsumableShares: the device with memory in steps of a MiB, and with ``shares`` if they
+    are counted.
+    """
     found = {**device, "allowMultipleAllocations": True}
     capacity = device.get("capacity", {})
     if "memory" not in capacity:

@@ -1,8 +1,9 @@
-"""Why ``gpu.nvidia.com`` does not start on a machine: one fact that NVML refuses ends the enumeration of all GPUs.
+"""Why ``gpu.nvidia.com`` does not start on a machine: one fact that NVML refuses ends the
+enumeration of all GPUs.
 
-Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/nvlib.go (getGpuInfo, getMigDevices,
-GetPerGpuAllocatableDevices); NVIDIA/go-nvlib, pkg/nvlib/device (VisitDevices, GetArchitectureAsString,
-NewMigProfile).
+Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/nvlib.go (getGpuInfo,
+getMigDevices, GetPerGpuAllocatableDevices); NVIDIA/go-nvlib, pkg/nvlib/device (VisitDevices,
+GetArchitectureAsString, NewMigProfile).
 """
 
 from dractl.drivers.nvidia.devices import is_unnamed, known_profiles
@@ -27,22 +28,28 @@ _NEEDED = {
 }
 _FAILURES = {
     "DRIVER_NOT_LOADED": "the NVIDIA kernel driver is not loaded",
-    "LIB_RM_VERSION_MISMATCH": "the NVML library and the loaded kernel driver have different versions",
+    "LIB_RM_VERSION_MISMATCH": (
+        "the NVML library and the loaded kernel driver have different versions"
+    ),
 }
 _NEW_ARCHITECTURES = {"Rubin": "rubin"}  # and the change that brought it
 
 
 def why_not(machine: Machine, options: Options, *, passthrough: bool, dynamic: bool) -> str | None:
-    """The first reason; None if the driver starts."""
+    """Return the first reason; None if the driver starts."""
     if passthrough and machine.host.iommu is False:
         return "passthroughSupport needs an IOMMU, and none is enabled"
     if passthrough and options.has(NAME, "vfio-devices") and not machine.numa_nodes:
-        # go-nvlib pkg/nvpci reads numa_node of every NVIDIA and Mellanox function, a file of kernels with CONFIG_NUMA.
+        # go-nvlib pkg/nvpci reads numa_node of every NVIDIA and Mellanox function, a file of
+        # kernels with CONFIG_NUMA.
         return "passthroughSupport needs the NUMA node of each GPU, and the kernel knows none"
     modules = machine.host.module_aliases is not False or not options.has(NAME, "vfio-variants")
     if passthrough and not modules and any(vfio_gpus(machine)):
         # go-nvlib pkg/nvpassthrough FindBestVFIOVariant, asked of each GPU.
-        return f"passthroughSupport needs /lib/modules/{machine.host.kernel}/modules.alias, which is missing"
+        return (
+            f"passthroughSupport needs /lib/modules/{machine.host.kernel}/modules.alias, which is"
+            " missing"
+        )
     lost = unreachable(machine)
     if lost is not None:
         return lost
@@ -75,7 +82,10 @@ def unreachable(machine: Machine) -> str | None:
             if lost
             else ("1 GPU is" if nvidia.unreachable == 1 else f"{nvidia.unreachable} GPUs are")
         )
-        return f"{which} out of NVML's reach (GPU_IS_LOST); a driver that runs already keeps its slices"
+        return (
+            f"{which} out of NVML's reach (GPU_IS_LOST); a driver that runs already keeps its"
+            " slices"
+        )
     for gpu in machine.gpus:
         if gpu.vendor == VENDOR and gpu.health in _HEALTH:
             return _HEALTH[gpu.health].format(gpu.bdf)
@@ -95,7 +105,10 @@ def _of_gpu(gpu: Gpu, machine: Machine, options: Options, *, dynamic: bool) -> s
     if gpu.architecture in _NEW_ARCHITECTURES and not options.has(
         NAME, _NEW_ARCHITECTURES[gpu.architecture]
     ):
-        return f"the architecture of GPU {gpu.bdf}, {gpu.architecture}, is newer than this version of the driver"
+        return (
+            f"the architecture of GPU {gpu.bdf}, {gpu.architecture}, is newer than this version of"
+            " the driver"
+        )
     if gpu.memory_bytes is None and not options.has(NAME, "unified-memory"):
         return f"NVML reports no memory size of GPU {gpu.bdf}, which versions before 0.4 need"
     if len(str(gpu.bdf).partition(":")[0]) > 4 and options.has(NAME, "four-digit-domains"):
@@ -120,10 +133,12 @@ def _of_mig(gpu: Gpu, options: Options, *, dynamic: bool) -> str | None:
     # Of other GPUs than vGPUs the driver makes the MIG devices, and does not look for others then.
     if dynamic and (not options.has(NAME, "dynamic-mig-checks") or gpu.virtualization != "vgpu"):
         return None
-    if (
-        dynamic and gpu.mig_mode and gpu.mig_devices
-    ):  # partitions.go PartGetDevice of a MigStaticDeviceType
-        return f"GPU {gpu.bdf} is a vGPU with MIG devices, and dynamicMIG makes the driver panic on them"
+    # partitions.go PartGetDevice of a MigStaticDeviceType
+    if dynamic and gpu.mig_mode and gpu.mig_devices:
+        return (
+            f"GPU {gpu.bdf} is a vGPU with MIG devices, and dynamicMIG makes the driver panic on"
+            " them"
+        )
     if gpu.mig_mode and gpu.mig_refused is not None:
         return f"NVML fails to report a fact of the MIG devices of GPU {gpu.bdf}: {gpu.mig_refused}"
     profiles = {profile.id: profile for profile in known_profiles(gpu, options)}
@@ -133,7 +148,7 @@ def _of_mig(gpu: Gpu, options: Options, *, dynamic: bool) -> str | None:
             return f"GPU {gpu.bdf} has MIG device {mig.uuid} of an unknown profile"
         if mig.compute_slices not in (None, profile.slices):
             return (
-                f"GPU {gpu.bdf} has MIG device {mig.uuid}, a compute instance of {mig.compute_slices} of the "
-                f"{profile.slices} slices of its GPU instance"
+                f"GPU {gpu.bdf} has MIG device {mig.uuid}, a compute instance of"
+                f" {mig.compute_slices} of the {profile.slices} slices of its GPU instance"
             )
     return None

@@ -1,7 +1,8 @@
 """``gpu.nvidia.com`` with feature gate PassthroughSupport: whole GPUs for virtual machines.
 
-Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/nvlib.go (enumerateGpuVfioDevices,
-getVfioDeviceInfo), deviceinfo.go; NVIDIA/go-nvlib, pkg/nvpci (GetGPUs, GetTotalAddressableMemory).
+Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/nvlib.go
+(enumerateGpuVfioDevices, getVfioDeviceInfo), deviceinfo.go; NVIDIA/go-nvlib, pkg/nvpci (GetGPUs,
+GetTotalAddressableMemory).
 """
 
 import uuid
@@ -21,16 +22,18 @@ _CLASSES = ("0x030000", "0x030200")  # PCIVgaControllerClass, PCI3dControllerCla
 
 
 def vfio_devices(machine: Machine, options: Options) -> Iterator[tuple[dict[str, Any], list[str]]]:
-    """Every NVIDIA GPU as PCI lists it, in the order of addresses, with remarks on what may differ on the node.
+    """Yield every NVIDIA GPU as PCI lists it, in the order of addresses, with remarks on what may
+    differ on the node.
 
-    GPUs in MIG mode are among them: the driver looks for a full GPU that is allocatable to find the parent, and there
-    is none.
+    GPUs in MIG mode are among them: the driver looks for a full GPU that is allocatable to find the
+    parent, and there is none.
     """
     in_image = options.setting(NAME, "pciIDs") == "embedded"
     full = {gpu.bdf: gpu for gpu in machine.gpus if not gpu.mig_mode}
     for number, pci in enumerate(vfio_gpus(machine)):
-        embedded = ids.own().device(pci.vendor, pci.device) or _UNNAMED
-        # go-nvlib reads a pci.ids that is installed where the driver runs; the image of the driver has none.
+        embedded = ids.default_names().device(pci.vendor, pci.device) or _UNNAMED
+        # go-nvlib reads a pci.ids that is installed where the driver runs; the image of the driver
+        # has none.
         name = embedded if in_image else pci.installed_name or embedded
         known: dict[str, Any] = {
             "type": "vfio",
@@ -43,7 +46,8 @@ def vfio_devices(machine: Machine, options: Options) -> Iterator[tuple[dict[str,
         unknown = [f"unknown here: {name}" for name, value in known.items() if value is None]
         if name != embedded:
             unknown.append(
-                f"productName is that of the pci.ids installed here; in the driver's image it is {embedded!r}"
+                "productName is that of the pci.ids installed here; in the driver's image it is"
+                f" {embedded!r}"
             )
         place = {**numa(pci, options), "numa": -1 if pci.numa_node is None else pci.numa_node}
         place |= fabric_manager(full.get(pci.bdf), options)
