@@ -327,9 +327,7 @@ class _Tree:
             self.put(f"{base}/sriov_drivers_autoprobe", "1")
         for i, vf in enumerate(facts.get("vfs", [])):
             path = f"{base.rpartition('/')[0]}/{vf['bdf']}"
-            self.one(
-                path.removeprefix("sys/devices/"), {k: v for k, v in vf.items() if k != "bdf"}
-            )
+            self.one(path.removeprefix("sys/devices/"), {k: v for k, v in vf.items() if k != "bdf"})
             self.link(f"{base}/virtfn{i}", path)
             self.link(f"{path}/physfn", base)
 
