@@ -1,6 +1,6 @@
 """DRA drivers: what each would publish for a machine."""
 
-from dractl.drivers.profile import Inventory, Known, Options, Slice, one_slice
+from dractl.drivers.profile import Inventory, Known, Options, Slice, single_slice
 from dractl.drivers.registry import by_default, find, names
 from dractl.drivers.rendering import Rendering, render
 
@@ -13,6 +13,6 @@ __all__ = [
     "by_default",
     "find",
     "names",
-    "one_slice",
     "render",
+    "single_slice",
 ]

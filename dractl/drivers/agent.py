@@ -6,39 +6,38 @@ from collections.abc import Callable
 from typing import Any
 
 from dractl.drivers import reported
-from dractl.drivers.profile import Inventory, Known, Options, one_slice
+from dractl.drivers.profile import Inventory, Known, Options, single_slice
 from dractl.topology.machine import Machine
 
 
-def unchanged(device: dict[str, Any]) -> dict[str, Any]:
+def keep_as_listed(device: dict[str, Any]) -> dict[str, Any]:
     """Return the device as the file has it."""
     return device
 
 
 class Agent(Known, frozen=True):
-    """The profile of such a driver. ``shape`` completes a device with what the driver
-    always adds.
-    """
+    """The profile of such a driver."""
 
-    shape: Callable[[dict[str, Any]], dict[str, Any]] = unchanged
+    shape: Callable[[dict[str, Any]], dict[str, Any]] = keep_as_listed
+    """Completes a device with the fields that the driver always adds."""
 
     def present(self, machine: Machine) -> bool:
         return any(item.driver == self.name for item in machine.reported)
 
-    def found(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
+    def publish(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         devices = [
             self.shape(device) for device in reported.devices(machine, self.name, self.catalogue)
         ]
         if not devices:
-            said = (
+            notice = (
                 f"{self.name}: only its own agent knows the devices; list them as `reported` in a"
                 " machine file"
             )
-            return Inventory(notices=(said,))
-        return Inventory(one_slice(devices))
+            return Inventory(notices=(notice,))
+        return Inventory(single_slice(devices))
 
 
-def shared(device: dict[str, Any], policies: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def make_shareable(device: dict[str, Any], policies: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return a device that several claims can hold at once, with the request policies of its
     capacities.
 
@@ -46,7 +45,7 @@ def shared(device: dict[str, Any], policies: dict[str, dict[str, Any]]) -> dict[
     """
     capacity = {
         name: (
-            {**value, "requestPolicy": _filled(policies[name], value["value"])}
+            {**value, "requestPolicy": _fill_in(policies[name], value["value"])}
             if name in policies
             else value
         )
@@ -59,9 +58,9 @@ def shared(device: dict[str, Any], policies: dict[str, dict[str, Any]]) -> dict[
     }
 
 
-def _filled(policy: Any, whole: str) -> Any:
+def _fill_in(policy: Any, whole: str) -> Any:
     if isinstance(policy, dict):
-        return {key: _filled(value, whole) for key, value in policy.items()}
+        return {key: _fill_in(value, whole) for key, value in policy.items()}
     return whole if policy == "all" else policy
 
 

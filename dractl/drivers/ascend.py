@@ -8,8 +8,8 @@ pkg/consts/consts.go.
 from typing import Any
 
 from dractl.drivers import reported
-from dractl.drivers.agent import shared, steps
-from dractl.drivers.profile import Inventory, Known, Options, one_slice
+from dractl.drivers.agent import make_shareable, steps
+from dractl.drivers.profile import Inventory, Known, Options, single_slice
 from dractl.topology.machine import Machine
 
 NAME = "ascend.project-hami.io"
@@ -19,18 +19,18 @@ class _Ascend(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(item.driver == NAME for item in machine.reported)
 
-    def found(self, machine: Machine, options: Options) -> Inventory:
+    def publish(self, machine: Machine, options: Options) -> Inventory:
         core = options.flag(NAME, "hamiVNPUCore")
         devices = [
             _device(device, options.node_name, core=core)
             for device in reported.devices(machine, NAME, self.catalogue)
         ]
-        said = (
+        notices = (
             ()
             if devices
             else (f"{NAME}: only Huawei's library knows the devices; list them in a machine file",)
         )
-        return Inventory(one_slice(devices), notices=said)
+        return Inventory(single_slice(devices), notices=notices)
 
 
 PROFILE = _Ascend(NAME)
@@ -54,4 +54,6 @@ def _device(device: dict[str, Any], node: str, *, core: bool) -> dict[str, Any]:
         "cores": {"value": "100"},
     }
     policies = {"memory": steps("1Mi", "1Mi"), "cores": steps("0", "1")}
-    return shared({"name": device["name"], "attributes": kept, "capacity": capacity}, policies)
+    return make_shareable(
+        {"name": device["name"], "attributes": kept, "capacity": capacity}, policies
+    )

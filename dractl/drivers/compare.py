@@ -12,19 +12,22 @@ _MISSING = object()
 
 # What only the process of a driver knows: dra-example-driver draws it from Go's random generator.
 # kubernetes-sigs/dra-example-driver internal/profiles/gpu/gpu.go
-_OWN = frozenset({("gpu.example.com", "attributes.uuid"), ("net.example.com", "attributes.uuid")})
+_PROCESS_OWN_VALUES = frozenset(
+    {("gpu.example.com", "attributes.uuid"), ("net.example.com", "attributes.uuid")}
+)
 
 
 class DeviceDiff(Struct, frozen=True):
-    """One difference. Without ``path`` the whole device is on one side only; ``None`` is what a
-    side lacks.
-    """
+    """One difference."""
 
     driver: str
     device: str
     path: str
+    """The field that differs; "" if the whole device is on one side only."""
     published: Any
+    """The published value; None if the slice lacks it."""
     rendered: Any
+    """The rendered value; None if the rendering lacks it."""
 
 
 def differences(
@@ -38,20 +41,20 @@ def differences(
     """
     theirs = devices(published, node_name, frozenset(drivers))
     ours = devices(rendered, node_name, frozenset(drivers))
-    found: list[DeviceDiff] = []
+    diffs: list[DeviceDiff] = []
     for key in sorted(theirs.keys() | ours.keys()):
         their, our = theirs.get(key), ours.get(key)
         if their is None or our is None:
-            found.append(DeviceDiff(*key, "", their, our))
+            diffs.append(DeviceDiff(*key, "", their, our))
             continue
-        found += [
+        diffs += [
             DeviceDiff(
                 *key, path, None if left is _MISSING else left, None if right is _MISSING else right
             )
             for path, left, right in _compare(their, our, "")
-            if (key[0], path) not in _OWN
+            if (key[0], path) not in _PROCESS_OWN_VALUES
         ]
-    return tuple(found)
+    return tuple(diffs)
 
 
 def nodes(slices: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -77,13 +80,10 @@ def devices(
 def _compare(left: Any, right: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
     if isinstance(left, dict) and isinstance(right, dict):
         for key in sorted(left.keys() | right.keys()):
-            below = (
-                f"{path}.{key}"
-                if path and "/" not in key and "." not in key
-                else f"{path}[{key}]"
-                if path
-                else key
-            )
+            below = key
+            if path:
+                is_plain = "/" not in key and "." not in key
+                below = f"{path}.{key}" if is_plain else f"{path}[{key}]"
             yield from _compare(left.get(key, _MISSING), right.get(key, _MISSING), below)
     elif left != right:
         yield path, left, right

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from dractl.drivers.profile import Inventory, Known, Options, Slice
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
-from dractl.drivers.values import decimal_quantity, typed
+from dractl.drivers.values import decimal_quantity, to_attributes
 from dractl.errors import UsageError
 from dractl.topology import cpulist
 from dractl.topology.machine import Core, Machine
@@ -22,15 +22,15 @@ NAME = "dra.cpu"
 _GROUPS = ("numanode", "socket", "machine")
 # pkg/pcie: exactly this form, so VMD's pci10000:00 is skipped
 _ROOT = re.compile(r"pci[0-9a-f]{4}:[0-9a-f]{2}\Z")
-_PLAIN, _WITH_LISTS = 128, 64  # Config.DevicesPerResourceSlice
-_WHY_SKIPPED = "/sys does not show their package, core, NUMA node or cache"
+_DEVICES_PER_SLICE, _DEVICES_PER_SLICE_WITH_LISTS = 128, 64  # Config.DevicesPerResourceSlice
+_SKIP_REASON = "/sys does not show their package, core, NUMA node or cache"
 
 
 class _Cpu(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return machine.cpus.online is not None
 
-    def found(self, machine: Machine, options: Options) -> Inventory:
+    def publish(self, machine: Machine, options: Options) -> Inventory:
         mode = _choice(options, "mode", ("grouped", "individual"))
         group_by = _choice(options, "groupBy", _GROUPS)
         with_roots = options.flag(NAME, "exposePCIeRoots")
@@ -53,14 +53,14 @@ class _Cpu(Known, frozen=True):
         node = _Node(
             machine=machine,
             cpus=_cpus(machine),
-            reserved=_reserved(options),
+            reserved=_parse_reserved_cpus(options),
             roots=_roots(machine) if with_roots else {},
             smt=_smt(machine, clusters=options.has(NAME, "clusters")),
             mapped=mapped,
             clusters=options.has(NAME, "clusters"),
         )
-        devices = _individual(node) if mode == "individual" else _grouped(node, group_by)
-        size = _WITH_LISTS if with_roots else _PLAIN
+        devices = _cpu_devices(node) if mode == "individual" else _group_devices(node, group_by)
+        size = _DEVICES_PER_SLICE_WITH_LISTS if with_roots else _DEVICES_PER_SLICE
         if mode == "grouped" and not options.has(NAME, "split-groups"):
             # Up to 0.2 only individual CPUs are split (pkg/driver/dra_hooks.go)
             size = max(len(devices), 1)
@@ -69,7 +69,7 @@ class _Cpu(Known, frozen=True):
         )
         skipped = cpulist.parse(machine.cpus.online or "") - node.cpus.keys()
         notices = (
-            [f"{NAME}: CPUs {cpulist.show(skipped)} are not published: {_WHY_SKIPPED}"]
+            [f"{NAME}: CPUs {cpulist.show(skipped)} are not published: {_SKIP_REASON}"]
             if skipped
             else []
         )
@@ -80,14 +80,14 @@ PROFILE = _Cpu(NAME)
 
 
 class _Node(Struct, frozen=True):
-    """The input of devices. ``cpus`` are the CPUs that the driver publishes, each with its core;
-    ``roots`` the CPUs near each PCIe root.
-    """
+    """The input of devices."""
 
     machine: Machine
     cpus: dict[int, Core]
+    """The CPUs that the driver publishes, each with its core."""
     reserved: frozenset[int]
     roots: dict[str, frozenset[int]]
+    """The CPUs near each PCIe root."""
     smt: bool
     mapped: bool
     clusters: bool
@@ -95,7 +95,7 @@ class _Node(Struct, frozen=True):
     def numa(self, node: int) -> dict[str, Any]:
         return {NUMA_NODE: node, "dra.cpu/numaNodeID": node, "dra.net/numaNode": node}
 
-    def near(self, cpus: Iterable[int]) -> list[str] | None:
+    def roots_near(self, cpus: Iterable[int]) -> list[str] | None:
         wanted = frozenset(cpus)
         return (
             sorted(name for name, local in self.roots.items() if not local.isdisjoint(wanted))
@@ -110,7 +110,7 @@ def _choice(options: Options, name: str, allowed: tuple[str, ...]) -> str:
     return value
 
 
-def _reserved(options: Options) -> frozenset[int]:
+def _parse_reserved_cpus(options: Options) -> frozenset[int]:
     text = options.setting(NAME, "reservedCPUs") or ""
     try:
         return cpulist.parse(text)
@@ -121,20 +121,22 @@ def _reserved(options: Options) -> frozenset[int]:
 
 
 def _cpus(machine: Machine) -> dict[int, Core]:
-    """Online CPUs with their core; the driver skips those without complete topology
+    """Return the online CPUs with their core; the driver skips CPUs without complete topology
     (populateTopologyInfo).
     """
     uncached = cpulist.parse(machine.cpus.uncached or "")
     cores = [
         c for c in machine.cpus.cores if c.numa_node is not None and c.package >= 0 and c.id >= 0
     ]
-    found = {cpu: core for core in cores for cpu in cpulist.parse(core.cpus) if cpu not in uncached}
-    return dict(sorted(found.items()))
+    core_of_cpu = {
+        cpu: core for core in cores for cpu in cpulist.parse(core.cpus) if cpu not in uncached
+    }
+    return dict(sorted(core_of_cpu.items()))
 
 
 def _smt(machine: Machine, *, clusters: bool) -> bool:
-    """IsSMTEnabled; where smt/control cannot be read or is another word, there are more CPUs than
-    cores.
+    """Return True if the machine has SMT (IsSMTEnabled); if smt/control cannot be read or is
+    another word, there are more CPUs than cores.
     """
     control = (machine.cpus.smt_control or "").lower()
     if control in ("on", "off", "forceoff", "notsupported", "notimplemented"):
@@ -145,14 +147,18 @@ def _smt(machine: Machine, *, clusters: bool) -> bool:
     return len(cpus) > len({_key(core, clusters=clusters) for core in cpus.values()})
 
 
-def _key(core: Core, *, clusters: bool) -> tuple[int, int | None, int]:
+_CoreKey = tuple[int, int | None, int]
+"""Package, cluster and number of a core."""
+
+
+def _key(core: Core, *, clusters: bool) -> _CoreKey:
     """Return the driver's key of a core; on some machines several cores share it."""
     return core.package, core.cluster if clusters else None, core.id
 
 
-def _grouped(node: _Node, group_by: str) -> list[dict[str, Any]]:
-    """BuildGrouped. The machine's group contains all online CPUs, with topology or not, and exists
-    even without CPUs.
+def _group_devices(node: _Node, group_by: str) -> list[dict[str, Any]]:
+    """Return the devices of BuildGrouped. The machine's group contains all online CPUs, with
+    topology or not, and exists even without CPUs.
     """
     groups: dict[int, list[int]] = {}
     if group_by == "machine":
@@ -164,7 +170,10 @@ def _grouped(node: _Node, group_by: str) -> list[dict[str, Any]]:
                 groups.setdefault(key, []).append(cpu)
     devices = []
     for key, members in sorted(groups.items()):
-        found: dict[str, Any] = {"dra.cpu/numCPUs": len(members), "dra.cpu/smtEnabled": node.smt}
+        attributes: dict[str, Any] = {
+            "dra.cpu/numCPUs": len(members),
+            "dra.cpu/smtEnabled": node.smt,
+        }
         name = {
             "numanode": f"cpudevnuma{key:03d}",
             "socket": f"cpudevsocket{key:03d}",
@@ -172,12 +181,12 @@ def _grouped(node: _Node, group_by: str) -> list[dict[str, Any]]:
         }
         if group_by == "numanode":
             # That of any CPU of the group (UnsortedList()[0]): random where a node spans packages.
-            found |= {"dra.cpu/socketID": node.cpus[members[0]].package, **node.numa(key)}
+            attributes |= {"dra.cpu/socketID": node.cpus[members[0]].package, **node.numa(key)}
         elif group_by == "socket":
-            found |= {"dra.cpu/socketID": key}
+            attributes |= {"dra.cpu/socketID": key}
         device = {
             "name": name[group_by],
-            "attributes": typed({**found, PCIE_ROOT: node.near(members)}),
+            "attributes": to_attributes({**attributes, PCIE_ROOT: node.roots_near(members)}),
             "capacity": {"dra.cpu/cpu": {"value": decimal_quantity(len(members))}},
             "allowMultipleAllocations": True,
         }
@@ -188,10 +197,10 @@ def _grouped(node: _Node, group_by: str) -> list[dict[str, Any]]:
     return devices
 
 
-def _individual(node: _Node) -> list[dict[str, Any]]:
-    """Build: the two threads of a core one after the other, cores by their first CPU, so that
-    taking devices in order fills whole cores. The driver does not support cores of more than two
-    threads (populateCpuSiblings).
+def _cpu_devices(node: _Node) -> list[dict[str, Any]]:
+    """Return the devices of Build: the two threads of a core one after the other, cores by their
+    first CPU, so that taking devices in order fills whole cores. The driver does not support cores
+    of more than two threads (populateCpuSiblings).
     """
     threads: dict[tuple[int, int | None, int], list[int]] = {}
     for cpu, core in node.cpus.items():
@@ -206,7 +215,7 @@ def _individual(node: _Node) -> list[dict[str, Any]]:
     devices = []
     for number, cpu in enumerate(order):
         core = node.cpus[cpu]
-        found = {
+        attributes = {
             "dra.cpu/cpuID": cpu,
             "dra.cpu/coreID": core.id,
             "dra.cpu/socketID": core.package,
@@ -214,9 +223,12 @@ def _individual(node: _Node) -> list[dict[str, Any]]:
             "dra.cpu/coreType": core.type,
             "dra.cpu/smtEnabled": node.smt,
             **node.numa(core.numa_node or 0),
-            PCIE_ROOT: node.near([cpu]),
+            PCIE_ROOT: node.roots_near([cpu]),
         }
-        device: dict[str, Any] = {"name": f"cpudev{number:03d}", "attributes": typed(found)}
+        device: dict[str, Any] = {
+            "name": f"cpudev{number:03d}",
+            "attributes": to_attributes(attributes),
+        }
         if node.mapped:
             device["nodeAllocatableResources"] = {"cpu": {"mapping": {"deviceMultiplier": "1"}}}
         devices.append(device)
@@ -224,21 +236,23 @@ def _individual(node: _Node) -> list[dict[str, Any]]:
 
 
 def _scans_roots(machine: Machine) -> bool:
-    """pkg/pcie: roots are only looked for on amd64."""
+    """Return True on amd64, the only architecture on which pkg/pcie looks for roots."""
     return machine.host.architecture in (None, "x86_64", "amd64")
 
 
 def _roots(machine: Machine) -> dict[str, frozenset[int]]:
-    """PCIe roots and the CPUs near them. A machine that is described has no roots of its own, but
-    functions.
+    """Return the PCIe roots and the CPUs near them. A described machine has no roots of its own,
+    but functions.
     """
     if not _scans_roots(machine):
         return {}
     if machine.pcie_roots:
         return {root.name: cpulist.parse(root.local_cpus or "") for root in machine.pcie_roots}
-    found: dict[str, frozenset[int]] = {}
+    cpus_of_root: dict[str, frozenset[int]] = {}
     for pci in machine.pci_devices:
         root = pci.path.partition("/")[0]
         if _ROOT.match(root):
-            found[root] = found.get(root, frozenset()) | cpulist.parse(pci.local_cpus or "")
-    return found
+            cpus_of_root[root] = cpus_of_root.get(root, frozenset()) | cpulist.parse(
+                pci.local_cpus or ""
+            )
+    return cpus_of_root

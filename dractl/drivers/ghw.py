@@ -9,7 +9,7 @@ from dractl.topology.machine import Machine, PciDevice
 _LISTED = re.compile(r"1?[0-9a-f]{0,4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
 
 UNKNOWN = "unknown"
-"""What it calls a vendor or product that its pci.ids does not name (internal/util)."""
+"""ghw's word for a vendor or product that its pci.ids does not name (internal/util)."""
 
 
 def network_functions(machine: Machine) -> tuple[PciDevice, ...]:

@@ -6,7 +6,7 @@ Source: HYGON-AI/k8s-hcu-dra-driver@643ba6d internal/driver/allocatable_device.g
 
 from typing import Any
 
-from dractl.drivers.agent import Agent, shared, steps
+from dractl.drivers.agent import Agent, make_shareable, steps
 
 NAME = "dra.hygon.com"
 
@@ -22,7 +22,7 @@ def _shape(device: dict[str, Any]) -> dict[str, Any]:
     fixed = {"type": {"string": "hcu"}, "architecture": {"string": ""}}
     attributes = {**fixed, **device.get("attributes", {})}
     capacity = {"slices": {"value": "4"}, **device.get("capacity", {})}
-    return shared({**device, "attributes": attributes, "capacity": capacity}, _POLICIES)
+    return make_shareable({**device, "attributes": attributes, "capacity": capacity}, _POLICIES)
 
 
 PROFILE = Agent(NAME, shape=_shape)

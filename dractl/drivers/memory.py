@@ -9,19 +9,19 @@ from typing import Any
 
 from dractl.drivers.profile import Inventory, Known, Options, Slice
 from dractl.drivers.standard import NUMA_NODE
-from dractl.drivers.values import binary_quantity, typed
+from dractl.drivers.values import binary_quantity, to_attributes
 from dractl.topology.machine import Machine, NumaNode
 
 NAME = "dra.memory"
 _PAGE_SIZE, _HUGE = "resource.kubernetes.io/pageSize", "resource.kubernetes.io/hugeTLB"
-_LEAST = 1 << 20  # MinimumAllocatable of memory; that of huge pages is one page
+_MIN_MEMORY = 1 << 20  # MinimumAllocatable of memory; that of huge pages is one page
 
 
 class _Memory(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(node.memory_bytes for node in machine.numa_nodes)
 
-    def found(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
+    def publish(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         slices: dict[int, list[dict[str, Any]]] = {}  # by huge page size; memory is 0
         comments: dict[str, str] = {}
         notices: list[str] = []
@@ -58,7 +58,7 @@ PROFILE = _Memory(NAME)
 
 
 def _amounts(node: NumaNode) -> Iterator[tuple[int, int]]:
-    """Huge page size, 0 for memory, and bytes of that kind."""
+    """Yield the size of huge pages, 0 for memory, and the bytes of that kind."""
     if node.memory_bytes:
         yield 0, node.memory_bytes
     for pages in sorted(node.huge_pages, key=lambda pages: pages.size_bytes):
@@ -67,33 +67,33 @@ def _amounts(node: NumaNode) -> Iterator[tuple[int, int]]:
 
 
 def _device(place: int, huge: int, amount: int, machine: Machine) -> dict[str, Any]:
-    """ToDevice; the requestPolicy is of whole pages."""
+    """Return the device of ToDevice; the requestPolicy is of whole pages."""
     page = huge or machine.host.page_bytes
     size: dict[str, Any] = {"value": binary_quantity(amount)}
     if page is not None:
         step = binary_quantity(page)
         limits = {"min": step, "max": size["value"], "step": step}
         size["requestPolicy"] = {
-            "default": step if huge else binary_quantity(_LEAST),
+            "default": step if huge else binary_quantity(_MIN_MEMORY),
             "validRange": limits,
         }
-    found = {
+    attributes = {
         NUMA_NODE: place,
-        _PAGE_SIZE: _minimized(page) if page is not None else None,
+        _PAGE_SIZE: _shortest_size(page) if page is not None else None,
         _HUGE: bool(huge),
         "dra.cpu/numaNodeID": place,
         "dra.net/numaNode": place,
     }
     return {
-        "name": f"hugepages-{_minimized(huge).lower()}-{place}" if huge else f"memory-{place}",
-        "attributes": typed(found),
+        "name": f"hugepages-{_shortest_size(huge).lower()}-{place}" if huge else f"memory-{place}",
+        "attributes": to_attributes(attributes),
         "capacity": {"size": size},
         "allowMultipleAllocations": True,
     }
 
 
-def _minimized(size: int) -> str:
-    """SizeInBytesToMinimizedString: 2097152 is ``2Mi``."""
+def _shortest_size(size: int) -> str:
+    """Return a size like SizeInBytesToMinimizedString: ``2Mi`` for 2097152."""
     units = ["B", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
     while size % 1024 == 0 and len(units) > 1:
         size, units = size // 1024, units[1:]

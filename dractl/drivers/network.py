@@ -37,14 +37,16 @@ _DEVICE_KEYS = (
     "allowMultipleAllocations",
 )
 _FORMS = ("string", "int", "bool", "version", "strings", "ints", "bools", "versions")
-_MOST, _MOST_TAINTED = 128, 64  # ResourceSliceMaxDevices, ...WithTaintsOrConsumesCounters
+# ResourceSliceMaxDevices, ...WithTaintsOrConsumesCounters
+_MAX_DEVICES, _MAX_TAINTED_DEVICES = 128, 64
 
 
 class Network(Struct, frozen=True):
-    """The slices, and the fields that the release drops from them."""
+    """The slices of devices that are not in a node."""
 
     slices: tuple[dict[str, Any], ...]
     notices: tuple[str, ...] = ()
+    """The fields that the release drops from them."""
 
     @property
     def pools(self) -> frozenset[tuple[str, str]]:
@@ -67,8 +69,8 @@ def read(path: str, target: Target) -> Network:
     slices: list[dict[str, Any]] = []
     pools: set[tuple[str, str]] = set()
     for document in inputs.documents:
-        found = list(_slices(document, target, notices))
-        key = (found[0]["spec"]["driver"], found[0]["spec"]["pool"]["name"])
+        pool_slices = list(_slices(document, target, notices))
+        key = (pool_slices[0]["spec"]["driver"], pool_slices[0]["spec"]["pool"]["name"])
         if key in pools:
             raise _error(
                 document,
@@ -76,13 +78,13 @@ def read(path: str, target: Target) -> Network:
                 f"pool {key[1]} of {key[0]} is defined twice; give each document its own pool",
             )
         pools.add(key)
-        slices += found
+        slices += pool_slices
     return Network(tuple(slices), tuple(dict.fromkeys(notices)))
 
 
 def _slices(document: Document, target: Target, notices: list[str]) -> Iterator[dict[str, Any]]:
     pool = document.value
-    _known_keys(document, (), pool, _KEYS, "a pool")
+    _check_keys(document, (), pool, _KEYS, "a pool")
     driver, name = pool.get("driver"), str(pool.get("pool", "network"))
     if not isinstance(driver, str) or not _DRIVER.match(driver):
         raise _error(
@@ -97,16 +99,16 @@ def _slices(document: Document, target: Target, notices: list[str]) -> Iterator[
             ("devices",),
             "devices must be a list such as [{name: camera-1, attributes: {zoom: 4}}]",
         )
-    held = [_device(document, number, item) for number, item in enumerate(devices)]
+    described = [_device(document, number, item) for number, item in enumerate(devices)]
     seen: set[str] = set()
-    for number, device in enumerate(held):
+    for number, device in enumerate(described):
         name_of = str(device.get("name"))
         if name_of in seen:
             raise _error(document, ("devices", number, "name"), f"two devices are named {name_of}")
         seen.add(name_of)
-    where = _nodes(document, pool, held)
-    most = _MOST_TAINTED if any("taints" in device for device in held) else _MOST
-    parts = [held[start : start + most] for start in range(0, len(held), most)]
+    node_fields = _nodes(document, pool, described)
+    most = _MAX_TAINTED_DEVICES if any("taints" in device for device in described) else _MAX_DEVICES
+    parts = [described[start : start + most] for start in range(0, len(described), most)]
     for number, part in enumerate(parts):
         spec = {
             "driver": driver,
@@ -115,11 +117,11 @@ def _slices(document: Document, target: Target, notices: list[str]) -> Iterator[
                 "generation": pool.get("generation", 1),
                 "resourceSliceCount": len(parts),
             },
-            **where,
+            **node_fields,
             "devices": part,
         }
         drop_fields(spec, "slice", target, f"{driver}/{name}", notices)
-        if "perDeviceNodeSelection" in where and "perDeviceNodeSelection" not in spec:
+        if "perDeviceNodeSelection" in node_fields and "perDeviceNodeSelection" not in spec:
             why = (
                 f"Kubernetes {target.release} does not support nodes per device without"
                 " DRAPartitionableDevices"
@@ -136,7 +138,7 @@ def _slices(document: Document, target: Target, notices: list[str]) -> Iterator[
         }
         for violation in validate(item, target):
             if violation.type is not None:  # the server reports it
-                raise _refused(document, violation, number * most)
+                raise _violation_error(document, violation, number * most)
         yield item
 
 
@@ -146,7 +148,7 @@ def _device(document: Document, number: int, item: Any) -> dict[str, Any]:
         raise _error(
             document, path, "a device must be a map such as {name: camera-1, attributes: {zoom: 4}}"
         )
-    _known_keys(document, path, item, _DEVICE_KEYS, "a device")
+    _check_keys(document, path, item, _DEVICE_KEYS, "a device")
     device = dict(item)
     for key in ("attributes", "capacity"):
         if not isinstance(item.get(key, {}), dict):
@@ -184,17 +186,19 @@ def _nodes(
     document: Document, pool: dict[str, Any], devices: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Return the slice's fields for the nodes that can reach its devices."""
-    own = [
+    numbers_with_nodes = [
         number
         for number, device in enumerate(devices)
         if "allNodes" in device or "nodeSelector" in device
     ]
-    if own and ("allNodes" in pool or "nodeSelector" in pool):
-        place = ("devices", own[0])
+    if numbers_with_nodes and ("allNodes" in pool or "nodeSelector" in pool):
+        place = ("devices", numbers_with_nodes[0])
         raise _error(document, place, "the pool already sets the nodes that can reach its devices")
-    if own:
-        if len(own) < len(devices):
-            missing = next(number for number in range(len(devices)) if number not in own)
+    if numbers_with_nodes:
+        if len(numbers_with_nodes) < len(devices):
+            missing = next(
+                number for number in range(len(devices)) if number not in numbers_with_nodes
+            )
             raise _error(
                 document,
                 ("devices", missing),
@@ -205,11 +209,11 @@ def _nodes(
         return {"nodeSelector": _selector(document, ("nodeSelector",), pool["nodeSelector"])}
     if pool.get("allNodes") is True and "nodeSelector" not in pool:
         return {"allNodes": True}
-    what = "either allNodes: true or a nodeSelector, in the pool or in each device"
+    choice = "either allNodes: true or a nodeSelector, in the pool or in each device"
     raise _error(
         document,
         ("allNodes",) if "allNodes" in pool else (),
-        f"a pool of network devices needs {what}",
+        f"a pool of network devices needs {choice}",
     )
 
 
@@ -225,7 +229,7 @@ def _selector(document: Document, path: tuple[str | int, ...], value: Any) -> di
     return {"nodeSelectorTerms": [{"matchExpressions": wanted}]}
 
 
-def _known_keys(
+def _check_keys(
     document: Document, path: tuple[str | int, ...], value: Any, known: Sequence[str], what: str
 ) -> None:
     for key in value:
@@ -246,7 +250,7 @@ def _error(
     return InputError(message, place=str(document.locate(path)), hint=hint)
 
 
-def _refused(document: Document, violation: Violation, first: int) -> InputError:
+def _violation_error(document: Document, violation: Violation, first: int) -> InputError:
     """Return a violation in a slice, placed in the file that it comes from."""
     path = violation.path[1:] if violation.path[:1] == ("spec",) else ()
     if path[:1] == ("devices",) and len(path) > 1 and isinstance(path[1], int):

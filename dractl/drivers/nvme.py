@@ -7,9 +7,9 @@ cmd/nvme-kubeletplugin/{discovery,deviceinfo}.go, deploy/helm.
 from collections.abc import Mapping
 from typing import Any
 
-from dractl.drivers.profile import Inventory, Known, Options, one_slice
+from dractl.drivers.profile import Inventory, Known, Options, single_slice
 from dractl.drivers.standard import bus_id, numa_node, pcie_root
-from dractl.drivers.values import binary_quantity, typed
+from dractl.drivers.values import binary_quantity, to_attributes
 from dractl.topology import cpulist
 from dractl.topology.machine import Machine, NvmeController, NvmeNamespace, PciDevice
 from dractl.topology.standard_attributes import pci_bus_id, pcie_root_fault
@@ -23,7 +23,7 @@ class _Nvme(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(controller.bdf is not None for controller in machine.nvme_controllers)
 
-    def found(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
+    def publish(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         devices: list[dict[str, Any]] = []
         comments: dict[str, str] = {}
         left_out: dict[str, str] = {}
@@ -39,7 +39,7 @@ class _Nvme(Known, frozen=True):
                 space for name, space in disks.items() if name.startswith(f"{controller.name}n")
             ]
             pci = machine.pci.get(controller.bdf) if controller.bdf is not None else None
-            why = _why_not(pci, spaces, disks)
+            why = _skip_reason(pci, spaces, disks)
             if pci is None or why is not None:
                 if controller.bdf is None:
                     notices.append(f"{NAME}: {controller.name} is not published: {why}")
@@ -60,13 +60,13 @@ class _Nvme(Known, frozen=True):
                     f"{NAME}: {controller.name} is published, although LVM or RAID uses a whole"
                     " disk of it: the driver checks only partitions"
                 )
-        return Inventory(one_slice(devices), comments, left_out, tuple(notices))
+        return Inventory(single_slice(devices), comments, left_out, tuple(notices))
 
 
 PROFILE = _Nvme(NAME)
 
 
-def _why_not(
+def _skip_reason(
     pci: PciDevice | None, spaces: list[NvmeNamespace], disks: Mapping[str, NvmeNamespace]
 ) -> str | None:
     """Return the reason why Discover or enumerateDevices leaves a controller out."""
@@ -83,8 +83,8 @@ def _why_not(
 
 
 def _is_used(space: NvmeNamespace, disks: Mapping[str, NvmeNamespace]) -> bool:
-    """hasMountedNamespace: mounted, itself or a partition, or a partition that has holders; not the
-    disk's own ones.
+    """Return True for a disk of hasMountedNamespace: mounted, itself or a partition, or a partition
+    that has holders; the disk's own holders do not count.
 
     The driver looks for the name anywhere in /proc/mounts, so that nvme0n10 makes nvme0n1 a mounted
     disk, too.
@@ -98,20 +98,20 @@ def _is_used(space: NvmeNamespace, disks: Mapping[str, NvmeNamespace]) -> bool:
 def _device(
     controller: NvmeController, pci: PciDevice, spaces: list[NvmeNamespace], machine: Machine
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the device, and the names of what it has on the node and not here."""
-    found: dict[str, Any] = {
-        "dra.nvme/model": _sanitized(controller.model),
-        "dra.nvme/serial": _sanitized(controller.serial),
-        "dra.nvme/firmwareRev": _sanitized(controller.firmware),
-        "dra.nvme/transport": _sanitized(controller.transport),
+    """Return the device, and the names of attributes that it has on the node and not here."""
+    attributes: dict[str, Any] = {
+        "dra.nvme/model": _sanitize(controller.model),
+        "dra.nvme/serial": _sanitize(controller.serial),
+        "dra.nvme/firmwareRev": _sanitize(controller.firmware),
+        "dra.nvme/transport": _sanitize(controller.transport),
         "dra.nvme/numaNode": pci.numa_node,
         **numa_node(pci),
         _SOCKET: _socket(pci.numa_node, machine),
         **bus_id(pci),
         **pcie_root(pci),
     }
-    unknown = [name for name, value in found.items() if value is None]
-    device: dict[str, Any] = {"name": controller.name, "attributes": typed(found)}
+    unknown = [name for name, value in attributes.items() if value is None]
+    device: dict[str, Any] = {"name": controller.name, "attributes": to_attributes(attributes)}
     sizes = [space.size_bytes for space in spaces]
     if None in sizes:
         unknown.append("dra.nvme/size")
@@ -122,12 +122,14 @@ def _device(
     return device, unknown
 
 
-def _sanitized(text: str | None) -> str | None:
+def _sanitize(text: str | None) -> str | None:
     return text.translate(_SANITIZED) if text is not None else None
 
 
 def _socket(node: int | None, machine: Machine) -> int | None:
-    """getSocketIDForNUMA: the package of the node's first CPU, and 0 where the node has none."""
+    """Return the socket of getSocketIDForNUMA: the package of the node's first CPU, and 0 if the
+    node has none.
+    """
     cpus = next((cpulist.parse(item.cpus) for item in machine.numa_nodes if item.id == node), None)
     if cpus is None:
         return None

@@ -2,8 +2,8 @@
 
 Schemas are files of the pack of facts, written from each driver's API types and validation: JSON
 Schema, with ``since`` for a field that came with a version of the driver, and ``enumSince`` for
-values that did. A driver checks its configuration only when a pod starts, so nobody reports an
-error earlier.
+such values. A driver checks its configuration only when a pod starts, so nobody reports an error
+earlier.
 """
 
 import ipaddress
@@ -23,21 +23,21 @@ from dractl.model import Quantity
 
 
 class OpaqueFault(Struct, frozen=True):
-    """A fault that a driver would report: its place in the parameters, the reason, and the nearest
-    right name.
-
-    With ``key``, the fault is the key at ``path``, not its value. ``unreleased``: only a version
-    that is not released yet takes it.
-    """
+    """A fault that a driver would report."""
 
     path: Path
+    """The place in the parameters."""
     message: str
+    """The reason."""
     key: bool = False
+    """True if the fault is the key at ``path``, not its value."""
     nearest: str | None = None
+    """The nearest right name."""
     unreleased: bool = False
+    """True if only a version that is not released yet takes it."""
 
 
-def described() -> tuple[str, ...]:
+def drivers_with_schema() -> tuple[str, ...]:
     """Return the drivers whose configuration has a schema."""
     return pack.current().entries("configuration")
 
@@ -48,33 +48,35 @@ def check(
     """Return the faults that a version of ``driver`` (None: the newest release) would find in
     ``parameters``; none for a driver without a schema.
     """
-    if driver not in described():
+    if driver not in drivers_with_schema():
         return ()
-    known = facts.driver(driver)
-    at = known.versions[known.index(version)]
-    found = {
+    driver_facts = facts.driver(driver)
+    at = driver_facts.versions[driver_facts.index(version)]
+    faults = {
         fault
         for error in _validator(driver, at).iter_errors(parameters)
         for fault in _faults(error)
     }
-    early = [fault.path for fault in found if _CAME in fault.message]
+    early = [fault.path for fault in faults if _CAME in fault.message]
     inside = {
         fault
-        for fault in found
+        for fault in faults
         for path in early
         if fault.path != path and fault.path[: len(path)] == path
     }
-    found -= inside
+    faults -= inside
     # What is misspelt is not missing besides.
-    found -= {
+    faults -= {
         OpaqueFault(fault.path[:-1], f'"{fault.nearest}" is required')
-        for fault in found
+        for fault in faults
         if fault.key
     }
-    return tuple(sorted(found, key=lambda fault: (tuple(map(str, fault.path)), fault.message)))
+    return tuple(sorted(faults, key=lambda fault: (tuple(map(str, fault.path)), fault.message)))
 
 
-def refused(configurations: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, str, OpaqueFault]]:
+def find_faults_in_claim(
+    configurations: Iterable[Mapping[str, Any]],
+) -> Iterator[tuple[int, str, OpaqueFault]]:
     """Yield the entries of a claim's ``devices.config`` that drivers would refuse: index of the
     entry, driver, fault.
 
@@ -82,9 +84,11 @@ def refused(configurations: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, 
     name. So are fields that a later version takes: that version may run.
     """
     for index, entry in enumerate(configurations):
-        own = entry.get("opaque")
+        opaque = entry.get("opaque")
         driver, parameters = (
-            (own.get("driver"), own.get("parameters")) if isinstance(own, dict) else (None, None)
+            (opaque.get("driver"), opaque.get("parameters"))
+            if isinstance(opaque, dict)
+            else (None, None)
         )
         faults = (
             check(driver, parameters)
@@ -101,23 +105,23 @@ _CAME, _UNRELEASED = "is a field of ", "and not released yet"
 @cache
 def _validator(driver: str, at: str) -> Any:
     schema = json.loads(pack.current().data(f"configuration/{driver}.json"))
-    known = facts.driver(driver)
+    driver_facts = facts.driver(driver)
 
-    def too_early(since: str) -> bool:
-        return known.versions.index(since) > known.versions.index(at)
+    def is_too_early(since: str) -> bool:
+        return driver_facts.versions.index(since) > driver_facts.versions.index(at)
 
     def field(
         _validator: Any, since: str, _instance: Any, _schema: Any
     ) -> Iterator[ValidationError]:
-        if too_early(since):
-            yield ValidationError(_later(known, since))
+        if is_too_early(since):
+            yield ValidationError(_version_phrase(driver_facts, since))
 
     def values(
         _validator: Any, since: dict[str, str], instance: Any, _schema: Any
     ) -> Iterator[ValidationError]:
         came = since.get(instance) if isinstance(instance, str) else None
-        if came is not None and too_early(came):
-            yield ValidationError(_later(known, came))
+        if came is not None and is_too_early(came):
+            yield ValidationError(_version_phrase(driver_facts, came))
 
     kind: Any = validators.extend(  # type: ignore[no-untyped-call]
         Draft202012Validator, {"since": field, "enumSince": values}
@@ -129,9 +133,9 @@ def _validator(driver: str, at: str) -> Any:
     return kind(schema, format_checker=formats)
 
 
-def _later(known: facts.Driver, since: str) -> str:
+def _version_phrase(driver_facts: facts.Driver, since: str) -> str:
     """Return the words for the version that brought something."""
-    version = next(one for one in known.releases if one.name == since)
+    version = next(release for release in driver_facts.releases if release.name == since)
     return (
         f"{since}, seen on {version.seen} {_UNRELEASED}"
         if version.seen
@@ -140,7 +144,7 @@ def _later(known: facts.Driver, since: str) -> str:
 
 
 def _is_cidr(value: object) -> bool:
-    """Go's netip.ParsePrefix: with a prefix length."""
+    """Return True for an address of Go's netip.ParsePrefix: with a prefix length."""
     if isinstance(value, str):
         if not value.rpartition("/")[2].isdecimal() or "/" not in value:
             return False
@@ -193,19 +197,19 @@ def _faults(error: Any) -> Iterator[OpaqueFault]:
     if rule == "enumSince":
         yield OpaqueFault(
             path,
-            f"{_shown(value)} came with {error.message}",
+            f"{_describe_value(value)} came with {error.message}",
             unreleased=error.message.endswith(_UNRELEASED),
         )
         return
     if rule == "additionalProperties":
-        known = error.schema.get("properties", {})
+        properties = error.schema.get("properties", {})
         for name in value:
-            if name not in known:
+            if name not in properties:
                 yield OpaqueFault(
                     (*path, name),
                     f'unknown field "{name}"',
                     key=True,
-                    nearest=_nearest(name, known),
+                    nearest=_nearest(name, properties),
                 )
         return
     if rule == "required":
@@ -214,25 +218,32 @@ def _faults(error: Any) -> Iterator[OpaqueFault]:
             OpaqueFault(path, f'"{name}" is required') for name in allowed if name not in value
         )
         return
+    yield from _value_faults(error, path)
+
+
+def _value_faults(error: Any, path: Path) -> Iterator[OpaqueFault]:
+    """Yield the fault of a value that a rule of its schema refuses."""
+    rule, allowed, value = error.validator, error.validator_value, error.instance
     nearest = None
     if rule == "const":
-        message = f"must be {_shown(allowed)}, not {_shown(value)}"
+        message = f"must be {_describe_value(allowed)}, not {_describe_value(value)}"
         nearest = allowed if isinstance(allowed, str) else None
     elif rule == "enum":
         choices = [choice for choice in allowed if choice != ""]
-        message = f"must be one of {', '.join(map(str, choices))}, not {_shown(value)}"
+        message = f"must be one of {', '.join(map(str, choices))}, not {_describe_value(value)}"
         nearest = _nearest(value, [choice for choice in choices if isinstance(choice, str)])
     elif rule == "type":
         wanted = [allowed] if isinstance(allowed, str) else allowed
         message = (
             f"must be {' or '.join(_TYPES.get(kind, f'a {kind}') for kind in wanted)}, not"
-            f" {_shown(value)}"
+            f" {_describe_value(value)}"
         )
     elif rule == "format":
-        message = f"must be {_FORMATS[allowed]}, not {_shown(value)}"
+        message = f"must be {_FORMATS[allowed]}, not {_describe_value(value)}"
     elif rule in ("minimum", "maximum"):
         message = (
-            f"must be at {'least' if rule == 'minimum' else 'most'} {allowed}, not {_shown(value)}"
+            f"must be at {'least' if rule == 'minimum' else 'most'} {allowed}, not"
+            f" {_describe_value(value)}"
         )
     elif rule == "not" and "description" in error.schema:
         yield OpaqueFault(path, f'"{path[-1]}" {error.schema["description"]}', key=True)
@@ -242,11 +253,11 @@ def _faults(error: Any) -> Iterator[OpaqueFault]:
     elif rule == "maxLength":
         message = f"must not be longer than {allowed} characters"
     else:
-        message = f"{_shown(value)} is not allowed here"
+        message = f"{_describe_value(value)} is not allowed here"
     yield OpaqueFault(path, message, nearest=nearest)
 
 
-def _shown(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     if isinstance(value, dict | list):
         return "a map" if isinstance(value, dict) else "a list"
     text = json.dumps(value, ensure_ascii=False)
@@ -257,8 +268,8 @@ def _nearest(name: object, known: Any) -> str | None:
     if not isinstance(name, str):
         return None
     by_lower = {candidate.lower(): candidate for candidate in known}
-    found = get_close_matches(name.lower(), by_lower, 1)
-    return by_lower[found[0]] if found else None
+    matches = get_close_matches(name.lower(), by_lower, 1)
+    return by_lower[matches[0]] if matches else None
 
 
 pack.forget_with(_validator.cache_clear)

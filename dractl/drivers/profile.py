@@ -1,6 +1,4 @@
-"""Driver profiles: how one DRA driver turns a node's hardware into devices, and what their
-attributes mean.
-"""
+"""Driver profiles: the way in which one DRA driver turns a node's hardware into devices."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,16 +13,14 @@ from dractl.topology.machine import Machine
 
 
 class Options(Struct, frozen=True):
-    """The settings for rendering slices.
-
-    ``versions`` are driver versions by driver name (absent: the newest release that dractl knows),
-    ``settings`` are driver options, ``{driver: {name: value}}``.
-    """
+    """The settings for rendering slices."""
 
     node_name: str
     target: Target
     versions: Mapping[str, str] = field(default_factory=dict)
+    """Driver versions by driver name (absent: the newest release that dractl knows)."""
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Driver options, ``{driver: {name: value}}``."""
 
     def setting(self, driver: str, name: str) -> str | None:
         """Return the value given for a driver option, or None."""
@@ -71,35 +67,35 @@ class Slice(Struct, frozen=True):
 
 
 class Inventory(Struct, frozen=True):
-    """Devices that a driver would publish for a node, in its own order.
-
-    ``comments`` explain single devices, by name; ``left_out`` says of PCI functions of the driver,
-    by address, why they are not published; ``notices`` are for the user. ``unpublished`` says why
-    the driver publishes nothing at all: it does not start on this machine. It is None where the
-    driver runs, even if there is no device. (That the API server refuses a slice is found by
-    :func:`dractl.drivers.render`.) ``unknown``: full names of attributes and capacities that
-    devices have, but whose values nobody asked for.
-    """
+    """Devices that a driver would publish for a node, in its own order."""
 
     slices: tuple[Slice, ...] = ()
     comments: Mapping[str, str] = field(default_factory=dict)
+    """Comments on single devices, by name."""
     left_out: Mapping[str, str] = field(default_factory=dict)
+    """The reason why a PCI function of the driver is not published, by address."""
     notices: tuple[str, ...] = ()
+    """Remarks for the user."""
     unpublished: str | None = None
+    """The reason why the driver publishes nothing at all: it does not start on this machine. None
+    if the driver runs, even if there is no device. (:func:`dractl.drivers.render` finds slices that
+    the API server refuses.)
+    """
     unknown: frozenset[str] = frozenset()
+    """Full names of attributes and capacities that devices have, but whose values nobody read."""
 
     @property
     def devices(self) -> tuple[dict[str, Any], ...]:
         """The devices of all slices."""
-        return tuple(device for one in self.slices for device in one.devices)
+        return tuple(device for slice_ in self.slices for device in slice_.devices)
 
     @property
     def counter_sets(self) -> tuple[dict[str, Any], ...]:
         """The counter sets of all slices."""
-        return tuple(counters for one in self.slices for counters in one.counter_sets)
+        return tuple(counters for slice_ in self.slices for counters in slice_.counter_sets)
 
 
-def one_slice(devices: Iterable[dict[str, Any]]) -> tuple[Slice, ...]:
+def single_slice(devices: Iterable[dict[str, Any]]) -> tuple[Slice, ...]:
     """Return the devices in a single slice, as most drivers publish them; no slice if there are
     none.
     """
@@ -117,14 +113,14 @@ class Known(Struct, frozen=True):
 
     @property
     def catalogue(self) -> Driver:
-        """What the pack knows of the driver."""
+        """The facts of the pack about the driver."""
         return facts_of(self.name)
 
     def present(self, machine: Machine) -> bool:
         """Return True if the machine has hardware of this driver."""
         raise NotImplementedError
 
-    def found(self, machine: Machine, options: Options) -> Inventory:
+    def publish(self, machine: Machine, options: Options) -> Inventory:
         """Return the devices, with the attributes of any version."""
         raise NotImplementedError
 
@@ -132,43 +128,46 @@ class Known(Struct, frozen=True):
         """Return the devices that the driver would publish on this machine. Raises UsageError for a
         version, or a setting of it, that does not exist.
         """
-        known, version = self.catalogue, options.versions.get(self.name)
-        known.index(version)
-        for row in known.settings:
+        catalogue, version = self.catalogue, options.versions.get(self.name)
+        catalogue.index(version)
+        for row in catalogue.settings:
             value = options.setting(self.name, row.name)
             if (
                 value is not None
                 and value != row.values.partition(",")[0]
-                and not known.covers(row, version)
+                and not catalogue.covers(row, version)
             ):
-                raise _too_early(self.name, row, known)
-        covered = {row.name for row in known.attributes if known.covers(row, version)}
-        gone = {row.name for row in known.attributes} - covered
-        found = self.found(machine, options)
+                raise _version_error(self.name, row, catalogue)
+        covered = {row.name for row in catalogue.attributes if catalogue.covers(row, version)}
+        gone = {row.name for row in catalogue.attributes} - covered
+        inventory = self.publish(machine, options)
         return (
-            replace(found, slices=tuple(_without(one, gone) for one in found.slices))
+            replace(
+                inventory,
+                slices=tuple(_drop_attributes(slice_, gone) for slice_ in inventory.slices),
+            )
             if gone
-            else found
+            else inventory
         )
 
     def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:
         """Return the DeviceClasses that come with the driver."""
         settings = options.settings.get(self.name, {})
         return tuple(
-            one.manifest()
-            for one in self.catalogue.installed(options.versions.get(self.name), settings)
+            installed.manifest()
+            for installed in self.catalogue.installed(options.versions.get(self.name), settings)
         )
 
 
-def _too_early(name: str, row: Setting, known: Driver) -> UsageError:
+def _version_error(name: str, row: Setting, catalogue: Driver) -> UsageError:
     since = str(row.since)
-    came = f"with {since}" if since in known.tags else f"after {known.released}"
+    came = f"with {since}" if since in catalogue.tags else f"after {catalogue.released}"
     return UsageError(f"{name}: {row.name} came {came}", hint=f"--driver-version {name}={since}")
 
 
-def _without(one: Slice, gone: set[str]) -> Slice:
+def _drop_attributes(slice_: Slice, gone: set[str]) -> Slice:
     return replace(
-        one,
+        slice_,
         devices=tuple(
             {
                 **device,
@@ -176,6 +175,6 @@ def _without(one: Slice, gone: set[str]) -> Slice:
             }
             if "attributes" in device
             else device
-            for device in one.devices
+            for device in slice_.devices
         ),
     )

@@ -24,23 +24,25 @@ _ADDRESS_IN_NAME = re.compile(
 
 
 class Published(Struct, frozen=True):
-    """A device as a driver would publish it.
-
-    ``pcie_root`` and ``numa_node`` are the standard attributes that claims match by; None where the
-    driver publishes none. ``kind`` is ``gpu``, ``mig``, ``partition`` (AMD's), ``nic``,
-    ``interface`` (a network interface without a PCI function) or ``other``. ``bdf`` is the function
-    that the device is, or is a part of. ``guessed`` is true if the name depends on something that
-    is unknown here, such as the minor number of a GPU that NVML was not asked about.
-    """
+    """A device as a driver would publish it."""
 
     driver: str
     name: str
     kind: str
+    """``gpu``, ``mig``, ``partition`` (AMD's), ``nic``, ``interface`` (a network interface without
+    a PCI function) or ``other``.
+    """
     bdf: str | None = None
+    """The function that the device is, or is a part of."""
     pcie_root: str | None = None
+    """The standard attribute that claims match by; None if the driver publishes none."""
     numa_node: int | None = None
+    """The standard attribute that claims match by; None if the driver publishes none."""
     uuid: str | None = None
     guessed: bool = False
+    """True if the name depends on a fact that is unknown here, such as the minor number of a GPU
+    that NVML was not asked about.
+    """
 
     @property
     def shown(self) -> str:
@@ -53,20 +55,19 @@ class Published(Struct, frozen=True):
 
 
 class Publication(Struct, frozen=True, dict=True):
-    """The devices that the node's drivers would publish, and the functions that they would not.
-
-    ``drivers`` maps each driver with devices to the version that was rendered. ``silent`` maps
-    drivers that publish nothing on this node to the reason; ``left_out`` maps functions that their
-    driver leaves out to the reason; ``notices`` are the drivers' other remarks.
-    """
+    """The devices that the node's drivers would publish, and the functions that they would not."""
 
     drivers: Mapping[str, str] = field(default_factory=dict)
+    """The version that was rendered, by driver with devices."""
     devices: tuple[Published, ...] = ()
     silent: Mapping[str, str] = field(default_factory=dict)
+    """The reason why a driver publishes nothing on this node, by driver."""
     left_out: Mapping[str, str] = field(default_factory=dict)
+    """The reason why a function's driver leaves it out, by function."""
     notices: tuple[str, ...] = ()
+    """The drivers' other remarks."""
 
-    def of(self, bdf: str) -> tuple[Published, ...]:
+    def devices_of(self, bdf: str) -> tuple[Published, ...]:
         """Return the devices of the function at ``bdf``, or of its parts."""
         return self._by_function.get(bdf, ())
 
@@ -85,7 +86,7 @@ class Publication(Struct, frozen=True, dict=True):
         ToCanonicalName), so a GPU of which only MIG devices are published still has a name:
         ``gpu-0-mig-*``.
         """
-        devices = self.of(bdf)
+        devices = self.devices_of(bdf)
         whole = {device.shown for device in devices if device.kind != "mig"}
         names = whole or {f"{device.name.partition('-mig-')[0]}-mig-*" for device in devices}
         return names.pop() if len(names) == 1 else None
@@ -101,10 +102,10 @@ NOTHING = Publication()
 
 
 def publication(rendering: Rendering, machine: Machine) -> Publication:
-    """What ``rendering``, made for ``machine`` with the drivers' current releases, publishes of its
-    functions.
+    """Return the devices that ``rendering``, made for ``machine`` with the drivers' current
+    releases, publishes of its functions.
     """
-    devices = tuple(_published(rendering, machine))
+    devices = tuple(_list_devices(rendering, machine))
     left_out = {
         bdf: why for functions in rendering.left_out.values() for bdf, why in functions.items()
     }
@@ -118,7 +119,7 @@ def publication(rendering: Rendering, machine: Machine) -> Publication:
         left_out={
             **{
                 bdf: why
-                for bdf, why in _assumed(machine, rendering.unpublished).items()
+                for bdf, why in _guess_reasons(machine, rendering.unpublished).items()
                 if bdf not in taken
             },
             **left_out,
@@ -127,13 +128,13 @@ def publication(rendering: Rendering, machine: Machine) -> Publication:
     )
 
 
-def _published(rendering: Rendering, machine: Machine) -> Iterable[Published]:
+def _list_devices(rendering: Rendering, machine: Machine) -> Iterable[Published]:
     """Return the devices of all slices, in the order of the slices."""
     partial = {gpu.bdf for gpu in machine.gpus if gpu.source != "nvml"}
     by_name = {name: device.bdf for device in machine.pci_devices for name in device.names}
-    for one in rendering.slices:
-        driver = one["spec"]["driver"]
-        for device in one["spec"].get("devices", ()):
+    for slice_ in rendering.slices:
+        driver = slice_["spec"]["driver"]
+        for device in slice_["spec"].get("devices", ()):
             attributes = device.get("attributes", {})
             bdf = address(device["name"], attributes) or by_name.get(device["name"])
             yield Published(
@@ -149,7 +150,7 @@ def _published(rendering: Rendering, machine: Machine) -> Iterable[Published]:
             )
 
 
-def _assumed(machine: Machine, silent: Mapping[str, str]) -> dict[str, str]:
+def _guess_reasons(machine: Machine, silent: Mapping[str, str]) -> dict[str, str]:
     """Return the reasons why functions would not be published about which their drivers report
     nothing.
     """
@@ -182,8 +183,8 @@ def address(name: str, attributes: Mapping[str, Any]) -> str | None:
 
 
 def _single(value: Mapping[str, Any]) -> int | None:
-    """Return an integer attribute; of the list form (gate DRAListTypeAttributes) the first, which
-    is the device's own node.
+    """Return an integer attribute; of the list form (gate DRAListTypeAttributes) the first item,
+    which is the device's own node.
     """
     numbers = value.get("ints", ())
     number = value.get("int", numbers[0] if numbers else None)

@@ -2,7 +2,7 @@
 that a release drops or refuses.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -18,26 +18,26 @@ from dractl.topology.machine import Machine
 from dractl.validation import rules
 
 _MAX_NAME = 253
-_SHOWN = 4  # addresses in one remark
+_MAX_NAMED = 4  # addresses in one remark
 
 
 class Rendering(Struct, frozen=True):
-    """Objects of ``resource.k8s.io/v1``.
-
-    ``comments`` are lines for objects by name. ``left_out`` maps a driver to the PCI functions that
-    it does not publish and the reason for each; ``notices`` are its other remarks. ``unpublished``
-    maps the drivers that publish nothing at all on this machine to the reason: the driver does not
-    start, or the API server refuses its slices. They have no slice here. ``unknown`` are the names,
-    by driver, of :attr:`Inventory.unknown`.
-    """
+    """Objects of ``resource.k8s.io/v1``."""
 
     slices: tuple[dict[str, Any], ...] = ()
     device_classes: tuple[dict[str, Any], ...] = ()
     comments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Lines for objects, by name."""
     left_out: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By driver, the PCI functions that it does not publish and the reason for each."""
     notices: tuple[str, ...] = ()
+    """The drivers' other remarks."""
     unpublished: Mapping[str, str] = field(default_factory=dict)
+    """The reason why a driver publishes nothing at all on this machine, by driver: the driver does
+    not start, or the API server refuses its slices. It has no slice here.
+    """
     unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The names of :attr:`Inventory.unknown`, by driver."""
 
     @property
     def objects(self) -> tuple[dict[str, Any], ...]:
@@ -51,10 +51,10 @@ class Rendering(Struct, frozen=True):
         for driver, functions in self.left_out.items():
             for why in dict.fromkeys(functions.values()):
                 alike = [bdf for bdf, reason in functions.items() if reason == why]
-                more = f" and {len(alike) - _SHOWN} more" if len(alike) > _SHOWN else ""
+                more = f" and {len(alike) - _MAX_NAMED} more" if len(alike) > _MAX_NAMED else ""
                 verb = "are" if len(alike) > 1 else "is"
                 lines.append(
-                    f"{driver}: {', '.join(alike[:_SHOWN])}{more} {verb} not published: {why}"
+                    f"{driver}: {', '.join(alike[:_MAX_NAMED])}{more} {verb} not published: {why}"
                 )
         return (*lines, *self.notices)
 
@@ -86,12 +86,7 @@ def render(
     unknown: dict[str, frozenset[str]] = {}
     for profile in chosen:
         inventory = profile.inventory(machine, options)
-        asked = options.versions.get(profile.name)
-        known = profile.catalogue.stand_in(asked)
-        if known is not None:
-            newest = known == [name for name in profile.catalogue.versions if name[0].isdigit()][-1]
-            what = "is newer than dractl knows" if newest else "is not a release that dractl knows"
-            notices.append(f"{profile.name}: {asked} {what}; rendered as {known}")
+        notices += _stand_in_notices(profile, options)
         notices += inventory.notices
         if inventory.unknown:
             unknown[profile.name] = inventory.unknown
@@ -127,10 +122,23 @@ def render(
     )
 
 
+def _stand_in_notices(profile: Known, options: Options) -> Iterator[str]:
+    """Yield the notice that another version is rendered than the one asked for."""
+    asked = options.versions.get(profile.name)
+    stand_in = profile.catalogue.stand_in(asked)
+    if stand_in is None:
+        return
+    newest = [name for name in profile.catalogue.versions if name[0].isdigit()][-1]
+    difference = "is not a release that dractl knows"
+    if stand_in == newest:
+        difference = "is newer than dractl knows"
+    yield f"{profile.name}: {asked} {difference}; rendered as {stand_in}"
+
+
 def _with_gates(options: Options) -> Options:
-    """Options for a cluster whose feature gates are those given to drivers. A driver is started
-    with a gate of Kubernetes, such as DRAListTypeAttributes, if the cluster has it on; otherwise
-    its slices are refused.
+    """Return the options for a cluster whose feature gates are those given to drivers. A driver is
+    started with a gate of Kubernetes, such as DRAListTypeAttributes, if the cluster has it on;
+    otherwise its slices are refused.
     """
     given = {
         name
@@ -162,7 +170,7 @@ def _objects(
     release does not store.
     """
     objects = []
-    for number, one in enumerate(inventory.slices):
+    for number, slice_ in enumerate(inventory.slices):
         spec: dict[str, Any] = {
             "driver": profile.name,
             "nodeName": options.node_name,
@@ -172,10 +180,10 @@ def _objects(
                 "resourceSliceCount": len(inventory.slices),
             },
         }
-        if one.counter_sets:
-            spec["sharedCounters"] = deepcopy(list(one.counter_sets))
-        if one.devices:
-            spec["devices"] = deepcopy(list(one.devices))
+        if slice_.counter_sets:
+            spec["sharedCounters"] = deepcopy(list(slice_.counter_sets))
+        if slice_.devices:
+            spec["devices"] = deepcopy(list(slice_.devices))
         drop_fields(spec, "slice", options.target, profile.name, notices)
         metadata = {"name": slice_name(number, profile.name, options.node_name)}
         objects.append(
@@ -190,15 +198,15 @@ def _objects(
 
 
 def _comments(slices: list[dict[str, Any]], inventory: Inventory) -> dict[str, tuple[str, ...]]:
-    found = {}
-    for one in slices:
-        names = [device["name"] for device in one["spec"].get("devices", ())]
+    comments = {}
+    for slice_ in slices:
+        names = [device["name"] for device in slice_["spec"].get("devices", ())]
         lines = tuple(
             f"{name}: {inventory.comments[name]}" for name in names if name in inventory.comments
         )
         if lines:
-            found[one["metadata"]["name"]] = lines
-    return found
+            comments[slice_["metadata"]["name"]] = lines
+    return comments
 
 
 def _refusal(slices: list[dict[str, Any]], options: Options) -> str | None:
@@ -221,22 +229,24 @@ def _refusal(slices: list[dict[str, Any]], options: Options) -> str | None:
     return None
 
 
-# --- fields that the release does not keep -----------------------------------------------------------------------
+# -- fields that the release does not keep ---------------------------------------------------------
 
 
 def drop_fields(
     spec: dict[str, Any], kind: str, target: Target, about: str, notices: list[str]
 ) -> None:
-    """Removes, in place, the fields that an API server of the target release would not store;
-    returns one notice per field.
+    """Remove, in place, the fields that an API server of the target release would not store; add
+    one notice per field.
     """
     gone = (*fields_dropped_by(kind, target), *unknown_fields(kind, target.release))
     notices += [
-        f"{about}: {_why(item, target)}" for item in gone if _remove(spec, item.path.split("."))
+        f"{about}: {_loss_reason(item, target)}"
+        for item in gone
+        if _remove(spec, item.path.split("."))
     ]
 
 
-def _why(item: SpecField, target: Target) -> str:
+def _loss_reason(item: SpecField, target: Target) -> str:
     release = target.release
     gates = (
         " and ".join(gate for gate in item.gates if not target.enabled(gate)) if item.gates else ""
@@ -247,18 +257,16 @@ def _why(item: SpecField, target: Target) -> str:
 
 
 def _remove(value: Any, path: list[str]) -> bool:
-    head, rest = path[0], path[1:]
+    head, further = path[0], path[1:]
     name = head.removesuffix("[]").removesuffix("{}")
     if not isinstance(value, dict) or name not in value:
         return False
-    if not rest:
+    if not further:
         del value[name]
         return True
-    children = (
-        value[name]
-        if head.endswith("[]")
-        else value[name].values()
-        if head.endswith("{}")
-        else [value[name]]
-    )
-    return sum(_remove(child, rest) for child in children) > 0
+    children = [value[name]]
+    if head.endswith("[]"):
+        children = value[name]
+    elif head.endswith("{}"):
+        children = list(value[name].values())
+    return sum(_remove(child, further) for child in children) > 0

@@ -65,19 +65,19 @@ def device(driver: str, item: Any) -> Reported:
 def _capacities(driver: str, catalogue: Driver, value: Any) -> tuple[Fact, ...]:
     if not isinstance(value, dict):
         raise Unpublishable(("capacity",), "capacity must be a map from names to quantities")
-    known = tuple(row.name for row in catalogue.capacities)
-    found = []
+    names = tuple(row.name for row in catalogue.capacities)
+    capacities = []
     for key, amount in value.items():
-        if key not in known:
-            raise _unknown(driver, "capacity", key, ("capacity", key), known)
+        if key not in names:
+            raise _unknown(driver, "capacity", key, ("capacity", key), names)
         try:
             Quantity.parse(str(amount))
         except ValueError:
             raise Unpublishable(
                 ("capacity", key), f"{key} must be a quantity such as 32Gi, not {amount!r}"
             ) from None
-        found.append(Fact(key, str(amount)))
-    return tuple(found)
+        capacities.append(Fact(key, str(amount)))
+    return tuple(capacities)
 
 
 def _unknown(
@@ -103,7 +103,7 @@ def _text(key: str, row: Attribute, value: Any) -> str:
             wanted = f"at most {_MAX_TEXT} bytes"
         raise Unpublishable((key,), f"{key} must be {wanted}, not {value!r}")
     if row.values and value not in row.values:
-        allowed = ", ".join(str(one) or "empty" for one in row.values)
+        allowed = ", ".join(str(value_allowed) or "empty" for value_allowed in row.values)
         raise Unpublishable((key,), f"{key} must be one of {allowed}, not {value!r}")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -115,16 +115,18 @@ def devices(machine: Machine, driver: str, catalogue: Driver) -> list[dict[str, 
 
 
 def _device(item: Reported, types: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": item.name}
+    entry: dict[str, Any] = {"name": item.name}
     if item.attributes:
-        found["attributes"] = {
+        entry["attributes"] = {
             fact.name: _value(types.get(fact.name, "string"), fact.value)
             for fact in item.attributes
         }
     if item.capacities:
-        found["capacity"] = {fact.name: {"value": fact.value} for fact in item.capacities}
-    return found
+        entry["capacity"] = {fact.name: {"value": fact.value} for fact in item.capacities}
+    return entry
 
 
 def _value(kind: str, text: str) -> dict[str, Any]:
-    return {kind: int(text) if kind == "int" else text == "true" if kind == "bool" else text}
+    if kind == "int":
+        return {kind: int(text)}
+    return {kind: text == "true" if kind == "bool" else text}

@@ -6,8 +6,8 @@ internal/discovery/discovery.go.
 
 from typing import Any
 
-from dractl.drivers.profile import Inventory, Known, Options, one_slice
-from dractl.drivers.values import typed
+from dractl.drivers.profile import Inventory, Known, Options, single_slice
+from dractl.drivers.values import to_attributes
 from dractl.topology.machine import Machine, PciDevice
 
 NAME = "spyre.ibm.com"
@@ -19,7 +19,7 @@ class _Spyre(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(_is_spyre(pci) for pci in machine.pci_devices)
 
-    def found(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
+    def publish(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         cards = [pci for pci in machine.pci_devices if _is_spyre(pci)]
         bound = [pci for pci in cards if pci.driver == "vfio-pci"]
         left_out = {
@@ -28,7 +28,8 @@ class _Spyre(Known, frozen=True):
             if pci not in bound
         }
         return Inventory(
-            one_slice(_device(number, pci) for number, pci in enumerate(bound)), left_out=left_out
+            single_slice(_device(number, pci) for number, pci in enumerate(bound)),
+            left_out=left_out,
         )
 
 
@@ -46,7 +47,7 @@ def _is_spyre(pci: PciDevice) -> bool:
 def _device(number: int, pci: PciDevice) -> dict[str, Any]:
     physical = pci.sriov.physical_function if pci.sriov else None
     index = pci.sriov.vf_index if pci.sriov else None
-    found = {
+    attributes = {
         "index": number,
         "driverVersion": "0.0.1",
         "vendor": _VENDOR[2:],
@@ -59,4 +60,7 @@ def _device(number: int, pci: PciDevice) -> dict[str, Any]:
         "vfId": -1 if index is None else index,
         "numaInfo": "" if pci.numa_node is None else str(pci.numa_node),
     }
-    return {"name": pci.bdf.replace(":", "-").replace(".", "-"), "attributes": typed(found)}
+    return {
+        "name": pci.bdf.replace(":", "-").replace(".", "-"),
+        "attributes": to_attributes(attributes),
+    }

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from dractl.drivers.ghw import network_functions
-from dractl.drivers.profile import Inventory, Known, Options, one_slice
+from dractl.drivers.profile import Inventory, Known, Options, single_slice
 from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT
-from dractl.drivers.values import typed
+from dractl.drivers.values import to_attributes
 from dractl.errors import UsageError
 from dractl.topology.machine import Machine, NetInterface, PciDevice
 from dractl.topology.standard_attributes import pci_bus_id, publish_pcie_root
@@ -47,7 +47,7 @@ class _Sriov(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(True for _ in _families(machine, []))
 
-    def found(self, machine: Machine, options: Options) -> Inventory:
+    def publish(self, machine: Machine, options: Options) -> Inventory:
         link_type = _link_type(options)
         notices: list[str] = []
         devices: list[dict[str, Any]] = []
@@ -55,13 +55,13 @@ class _Sriov(Known, frozen=True):
             mode = _eswitch_mode(parent, machine)
             for child in children:
                 facts = _facts(child, parent, uplink, mode, machine)
-                if _selected(facts, link_type, options):
+                if _is_selected(facts, link_type, options):
                     devices.append(_device(child, facts, options))
         if devices:
             notices.append(
                 f"{NAME}: published only where a SriovResourcePolicy selects these devices"
             )
-        return Inventory(one_slice(devices), notices=tuple(notices))
+        return Inventory(single_slice(devices), notices=tuple(notices))
 
 
 PROFILE = _Sriov(NAME)
@@ -70,7 +70,7 @@ PROFILE = _Sriov(NAME)
 def _families(
     machine: Machine, notices: list[str]
 ) -> Iterator[tuple[PciDevice, NetInterface, list[PciDevice]]]:
-    """Yield physical functions with their interface and their VFs; reports others for which VFs
+    """Yield physical functions with their interface and their VFs; report others for which VFs
     might have been expected.
     """
     functions: dict[str, list[PciDevice]] = {}
@@ -100,25 +100,28 @@ def _families(
 
 
 def _uplink(parent: PciDevice, machine: Machine) -> NetInterface | None:
-    """TryGetPFInterfaceName: the interface of the physical port, else the first of the function.
+    """Return the interface of TryGetPFInterfaceName: that of the physical port, else the first of
+    the function.
 
-    It looks into the function's own ``net`` directory, and interfaces of virtio and of subfunctions
-    are one level below; domains of more than four digits are no addresses to it (sriovnet's
-    pciAddressRe).
+    The driver looks into the function's own ``net`` directory, and interfaces of virtio and of
+    subfunctions are one level below; domains of more than four digits are no addresses to it
+    (sriovnet's pciAddressRe).
     """
     if pci_bus_id(parent) is None:
         return None
-    own = [
+    interfaces = [
         i
         for i in machine.net_interfaces
         if i.bdf == parent.bdf and not i.representor and not i.nested
     ]
-    return min(own, key=lambda i: (_UPLINK.match(i.port_name or "") is None, i.name), default=None)
+    return min(
+        interfaces, key=lambda i: (_UPLINK.match(i.port_name or "") is None, i.name), default=None
+    )
 
 
 def _eswitch_mode(parent: PciDevice, machine: Machine) -> str:
-    """GetNicSriovMode: legacy unless devlink, which dractl does not query, reports another mode.
-    Representors exist only in mode switchdev.
+    """Return the mode of GetNicSriovMode: legacy unless devlink, which dractl does not query,
+    reports another mode. Representors exist only in mode switchdev.
     """
     return (
         "switchdev"
@@ -159,7 +162,7 @@ def _device(child: PciDevice, facts: dict[str, Any], options: Options) -> dict[s
     }
     return {
         "name": child.bdf.replace(":", "-").replace(".", "-"),
-        "attributes": typed({**facts, **given}),
+        "attributes": to_attributes({**facts, **given}),
     }
 
 
@@ -174,8 +177,10 @@ def _link_type(options: Options) -> str | None:
     return _ASKED_LINK_TYPES[asked.lower()]
 
 
-def _selected(facts: dict[str, Any], link_type: str | None, options: Options) -> bool:
-    """deviceMatchesFilter: each given list must contain the device's value, as written."""
+def _is_selected(facts: dict[str, Any], link_type: str | None, options: Options) -> bool:
+    """Return True for a device of deviceMatchesFilter: each given list must contain the device's
+    value, as written.
+    """
     for name, attribute in _FILTERS.items():
         asked = options.setting(NAME, name)
         if asked not in (None, "all") and facts[f"{NAME}/{attribute}"] not in asked.split(","):

@@ -6,8 +6,8 @@ cmd/tpu-dra-kubeletplugin/{manager.go,hardware.go,util.go}.
 
 import re
 
-from dractl.drivers.profile import Inventory, Known, Options, one_slice
-from dractl.drivers.values import typed
+from dractl.drivers.profile import Inventory, Known, Options, single_slice
+from dractl.drivers.values import to_attributes
 from dractl.errors import UsageError
 from dractl.facts.drivers import driver
 from dractl.topology.machine import Machine, PciDevice
@@ -24,7 +24,7 @@ class _Tpu(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(_is_tpu(pci) for pci in machine.pci_devices)
 
-    def found(self, machine: Machine, options: Options) -> Inventory:
+    def publish(self, machine: Machine, options: Options) -> Inventory:
         names = sorted(
             name
             for pci in machine.pci_devices
@@ -60,11 +60,11 @@ class _Tpu(Known, frozen=True):
             ),
         }
         devices = [
-            {"name": name, "attributes": typed({"index": i, **common})}
+            {"name": name, "attributes": to_attributes({"index": i, **common})}
             for i, name in enumerate(names)
         ]
         return Inventory(
-            one_slice(devices),
+            single_slice(devices),
             notices=(f"{NAME}: uuid is not rendered: it is derived from the node's name",),
         )
 
@@ -91,13 +91,13 @@ def _accelerator(instance_type: str | None) -> str | None:
 def _generation(accelerator: str) -> str:
     if _OWN_GENERATION.match(accelerator):
         return accelerator
-    known = driver(NAME).table("generations")
-    if accelerator not in known:
+    generations = driver(NAME).table("generations")
+    if accelerator not in generations:
         raise UsageError(
             f"{NAME}: accelerator {accelerator!r} is unknown to the driver",
-            hint=f"it knows {', '.join(known)} and names such as tpu7x",
+            hint=f"it knows {', '.join(generations)} and names such as tpu7x",
         )
-    return known[accelerator]
+    return generations[accelerator]
 
 
 def _count(options: Options) -> int | None:

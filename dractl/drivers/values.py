@@ -10,14 +10,14 @@ from dractl.model import Quantity
 Values = dict[str, dict[str, Any]]
 
 
-def attributes(**found: Any) -> Values:
+def attributes(**values: Any) -> Values:
     """Return the attributes by bare name; the type is that of the Python value. Sequences become
     the list forms.
     """
-    return typed(found)
+    return to_attributes(values)
 
 
-def typed(found: dict[str, Any]) -> Values:
+def to_attributes(found: dict[str, Any]) -> Values:
     """Return the attributes by name, of the type of each Python value; None is left out."""
     return {name: value(item) for name, item in found.items() if item is not None}
 

@@ -1,6 +1,8 @@
-"""Answers for editors about one open text: diagnostics, hovers, completions and fixes, as plain values.
+"""Answers for editors about one open text: diagnostics, hovers, completions and fixes, as plain
+values.
 
-Lines and columns count from 0 here, and columns count code points; a protocol's own units are its server's business.
+Lines and columns count from 0 here, and columns count code points; a protocol's own units are its
+server's business.
 """
 
 from dractl.editing.completing import Completion, completions

@@ -21,7 +21,8 @@ _MODES = ("ExactCount", "All")  # resource.k8s.io/v1 DeviceAllocationMode
 
 
 class Completion(Struct, frozen=True):
-    """Something that can stand at a position: it replaces the columns from ``start`` to the position.
+    """Something that can stand at a position: it replaces the columns from ``start`` to the
+    position.
 
     ``detail`` fits on the label's line, ``about`` is Markdown.
     """
@@ -36,7 +37,9 @@ class Completion(Struct, frozen=True):
 
 
 def completions(text: str, line: int, column: int, target: Target) -> list[Completion]:
-    """Everything that is known to fit at a position, whatever is written there so far: editors filter."""
+    """Return the everything that is known to fit at a position, whatever is written there so far:
+    editors filter.
+    """
     place = place_at(text, line, column)
     if place is None:
         return []
@@ -71,7 +74,7 @@ def _in_expression(place: Cursor, column: int) -> Iterator[Completion]:
 
 
 def _known_values(wanted: expressions.Word) -> list[str]:
-    """The string values of an attribute, and the product names that known machines have."""
+    """Return the string values of an attribute, and the product names that known machines have."""
     items = published.of_name(wanted.kind, f"{wanted.domain}/{wanted.name}")
     values = [value for item in items for value in item.values if isinstance(value, str)]
     if wanted.name == "productName":

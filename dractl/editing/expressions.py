@@ -17,8 +17,8 @@ _BRACKETS = ("[", "[?")
 class Word(Struct, frozen=True):
     """The kind of word at a position.
 
-    ``what`` is ``member``, ``domain``, ``name``, ``value`` or ``driver``; ``word`` is the part of it before the
-    position; ``kind``, ``domain`` and ``name`` are those of the lookup.
+    ``what`` is ``member``, ``domain``, ``name``, ``value`` or ``driver``; ``word`` is the part of
+    it before the position; ``kind``, ``domain`` and ``name`` are those of the lookup.
     """
 
     what: str
@@ -29,7 +29,7 @@ class Word(Struct, frozen=True):
 
 
 def wanted(before: str) -> Word | None:
-    """The kind of word that continues a text; None if unknown, and in comments."""
+    """Return the kind of word that continues a text; None if unknown, and in comments."""
     text = plain(before)
     tokens = tokenize(text)
     if not tokens or text[tokens[-1].end :].strip():
@@ -43,7 +43,9 @@ def wanted(before: str) -> Word | None:
 
 
 def plain(text: str) -> str:
-    """The CEL of a YAML scalar that is written on one line; its quotes and escapes become spaces, so columns stay."""
+    """Return the CEL of a YAML scalar that is written on one line; its quotes and escapes become
+    spaces, so columns stay.
+    """
     if text[:1] == '"':
         return " " + text[1:].replace('\\"', ' "')
     if text[:1] == "'":
@@ -57,7 +59,9 @@ def _is_open(token: Token) -> bool:
 
 
 def _selected(tokens: Sequence[Token], word: str) -> Word | None:
-    """``device.WORD`` or ``device.attributes["domain"].WORD``; ``tokens`` end with the dot."""
+    """Return ``device.WORD`` or ``device.attributes["domain"].WORD``; ``tokens`` end
+    with the dot.
+    """
     if not tokens or tokens[-1].text not in _DOTS:
         return None
     found = _domain(tokens[:-1])
@@ -67,7 +71,9 @@ def _selected(tokens: Sequence[Token], word: str) -> Word | None:
 
 
 def _in_string(head: Sequence[Token], word: str) -> Word | None:
-    """The string that begins after ``head``: a domain, a name, or the literal of a comparison."""
+    """Return the string that begins after ``head``: a domain, a name, or the literal of a
+    comparison.
+    """
     if head and head[-1].text in _BRACKETS:
         found = _domain(head[:-1])
         if found is not None:
@@ -85,7 +91,9 @@ def _in_string(head: Sequence[Token], word: str) -> Word | None:
 
 
 def _operand(head: Sequence[Token]) -> Sequence[Token]:
-    """The tokens before ``==``, ``!=`` or ``in [``, which a literal follows; empty if there is no such operator."""
+    """Return the tokens before ``==``, ``!=`` or ``in [``, which a literal follows; empty if there
+    is no such operator.
+    """
     if head and head[-1].text in ("==", "!="):
         return head[:-1]
     i = len(head) - 1
@@ -95,7 +103,7 @@ def _operand(head: Sequence[Token]) -> Sequence[Token]:
 
 
 def _without_default(operand: Sequence[Token]) -> Sequence[Token]:
-    """The operand without ``.orValue(...)`` at its end."""
+    """Return the operand without ``.orValue(...)`` at its end."""
     if not operand or operand[-1].text != ")":
         return operand
     opening = max((i for i, token in enumerate(operand) if token.text == "("), default=0)
@@ -117,7 +125,9 @@ def _domain(tokens: Sequence[Token]) -> tuple[str, str] | None:
 
 
 def _texts(tokens: Sequence[Token], count: int) -> list[str]:
-    """The texts of the last tokens; empty strings if there are fewer, or if they select from something else."""
+    """Return the texts of the last tokens; empty strings if there are fewer, or if they select from
+    something else.
+    """
     if len(tokens) < count or (len(tokens) > count and tokens[-count - 1].text in _DOTS):
         return [""] * count
     return [token.text for token in tokens[-count:]]

@@ -17,7 +17,9 @@ _SPECS = {
 
 
 def shape_at(outline: Outline, path: Path, target: Target) -> Shape | None:
-    """The type of the value at a path, as the document's apiVersion and kind say; None where that is not known."""
+    """Return the type of the value at a path, as the document's apiVersion and kind say; None where
+    that is not known.
+    """
     api_version, kind = outline.value("apiVersion"), outline.value("kind")
     if api_version is None or kind is None:
         return None
@@ -35,7 +37,9 @@ def shape_at(outline: Outline, path: Path, target: Target) -> Shape | None:
 
 
 def described(outline: Outline, path: Path, target: Target) -> str | None:
-    """A field as Markdown: its type and struct, the release that it came with and the gates that it needs."""
+    """Return a field as Markdown: its type and struct, the release that it came with and the gates
+    that it needs.
+    """
     shape, holder = shape_at(outline, path, target), shape_at(outline, path[:-1], target)
     if shape is None:
         return None
@@ -47,7 +51,8 @@ def described(outline: Outline, path: Path, target: Target) -> str | None:
     if row is not None:
         lines.append(f"since Kubernetes {row.since}")
         lines += [
-            f"needs the feature gate {gate}, which is {'on' if gate in target.gates else 'off'} in {target.release}"
+            f"needs the feature gate {gate}, which is {'on' if gate in target.gates else 'off'} in"
+            f" {target.release}"
             for gate in row.gates
         ]
     return "\n\n".join(lines)

@@ -19,7 +19,9 @@ class Hover(Struct, frozen=True):
 
 
 def hover(text: str, line: int, column: int, target: Target) -> Hover | None:
-    """A description of the field, class, driver, attribute or capacity at a position; None if there is none."""
+    """Return a description of the field, class, driver, attribute or capacity at a position; None
+    if there is none.
+    """
     place = place_at(text, line, column)
     if place is None:
         return None

@@ -33,7 +33,9 @@ class TextEdit(Struct, frozen=True):
 
 
 class QuickFix(Struct, frozen=True):
-    """The edits that fix a finding; ``safe``: they change only what was certainly meant otherwise."""
+    """The edits that fix a finding; ``safe``: they change only what was certainly
+    meant otherwise.
+    """
 
     title: str
     edits: tuple[TextEdit, ...]
@@ -64,8 +66,8 @@ def diagnostics(
 ) -> tuple[Diagnostic, ...]:
     """Lint's findings in a text, in its order; none for a text that does not concern DRA.
 
-    ``name`` is the file's; ``selection``, ``assumed``, ``repositories`` and ``completed`` are those of
-    :func:`dractl.lint.lint`.
+    ``name`` is the file's; ``selection``, ``assumed``, ``repositories`` and ``completed`` are those
+    of :func:`dractl.lint.lint`.
     """
     data = text.encode("utf-8", "surrogatepass")
     if not is_relevant(data) and not is_kustomization(name):
@@ -108,7 +110,9 @@ def _diagnostic(finding: Finding) -> Diagnostic:
 
 
 def _level(finding: Finding) -> Level:
-    """The severity; an error that is only likely is a warning, and what is only possible an information."""
+    """Return the severity; an error that is only likely is a warning, and what is only possible an
+    information.
+    """
     if finding.confidence == "possible":
         return "info"
     if finding.confidence == "likely" and finding.severity == "error":

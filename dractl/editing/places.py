@@ -1,4 +1,5 @@
-"""The place of a position in a YAML text, by indentation alone: a text that is being typed seldom parses.
+"""The place of a position in a YAML text, by indentation alone: a text that is being typed seldom
+parses.
 
 Values in flow style (``{a: b}``) count as one scalar.
 """
@@ -15,8 +16,10 @@ _LINES = re.compile(r"\r\n?|\n")
 
 
 class TextEntry(Struct, frozen=True):
-    """One key, list item or line of a scalar. ``start`` to ``end`` are the columns of a key; ``value`` is the column
-    in which the value begins. ``scalar``: the line continues the value of ``path``."""
+    """One key, list item or line of a scalar. ``start`` to ``end`` are the columns of a key;
+    ``value`` is the column in which the value begins. ``scalar``: the line continues the value of
+    ``path``.
+    """
 
     line: int
     path: Path
@@ -28,20 +31,24 @@ class TextEntry(Struct, frozen=True):
 
 
 class Outline(Struct, frozen=True):
-    """The entries of one document of a text, in order; ``stack`` holds the open columns and steps at its end."""
+    """The entries of one document of a text, in order; ``stack`` holds the open columns and steps
+    at its end.
+    """
 
     entries: tuple[TextEntry, ...]
     stack: tuple[tuple[int, str | int], ...]
     block: int | None
-    """The column that a line has to be right of to belong to the block scalar that is open at the end."""
+    """The column that a line has to be right of to belong to the block scalar that is open at the
+    end.
+    """
 
     def value(self, *path: str | int) -> str | None:
-        """The scalar at a path, without its quotes."""
+        """Return the scalar at a path, without its quotes."""
         found = next((e for e in self.entries if e.path == path and not e.scalar), None)
         return unquoted(found.text) if found and found.text else None
 
     def children(self, path: Path) -> frozenset[str]:
-        """The keys of the map at a path."""
+        """Return the keys of the map at a path."""
         return frozenset(
             str(entry.path[-1])
             for entry in self.entries
@@ -50,7 +57,8 @@ class Outline(Struct, frozen=True):
 
 
 class Cursor(Struct, frozen=True):
-    """A position. ``before`` and ``after``: the text of the key or value on this line on both sides of it.
+    """A position. ``before`` and ``after``: the text of the key or value on this line on both sides
+    of it.
 
     ``key``: it is in a key, or where one can begin. ``outline`` is that of the whole document.
     """
@@ -68,12 +76,12 @@ class Cursor(Struct, frozen=True):
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text without their ends, as YAML and editors divide it."""
+    """Return the lines of a text without their ends, as YAML and editors divide it."""
     return _LINES.split(text)
 
 
 def unquoted(text: str) -> str:
-    """A scalar as it is written on one line, without quotes and comment."""
+    """Return a scalar as it is written on one line, without quotes and comment."""
     text = text.strip()
     if text[:1] in ("'", '"'):
         return text[1:].partition(text[0])[0]
@@ -81,7 +89,7 @@ def unquoted(text: str) -> str:
 
 
 def place_at(text: str, line: int, column: int) -> Cursor | None:
-    """The place of a position; None in a comment, on a separator, or outside the text."""
+    """Return the place of a position; None in a comment, on a separator, or outside the text."""
     lines = split_lines(text)
     if not 0 <= line < len(lines) or _separates(lines[line]):
         return None
@@ -138,7 +146,9 @@ def _separates(line: str) -> bool:
 
 
 def outline(lines: list[str], first: int = 0) -> Outline:
-    """The entries of the lines of one document; ``first`` is the number of its first line."""
+    """Return the entries of the lines of one document; ``first`` is the number of its
+    first line.
+    """
     entries: list[TextEntry] = []
     stack: list[tuple[int, str | int]] = []
     block: int | None = None
@@ -196,5 +206,7 @@ def _item(stack: list[tuple[int, str | int]], column: int) -> None:
 
 
 def _is_open(entries: list[TextEntry], path: Path) -> bool:
-    """True if the value at a path has begun as a scalar, so that a deeper line continues it."""
+    """Return True if the value at a path has begun as a scalar, so that a deeper line
+    continues it.
+    """
     return bool(entries) and entries[-1].path == path and bool(entries[-1].text)

@@ -1,4 +1,6 @@
-"""Descriptions for editors of what drivers publish: drivers, domains, attributes and their values."""
+"""Descriptions for editors of what drivers publish: drivers, domains, attributes and
+their values.
+"""
 
 from functools import cache
 
@@ -8,7 +10,8 @@ from dractl.drivers import find, names
 from dractl.facts import Attribute, Capacity
 from dractl.program import program_name
 
-_EXAMPLE = "gpu.example.com"  # everybody uses this name for examples; lint does not know its devices either
+# Everybody uses this name for examples; lint does not know its devices either
+_EXAMPLE = "gpu.example.com"
 
 
 class PublishedName(Struct, frozen=True):
@@ -29,13 +32,13 @@ class PublishedName(Struct, frozen=True):
 
 
 def drivers() -> tuple[str, ...]:
-    """Every known driver but the example's."""
+    """Return every known driver but the example's."""
     return tuple(name for name in names() if name != _EXAMPLE)
 
 
 @cache
 def by_kind(kind: str) -> tuple[PublishedName, ...]:
-    """Everything that known drivers publish: ``attributes`` or ``capacity``."""
+    """Return the everything that known drivers publish: ``attributes`` or ``capacity``."""
     found = []
     for driver in drivers():
         catalogue = find(driver).catalogue
@@ -50,17 +53,19 @@ def by_kind(kind: str) -> tuple[PublishedName, ...]:
 
 
 def of_name(kind: str, full_name: str) -> tuple[PublishedName, ...]:
-    """Rows for an attribute or a capacity by its full name; one for each driver that publishes it."""
+    """Return the rows for an attribute or a capacity by its full name; one for each driver that
+    publishes it.
+    """
     return tuple(item for item in by_kind(kind) if item.full_name == full_name)
 
 
 def domains(kind: str) -> tuple[str, ...]:
-    """The domains of everything of a kind."""
+    """Return the domains of everything of a kind."""
     return tuple(dict.fromkeys(item.full_name.partition("/")[0] for item in by_kind(kind)))
 
 
 def in_domain(kind: str, domain: str) -> dict[str, tuple[PublishedName, ...]]:
-    """Everything of a kind in a domain, by its name without the domain."""
+    """Return the everything of a kind in a domain, by its name without the domain."""
     found: dict[str, tuple[PublishedName, ...]] = {}
     for item in by_kind(kind):
         owner, _, name = item.full_name.partition("/")
@@ -70,7 +75,9 @@ def in_domain(kind: str, domain: str) -> dict[str, tuple[PublishedName, ...]]:
 
 
 def described(items: tuple[PublishedName, ...]) -> str:
-    """An attribute or capacity as Markdown: type, meaning, values, versions and conditions, for each driver."""
+    """Return an attribute or capacity as Markdown: type, meaning, values, versions and conditions,
+    for each driver.
+    """
     head = f"**{items[0].full_name}**: {', '.join(dict.fromkeys(item.type for item in items))}"
     return "\n\n".join([head, *(_of_driver(item) for item in items)])
 
@@ -96,14 +103,14 @@ def _of_driver(item: PublishedName) -> str:
 
 
 def described_driver(name: str) -> str:
-    """A driver as Markdown."""
+    """Return a driver as Markdown."""
     catalogue = find(name).catalogue
     return (
-        f"**{name}**: {catalogue.title}\n\nversions {', '.join(catalogue.versions)}; newest release "
-        f"{catalogue.released}\n\n`{program_name()} rule {name}` lists what its devices have"
+        f"**{name}**: {catalogue.title}\n\nversions {', '.join(catalogue.versions)}; newest release"
+        f" {catalogue.released}\n\n`{program_name()} rule {name}` lists what its devices have"
     )
 
 
 def literal(value: str | int | bool) -> str:
-    """A value as CEL writes it."""
+    """Return a value as CEL writes it."""
     return f'"{value}"' if isinstance(value, str) else str(value).lower()

@@ -1,4 +1,6 @@
-"""Device-plugin requests in manifests, turned into ResourceClaimTemplates or kept through DeviceClasses."""
+"""Device-plugin requests in manifests, turned into ResourceClaimTemplates or kept through
+DeviceClasses.
+"""
 
 from dractl.migration.classes import classes_for
 from dractl.migration.migrate import Migrated, Migration

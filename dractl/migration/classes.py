@@ -13,7 +13,9 @@ from dractl.model import Target
 def classes_for(
     resources: Iterable[str], target: Target
 ) -> tuple[tuple[dict[str, Any], ...], tuple[str, ...]]:
-    """The classes that provide device plugins' resources, except those that drivers install; and notes."""
+    """Return the classes that provide device plugins' resources, except those that drivers install;
+    and notes.
+    """
     found, notes = [], []
     for resource in sorted(set(resources)):
         devices = wanted(resource)
@@ -43,7 +45,6 @@ def classes_for(
 
 
 def _installed(driver: str, target: Target) -> tuple[dict[str, Any], ...]:
-    settings = (
-        {driver: {"cloud": "aws"}} if driver == "dra.net" else {}
-    )  # installs the class of EFA devices
+    # Installs the class of EFA devices
+    settings = {driver: {"cloud": "aws"}} if driver == "dra.net" else {}
     return find(driver).device_classes(Options("node", target, settings=settings))

@@ -20,9 +20,11 @@ class Remove(Struct, frozen=True):
 
 
 class Prepend(Struct, frozen=True):
-    """Puts items in front of a list of the map at ``path``, which is made before the key ``before`` where it lacks.
+    """Puts items in front of a list of the map at ``path``, which is made before the key ``before``
+    where it lacks.
 
-    ``alone``: every other key of that map is removed. ``comment`` stands behind the first item in block style.
+    ``alone``: every other key of that map is removed. ``comment`` stands behind the first item in
+    block style.
     """
 
     path: Path
@@ -62,14 +64,14 @@ def change(value: Any, wanted: Alteration) -> None:
 
 
 def edit(document: Document, wanted: Alteration) -> Edit:
-    """The edit of the text; raises Unclear where it is not plain."""
+    """Return the edit of the text; raises Unclear where it is not plain."""
     if isinstance(wanted, Put):
         return _put(document, wanted)
     return _cut(document, wanted) if isinstance(wanted, Remove) else _prepended(document, wanted)
 
 
 def comments(document: Document, path: Path) -> str:
-    """The comments that the removal of a key leaves behind, in one line."""
+    """Return the comments that the removal of a key leaves behind, in one line."""
     found = removal(document, path)
     return " ".join(found.text.split()) if found else ""
 
@@ -125,9 +127,8 @@ def _prepended(document: Document, wanted: Prepend) -> Edit:
     text = f"{indent}{wanted.key}:\n{_block(wanted, indent)}"
     if not prefix.strip():
         line = anchor.line
-        while line > 1 and document.line(line - 1).startswith(
-            f"{indent}#"
-        ):  # a comment stays with what it is about
+        # A comment stays with what it is about
+        while line > 1 and document.line(line - 1).startswith(f"{indent}#"):
             line -= 1
         return Edit(_at(anchor, line, 1), text)
     return Edit(_at(anchor, anchor.line, anchor.column), text[len(indent) :] + indent)

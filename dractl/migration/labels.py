@@ -1,8 +1,9 @@
 """Labels of GPU Feature Discovery as device selectors.
 
-Source: NVIDIA/k8s-device-plugin, internal/lm/{resource,nvml}.go (1b826ac): the product is NVML's name with dashes for
-spaces and without other signs (sanitise), the memory is in MiB, the family that of the compute capability
-(getArchFamily); ``-MIG-<profile>`` and ``-SHARED`` follow the name where a node offers such devices as nvidia.com/gpu.
+Source: NVIDIA/k8s-device-plugin, internal/lm/{resource,nvml}.go (1b826ac): the product is NVML's
+name with dashes for spaces and without other signs (sanitise), the memory is in MiB, the family
+that of the compute capability (getArchFamily); ``-MIG-<profile>`` and ``-SHARED`` follow the name
+where a node offers such devices as nvidia.com/gpu.
 """
 
 import re
@@ -25,13 +26,15 @@ def _products() -> dict[str, str]:
 
 
 def without_suffixes(product: str) -> tuple[str, str | None]:
-    """A product label's GPU and MIG profile."""
+    """Return a product label's GPU and MIG profile."""
     name, _, profile = product.removesuffix("-SHARED").partition("-MIG-")
     return name, profile or None
 
 
 def selectors(label: str, value: str) -> tuple[str, ...] | None:
-    """The selectors that choose what a node label chose; None where no attribute of a device says it."""
+    """Return the selectors that choose what a node label chose; None where no attribute of a device
+    says it.
+    """
     if label == _PRODUCT:
         name = without_suffixes(value)[0]
         known = _products().get(name)
@@ -52,4 +55,7 @@ def why_kept(label: str) -> str:
     """Why a node label stays a node selector."""
     if label == "nvidia.com/gpu.count":
         return f"{label} is kept: a selector judges one device, not how many a node has"
-    return f"{label} is kept: gpu.nvidia.com publishes no attribute for it, and GPU Feature Discovery must keep running"
+    return (
+        f"{label} is kept: gpu.nvidia.com publishes no attribute for it, and GPU Feature Discovery"
+        " must keep running"
+    )

@@ -1,4 +1,6 @@
-"""The claims of one file: pods are planned, edited in the text, and the result is read again and compared."""
+"""The claims of one file: pods are planned, edited in the text, and the result is read again and
+compared.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +34,9 @@ _PATCH = "left as it is: a patch; name the claim of the object that it changes b
 
 
 class Migrated(Struct, frozen=True):
-    """A file's text with claims, what is to be said about it, and the device plugins' resources that it asks for."""
+    """A file's text with claims, what is to be said about it, and the device plugins' resources
+    that it asks for.
+    """
 
     name: str
     before: str
@@ -44,9 +48,10 @@ class Migrated(Struct, frozen=True):
 class Migration:
     """Turns files one after the other; what they share are the names of templates.
 
-    Pods get tolerations of taints that are called as their resources, where a Node in ``documents`` has such a taint:
-    those that the admission plugin ExtendedResourceToleration adds to pods with extended resources
-    (plugin/pkg/admission/extendedresourcetoleration). ``tolerate``: whether or not a Node has it.
+    Pods get tolerations of taints that are called as their resources, where a Node in ``documents``
+    has such a taint: those that the admission plugin ExtendedResourceToleration adds to pods with
+    extended resources (plugin/pkg/admission/extendedresourcetoleration). ``tolerate``: whether or
+    not a Node has it.
     """
 
     def __init__(self, documents: Sequence[Document], *, tolerate: bool = False) -> None:
@@ -68,7 +73,7 @@ class Migration:
         )
 
     def of(self, name: str, content: str, scope: str) -> Migrated:
-        """A file with claims in place of device plugins' resources; ``scope`` is its folder.
+        """Return a file with claims in place of device plugins' resources; ``scope`` is its folder.
 
         No pod is changed whose edits do not read as they were planned.
         """
@@ -148,7 +153,7 @@ class Migration:
     def _edited(
         self, name: str, content: str, documents: Sequence[Document], pods: Sequence[PodPlan]
     ) -> str | None:
-        """The text with the changes of some pods, provided that it reads as planned."""
+        """Return the text with the changes of some pods, provided that it reads as planned."""
         needed = dict.fromkeys(template for pod in pods for template in pod.templates)
         added = [template for template in needed if template not in self._templates.written]
         values = {
@@ -187,7 +192,9 @@ class Migration:
 
 
 def _pod_specs(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """Pod specifications: those of templates, and in custom resources every map whose containers have resources."""
+    """Pod specifications: those of templates, and in custom resources every map whose containers
+    have resources.
+    """
     found = dict(pod_templates(value))
     yield from found.items()
     for path, node in _maps(value):
@@ -215,8 +222,9 @@ def _maps(value: Any) -> Iterator[tuple[Path, Mapping[str, Any]]]:
 def _of_patch(
     document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]
 ) -> Iterator[Remark]:
-    """What stays to be done where a patch asks for devices: the claim belongs to the object that it changes, and a
-    template has no place in its file."""
+    """What stays to be done where a patch asks for devices: the claim belongs to the object that it
+    changes, and a template has no place in its file.
+    """
     for path, spec in specs:
         if uses := asked(document, path, spec).uses:
             place = document.locate((*uses[0].container, "resources"), key=True)
@@ -224,7 +232,9 @@ def _of_patch(
 
 
 def _elsewhere(document: Document, specs: Sequence[Path]) -> Iterator[Remark]:
-    """Requests that stand in no pod specification: values of charts, quotas, custom resources."""
+    """Yield the requests that stand in no pod specification: values of charts, quotas, custom
+    resources.
+    """
     for path, node in _maps(document.value):
         if any(path[: len(spec)] == spec for spec in specs):
             continue
@@ -242,7 +252,10 @@ def _elsewhere(document: Document, specs: Sequence[Path]) -> Iterator[Remark]:
             if amounts and (what := wanted(resource)):
                 why = "not in a pod template; whatever creates the pods must let them use claims"
                 if path[-1] == "hard":
-                    why = f"count {what.device_class}.deviceclass.resource.k8s.io/devices in the quota"
+                    why = (
+                        f"count {what.device_class}.deviceclass.resource.k8s.io/devices in the"
+                        " quota"
+                    )
                 yield Remark(
                     document.locate((*path, key), key=True), f"{key} is left as it is: {why}"
                 )

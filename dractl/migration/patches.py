@@ -1,4 +1,6 @@
-"""Device plugins' resources in the patches of a kustomization: inline ones, and RFC 6902 ones in files of their own."""
+"""Device plugins' resources in the patches of a kustomization: inline ones, and RFC 6902 ones in
+files of their own.
+"""
 
 import os
 from collections.abc import Iterator
@@ -17,9 +19,11 @@ _MAX_SIZE = 1024 * 1024
 
 
 def requests_in_patches(document: Document) -> Iterator[tuple[Position, str]]:
-    """The place and the name of each resource in a kustomization's strategic merge and RFC 6902 patches.
+    """Yield the place and the name of each resource in a kustomization's strategic merge and RFC
+    6902 patches.
 
-    Strategic merge patches in files are manifests of their own, which the caller has among its documents.
+    Strategic merge patches in files are manifests of their own, which the caller has among its
+    documents.
     """
     for field in _INLINE:
         for at, entry in enumerate(items(mapping(document.value).get(field))):
@@ -60,7 +64,9 @@ def _position(path: str, text: str, written: str) -> Position:
 
 
 def _named(value: Any) -> Iterator[tuple[str, str]]:
-    """Name and spelling of the resources in a patch: keys of limits and requests, ends of JSON pointers to them."""
+    """Name and spelling of the resources in a patch: keys of limits and requests, ends of JSON
+    pointers to them.
+    """
     stack: list[tuple[tuple[str, ...], Any]] = [((), value)]
     while stack:
         path, node = stack.pop()

@@ -28,8 +28,8 @@ from dractl.migration.templates import ClaimShape, Template
 from dractl.objects.values import items, mapping, text
 
 _TOLERATION = (
-    "are nodes tainted {resource}? Then add --tolerate: the admission plugin ExtendedResourceToleration "
-    "adds it for extended resources only"
+    "are nodes tainted {resource}? Then add --tolerate: the admission plugin"
+    " ExtendedResourceToleration adds it for extended resources only"
 )
 
 
@@ -44,8 +44,10 @@ class Remark(Struct, frozen=True):
 
 
 class PodPlan(Struct, frozen=True):
-    """What becomes of a pod specification of ``document``: the changes that turn it, the templates that they name, what
-    is to be said about it, and the device plugins' resources that it asks for. No changes: there is nothing to turn."""
+    """What becomes of a pod specification of ``document``: the changes that turn it, the templates
+    that they name, what is to be said about it, and the device plugins' resources that it asks for.
+    No changes: there is nothing to turn.
+    """
 
     document: Document
     remarks: tuple[Remark, ...]
@@ -65,7 +67,9 @@ class ResourceUse(Struct, frozen=True):
 
 
 class Demand(Struct, frozen=True):
-    """What the containers of a pod ask device plugins for, the keys that go with it, and what cannot be turned."""
+    """What the containers of a pod ask device plugins for, the keys that go with it, and what
+    cannot be turned.
+    """
 
     uses: tuple[ResourceUse, ...]
     keys: tuple[Path, ...]
@@ -73,7 +77,9 @@ class Demand(Struct, frozen=True):
 
 
 class _Labels(Struct, frozen=True):
-    """The selectors and the MIG profile that a pod's node labels choose, and the labels that go with them."""
+    """The selectors and the MIG profile that a pod's node labels choose, and the labels that go
+    with them.
+    """
 
     selectors: tuple[str, ...] = ()
     profile: str | None = None
@@ -97,8 +103,10 @@ def plan(
     tolerated: Callable[[str], bool],
     shared: Mapping[str, Sharing] = MappingProxyType({}),
 ) -> PodPlan:
-    """The plan for the pod specification at ``path``. ``tolerated``: True for a resource if pods are to tolerate the
-    taint that is called as it. ``shared``: the resources that are replicas of devices."""
+    """Return the plan for the pod specification at ``path``. ``tolerated``: True for a resource if
+    pods are to tolerate the taint that is called as it. ``shared``: the resources that are replicas
+    of devices.
+    """
     pod = asked(document, path, spec)
     if not pod.uses:
         return PodPlan(document, pod.remarks)
@@ -151,8 +159,10 @@ def plan(
 def _for_ray(
     document: Document, path: Path, uses: Sequence[ResourceUse], remarks: list[Remark]
 ) -> Iterator[Put]:
-    """Ray counts the GPUs of its container by the limits (ray-project/kuberay ray-operator/controllers/ray/common
-    pod.go generateRayStartCommand): without them it has to be told."""
+    """Ray counts the GPUs of its container by the limits (ray-project/kuberay
+    ray-operator/controllers/ray/common pod.go generateRayStartCommand): without them it has to be
+    told.
+    """
     group = path[:-2]
     count = sum(
         use.count
@@ -270,8 +280,9 @@ def _node_labels(
 
 
 def _devices(use: ResourceUse, chosen: _Labels, sharing: Sharing | None) -> StandIn:
-    """The devices that stand for a use; node labels choose among NVIDIA's. ``sharing``: the plugin hands them out
-    several times."""
+    """Return the devices that stand for a use; node labels choose among NVIDIA's. ``sharing``: the
+    plugin hands them out several times.
+    """
     devices = wanted(use.resource)
     assert devices is not None
     if sharing is not None:
@@ -292,8 +303,9 @@ def _claims(
     devices: Mapping[ResourceUse, StandIn],
     template_for: Callable[[ClaimShape], Template],
 ) -> tuple[_Claim, ...]:
-    """A claim for each use, but one for an init container and the containers after it: kubelet gives them its devices
-    (pkg/kubelet/cm/devicemanager)."""
+    """Return a claim for each use, but one for an init container and the containers after it:
+    kubelet gives them its devices (pkg/kubelet/cm/devicemanager).
+    """
     names = {text(mapping(claim).get("name")) for claim in items(spec.get("resourceClaims"))}
     claims: list[_Claim] = []
     for use in sorted(devices, key=lambda one: one.starts_before):
@@ -324,7 +336,9 @@ def _claims(
 def _container_claims(
     document: Document, pod: Demand, claims: Sequence[_Claim]
 ) -> Iterator[Prepend]:
-    """``resources.claims`` of each container, before its first key. A comment on the only request goes to its claim."""
+    """Yield ``resources.claims`` of each container, before its first key. A comment on the only
+    request goes to its claim.
+    """
     for container in dict.fromkeys(claim.use.container for claim in claims):
         resources = (*container, "resources")
         keys = [str(key) for key in document.at(resources)]

@@ -12,14 +12,19 @@ from dractl.objects.values import items, mapping, number, text
 _OPERATOR = "nvidia.com"
 _KINDS = ("ClusterPolicy", "GPUCluster")
 _BESIDE = (
-    "{kind}: set devicePlugin.enabled: false where the DRA driver hands out the GPUs: plugin and driver do not see "
-    "each other's pods"
+    "{kind}: set devicePlugin.enabled: false where the DRA driver hands out the GPUs: plugin and"
+    " driver do not see each other's pods"
 )
-_SINGLE = "with strategy single, nvidia.com/gpu is a MIG device where MIG is on: there, ask for class mig.nvidia.com"
+_SINGLE = (
+    "with strategy single, nvidia.com/gpu is a MIG device where MIG is on: there, ask for class"
+    " mig.nvidia.com"
+)
 
 
 class Sharing(Struct, frozen=True):
-    """A resource whose devices the plugin hands out several times: the number, and the ConfigMap that says so."""
+    """A resource whose devices the plugin hands out several times: the number, and the ConfigMap
+    that says so.
+    """
 
     resource: str
     replicas: int
@@ -27,8 +32,10 @@ class Sharing(Struct, frozen=True):
 
 
 def sharings(documents: Iterable[Document]) -> dict[str, Sharing]:
-    """The resources that are replicas, by the name that pods ask for (NVIDIA/k8s-device-plugin api/config/v1
-    replicas.go); of several configurations the one that divides most."""
+    """Return the resources that are replicas, by the name that pods ask for
+    (NVIDIA/k8s-device-plugin api/config/v1 replicas.go); of several configurations the one that
+    divides most.
+    """
     found: dict[str, Sharing] = {}
     for document in documents:
         if document.kind == "ConfigMap" and isinstance(document.value.get("data"), dict):

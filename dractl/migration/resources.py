@@ -11,11 +11,14 @@ from dractl.model.nearest import nearest
 
 GPU, MIG = "gpu.nvidia.com", "mig.nvidia.com"
 SRIOV = "sriovnetwork.k8snetworkplumbingwg.io"
-SHARED = ".shared"  # renameByDefault of k8s-device-plugin's sharing configuration (api/config/v1/replicas.go)
+# renameByDefault of k8s-device-plugin's sharing configuration (api/config/v1/replicas.go)
+SHARED = ".shared"
 
 
 class StandIn(Struct, frozen=True):
-    """A request for devices: class, selectors, the name of request and claim, and what the user has to know."""
+    """A request for devices: class, selectors, the name of request and claim, and what the user has
+    to know.
+    """
 
     name: str
     device_class: str
@@ -25,21 +28,23 @@ class StandIn(Struct, frozen=True):
 
 
 _SHARING = (
-    "{resource} is a replica of a shared device; the claim gets a whole device unless gpu.nvidia.com runs with "
-    "consumableShares=N (since 0.5)"
+    "{resource} is a replica of a shared device; the claim gets a whole device unless"
+    " gpu.nvidia.com runs with consumableShares=N (since 0.5)"
 )
 PARTED = (
-    "{resource} is one of {replicas} replicas of a device ({source}); the claim gets a whole device unless "
-    "gpu.nvidia.com runs with consumableShares={replicas} (since 0.5)"
+    "{resource} is one of {replicas} replicas of a device ({source}); the claim gets a whole device"
+    " unless gpu.nvidia.com runs with consumableShares={replicas} (since 0.5)"
 )
 _POOL = (
-    "{resource}: the selector needs a DeviceAttributes object that sets resourceName to {pool}; replace the network "
-    "annotation with a VfConfig that names the NetworkAttachmentDefinition"
+    "{resource}: the selector needs a DeviceAttributes object that sets resourceName to {pool};"
+    " replace the network annotation with a VfConfig that names the NetworkAttachmentDefinition"
 )
 
 
 def wanted(resource: str) -> StandIn | None:
-    """The devices that a device plugin's resource stands for; None where no driver is known to publish them."""
+    """Return the devices that a device plugin's resource stands for; None where no driver is known
+    to publish them.
+    """
     if resource.endswith(SHARED):
         shared = (
             wanted(resource.removesuffix(SHARED)) if resource.startswith("nvidia.com/") else None
@@ -58,9 +63,11 @@ def wanted(resource: str) -> StandIn | None:
 
 
 def mig(suffix: str) -> StandIn:
-    """MIG devices of a profile as resource names and labels spell it: ``1g.10gb.me`` for ``1g.10gb+me``.
+    """MIG devices of a profile as resource names and labels spell it: ``1g.10gb.me`` for
+    ``1g.10gb+me``.
 
-    Source: NVIDIA/k8s-device-plugin, internal/rm/rm.go AddDefaultResourcesToConfig (``+`` becomes ``.``; 1b826ac).
+    Source: NVIDIA/k8s-device-plugin, internal/rm/rm.go AddDefaultResourcesToConfig (``+`` becomes
+    ``.``; 1b826ac).
     """
     size, gb, media = suffix.partition("gb.")
     profile = f"{size}gb+{media}" if gb else suffix
@@ -70,7 +77,7 @@ def mig(suffix: str) -> StandIn:
 
 
 def is_extended(resource: str) -> bool:
-    """True if only a device plugin or a DeviceClass can provide the resource."""
+    """Return True if only a device plugin or a DeviceClass can provide the resource."""
     return "/" in resource and "kubernetes.io/" not in resource
 
 
@@ -82,29 +89,38 @@ def why_not(resource: str) -> str:
     near = nearest(resource, by_name())
     drivers = () if near else drivers_of(resource) or _of_vendor(resource)
     if drivers:
-        return f"{resource}: no class of {' or '.join(drivers)} is known to stand for it; write the claim by hand"
+        return (
+            f"{resource}: no class of {' or '.join(drivers)} is known to stand for it; write the"
+            " claim by hand"
+        )
     return f"{resource}: no DRA driver is known for it" + (
         f"; did you mean {near}?" if near else ""
     )
 
 
 def parted(resources_of_container: Collection[str]) -> dict[str, str]:
-    """Why a container's resources have no claim where some say which part of a device the others are."""
+    """Why a container's resources have no claim where some say which part of a device the others
+    are.
+    """
     said: dict[str, str] = {}
     for row in resources().companions:
         if row.name in resources_of_container:
             said[row.name] = (
-                f"{row.name}: it says which part of {row.of} the container gets; write the claim by hand"
+                f"{row.name}: it says which part of {row.of} the container gets; write the claim by"
+                " hand"
             )
             if row.of in resources_of_container:
                 said[row.of] = (
-                    f"{row.of} with {row.name} is a part of a device, and a claim would get all of it"
+                    f"{row.of} with {row.name} is a part of a device, and a claim would get all"
+                    " of it"
                 )
     return said
 
 
 def _of_vendor(resource: str) -> tuple[str, ...]:
-    """The drivers of the vendor of a resource: those whose name, or one of whose resources, has its domain."""
+    """Return the drivers of the vendor of a resource: those whose name, or one of whose resources,
+    has its domain.
+    """
     domain = resource.partition("/")[0]
     owners = (row.drivers for row in resources().resources if row.name.partition("/")[0] == domain)
     own = (

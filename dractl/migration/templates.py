@@ -52,7 +52,9 @@ class Templates(Struct):
     written: set[Template] = field(default_factory=set)
 
     def of(self, scope: str, namespace: str | None, shape: ClaimShape) -> Template:
-        """The template of a shape, named when it is first asked for. The same shape has the same name everywhere."""
+        """Return the template of a shape, named when it is first asked for. The same shape has the
+        same name everywhere.
+        """
         key = (scope, namespace, shape)
         if key not in self.known:
             alike = [

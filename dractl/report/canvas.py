@@ -1,11 +1,15 @@
-"""The terminal as a text report sees it: width, characters, colour. The caller decides them once."""
+"""The terminal as a text report sees it: width, characters, colour. The caller
+decides them once.
+"""
 
 from msgspec import Struct
 
 
 class Canvas(Struct, frozen=True):
-    """``width`` in columns; characters beyond ASCII only if ``unicode``, ANSI styles only if ``color``. Tables are
-    sorted by the column ``sort_by`` (its header in lower case), and have no first line without ``headers``."""
+    """``width`` in columns; characters beyond ASCII only if ``unicode``, ANSI styles only if
+    ``color``. Tables are sorted by the column ``sort_by`` (its header in lower case), and have no
+    first line without ``headers``.
+    """
 
     width: int = 100
     unicode: bool = True
@@ -14,15 +18,17 @@ class Canvas(Struct, frozen=True):
     headers: bool = True
 
     def paint(self, text: str, style: str) -> str:
-        """``text`` in an ANSI style (``1;31``)."""
+        """Return ``text`` in an ANSI style (``1;31``)."""
         return f"\x1b[{style}m{text}\x1b[0m" if self.color and text else text
 
     def glyph(self, character: str, ascii_form: str) -> str:
-        """``character``, or its substitute in ASCII."""
+        """Return ``character``, or its substitute in ASCII."""
         return character if self.unicode else ascii_form
 
     def plain(self, text: str) -> str:
-        """``text``, with the characters beyond ASCII spelled out if the terminal cannot show them."""
+        """Return ``text``, with the characters beyond ASCII spelled out if the terminal cannot show
+        them.
+        """
         if self.unicode:
             return text
         for character, ascii_form in _SPELLED.items():
@@ -30,7 +36,7 @@ class Canvas(Struct, frozen=True):
         return text.encode("ascii", "backslashreplace").decode()
 
     def cut(self, text: str, width: int) -> str:
-        """``text`` in at most ``width`` columns, with an ellipsis where it was longer."""
+        """Return ``text`` in at most ``width`` columns, with an ellipsis where it was longer."""
         if len(text) <= width:
             return text
         mark = self.glyph("…", "...")

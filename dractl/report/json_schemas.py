@@ -16,7 +16,9 @@ def names(release: str = NEWEST) -> list[str]:
 
 
 def text(name: str, release: str = NEWEST) -> str:
-    """The schema of one of :func:`names`, whole in itself. Raises KeyError for another name."""
+    """Return the schema of one of :func:`names`, whole in itself. Raises KeyError for
+    another name.
+    """
     reports = _reports()
     return (
         reports[name].read_text(encoding="utf-8")
@@ -33,7 +35,7 @@ def _reports() -> dict[str, Path]:
 
 
 def _kinds(release: str) -> dict[str, Path]:
-    """The file of each kind; of a kind that several versions serve, that of the newest."""
+    """Return the file of each kind; of a kind that several versions serve, that of the newest."""
     found: dict[str, Path] = {}
     for file in sorted((data_dir("schemas") / release).glob("*.json"), key=_maturity):
         for one in json.loads(file.read_text(encoding="utf-8")).get("oneOf", ()):
@@ -47,7 +49,7 @@ def _maturity(file: Path) -> tuple[int, str]:
 
 
 def _of_kind(kind: str, file: Path) -> str:
-    """The schema of a kind, with the files that it refers to."""
+    """Return the schema of a kind, with the files that it refers to."""
     parts = {
         path.name: json.loads(path.read_text(encoding="utf-8"))
         for path in file.parent.glob("*.json")
@@ -67,7 +69,7 @@ def _of_kind(kind: str, file: Path) -> str:
 
 
 def _files_in(value: Any) -> set[str]:
-    """The files that references in a schema name."""
+    """Return the files that references in a schema name."""
     if isinstance(value, dict):
         named = {value["$ref"].partition("#")[0]} if isinstance(value.get("$ref"), str) else set()
         return {name for name in named if name}.union(*map(_files_in, value.values()))

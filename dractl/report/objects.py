@@ -8,7 +8,7 @@ from dractl.manifests.dumping import dump
 
 
 def to_json(objects: Iterable[Mapping[str, Any]]) -> str:
-    """One ``v1`` List, as ``kubectl get -o json`` prints it."""
+    """Return one ``v1`` List, as ``kubectl get -o json`` prints it."""
     return json.dumps(
         {"apiVersion": "v1", "kind": "List", "items": list(objects)}, indent=2, ensure_ascii=False
     )
@@ -17,7 +17,7 @@ def to_json(objects: Iterable[Mapping[str, Any]]) -> str:
 def to_yaml(
     objects: Sequence[Mapping[str, Any]], comments: Mapping[str, Sequence[str]] | None = None
 ) -> str:
-    """A stream of documents; ``comments`` are lines above the object of that name."""
+    """Return a stream of documents; ``comments`` are lines above the object of that name."""
     parts = []
     for item in objects:
         lines = (comments or {}).get(item.get("metadata", {}).get("name", ""), ())

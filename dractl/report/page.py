@@ -52,7 +52,7 @@ td.n {{ text-align: right; white-space: nowrap; }}
 
 
 def page(title: str, parts: Iterable[str], style: str = "", script: str = "") -> str:
-    """A complete HTML document; ``style`` and ``script`` are the page's own."""
+    """Return a complete HTML document; ``style`` and ``script`` are the page's own."""
     end = f"<script>{script}</script>" if script else ""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -64,13 +64,14 @@ def page(title: str, parts: Iterable[str], style: str = "", script: str = "") ->
 
 
 def cell(text: str, kind: str = "") -> str:
-    """A cell of plain text; ``kind`` is its class."""
+    """Return a cell of plain text; ``kind`` is its class."""
     return f'<td class="{kind}">{escape(text)}</td>' if kind else f"<td>{escape(text)}</td>"
 
 
 def table(rows: Iterable[str], head: Sequence[str] = (), kind: str = "") -> str:
-    """A table that scrolls by itself if the page is narrow; each row is its cells, one after the
-    other. Of the kind ``rows`` it shows the cells of a row below each other there."""
+    """Return a table that scrolls by itself if the page is narrow; each row is its cells, one after
+    the other. Of the kind ``rows`` it shows the cells of a row below each other there.
+    """
     titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     lines = "\n".join(f"<tr>{row}</tr>" for row in ([titles] if head else []))
     body = "\n".join(f"<tr>{row}</tr>" for row in rows)
@@ -79,10 +80,10 @@ def table(rows: Iterable[str], head: Sequence[str] = (), kind: str = "") -> str:
 
 
 def texts(rows: Iterable[Sequence[str]]) -> Iterable[str]:
-    """Rows of plain text for :func:`table`."""
+    """Return the rows of plain text for :func:`table`."""
     return ("".join(map(cell, row)) for row in rows)
 
 
 def bullets(items: Sequence[str]) -> str:
-    """A list of plain texts."""
+    """Return a list of plain texts."""
     return f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in items)}</ul>" if items else ""

@@ -6,14 +6,18 @@ from urllib.parse import quote
 
 
 def relative(file: str) -> str:
-    """A file's name with slashes, relative if it is below the working directory: services know files by that."""
+    """Return a file's name with slashes, relative if it is below the working directory: services
+    know files by that.
+    """
     path = PurePath(file)
     here = PurePath(os.getcwd())
     return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
 
 
 def uri(file: str) -> str:
-    """A URI reference to a file: relative if it is below the working directory, else with the scheme ``file``."""
+    """Return a URI reference to a file: relative if it is below the working directory, else with
+    the scheme ``file``.
+    """
     path = PurePath(relative(file))
     if path.is_absolute() or ".." in path.parts:
         return Path(os.path.abspath(path)).as_uri()

@@ -7,21 +7,23 @@ _CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2
 _HARMFUL = "\x1b(?!\\[[0-9;]*m)|\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
-# What a CI system's log takes for a command: GitHub's ``::error::`` at the start of a line, and lines are wrapped at
-# blanks; its ``##[error]`` anywhere (actions/runner src/Runner.Common/ActionCommand.cs), as Azure's ``##vso[`` is.
+# What a CI system's log takes for a command: GitHub's ``::error::`` at the start of a line, and
+# lines are wrapped at blanks; its ``##[error]`` anywhere (actions/runner
+# src/Runner.Common/ActionCommand.cs), as Azure's ``##vso[`` is.
 _COMMAND = r"(?<!\S):(?=:[A-Za-z].*::)|#(?=#[a-z]*\[)"
 _COMMAND_IN_JSON = r"#(?=#[a-z]*\[)"
 
 
 def printable(text: str) -> str:
-    """``text`` on one line, without characters that move the cursor, set colours or change the writing direction, and
-    without strings that a CI system's log would interpret as a command."""
+    """Return ``text`` on one line, without characters that move the cursor, set colours or change
+    the writing direction, and without strings that a CI system's log would interpret as a command.
+    """
     line = inert(text.replace("\n", " ").replace("\t", " "))
     return line if line.isprintable() else re.sub(_CONTROL, _escaped, line)
 
 
 def inert(text: str) -> str:
-    """``text`` without strings that a CI system's log would interpret as a command."""
+    """Return ``text`` without strings that a CI system's log would interpret as a command."""
     return re.sub(_COMMAND, _escaped, text) if "::" in text or "##" in text else text
 
 
@@ -31,22 +33,26 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def harmless(text: str) -> str:
-    """A report, in any format, without control characters other than line breaks, tabs and ANSI styles: the last filter
-    for text from a file, a node or a cluster. JSON and YAML read the escapes back."""
+    """Return a report, in any format, without control characters other than line breaks, tabs and
+    ANSI styles: the last filter for text from a file, a node or a cluster. JSON and YAML read the
+    escapes back.
+    """
     if "##" in text and text[0] in "{[":
         text = re.sub(_COMMAND_IN_JSON, r"\\u0023", text)
     return re.sub(_HARMFUL, lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def plural(count: int, noun: str) -> str:
-    """``1 error``, ``2 errors``."""
+    """Return ``1 error``, ``2 errors``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def wrap(text: str, width: int, indent: str = "") -> list[str]:
-    """Lines of at most ``width`` columns, the second and later ones indented; one empty line for an empty text.
+    """Return the lines of at most ``width`` columns, the second and later ones indented; one empty
+    line for an empty text.
 
-    Names and paths are not broken. Lists without blanks, such as 0,4,8, break after a comma where they have to.
+    Names and paths are not broken. Lists without blanks, such as 0,4,8, break after a comma where
+    they have to.
     """
     width = max(width, 8)  # boxes in boxes in boxes leave little
     if len(text) <= width and not {"\n", "\t"} & set(text):

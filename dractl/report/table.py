@@ -15,8 +15,9 @@ def table(
     *,
     numbers: Sequence[int] = (),
 ) -> str:
-    """A table as text; the columns at ``numbers`` are right-aligned, and lines are cut at the canvas's width. Raises
-    UsageError if it has no column to sort by."""
+    """Return a table as text; the columns at ``numbers`` are right-aligned, and lines are cut at
+    the canvas's width. Raises UsageError if it has no column to sort by.
+    """
     rows = [[printable(cell) for cell in row] for row in rows]
     if canvas.sort_by is not None:
         columns = [name.lower().replace(" ", "-") for name in head]

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from dractl import facts
-from dractl.drivers.opaque import OpaqueFault, check, described
+from dractl.drivers.opaque import OpaqueFault, check, drivers_with_schema
 
 AMD = "gpu.resource.amd.com/v1alpha1"
 GPU = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig"}
@@ -16,7 +16,7 @@ CHANNEL = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "ComputeDomainCh
 EXAMPLE = {"apiVersion": "gpu.resource.example.com/v1alpha1", "kind": "GpuConfig"}
 
 
-@pytest.mark.parametrize("driver", described())
+@pytest.mark.parametrize("driver", drivers_with_schema())
 def test_schemas_are_schemas(driver: str) -> None:
     schema = json.loads(facts.current().data(f"configuration/{driver}.json"))
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -241,4 +241,4 @@ def test_hostile_parameters_end() -> None:
     for _ in range(150):
         deep = {"sharing": deep}
     assert check("gpu.nvidia.com", {**GPU, **deep})
-    assert "gpu.nvidia.com" in described()
+    assert "gpu.nvidia.com" in drivers_with_schema()

@@ -11,7 +11,7 @@ from msgspec import Struct
 from dractl.drivers.amd.names import GPU, NAME, PARTITION
 from dractl.drivers.profile import Options
 from dractl.drivers.standard import PCIE_ROOT, bus_id, numa_node, pcie_root
-from dractl.drivers.values import binary_quantity, typed, version
+from dractl.drivers.values import binary_quantity, to_attributes, version
 from dractl.facts.drivers import driver
 from dractl.topology.machine import Amdgpu, Gpu, Machine, PciDevice
 
@@ -20,8 +20,8 @@ _UNKNOWN_MEMORY = {GPU: 80 << 30, PARTITION: 20 << 30}  # getMemoryBytes of 0.1
 
 
 class Unit(Struct, frozen=True):
-    """A GPU, or a partition of it, that has DRM nodes of its own. Numbers are None where KFD does
-    not list it.
+    """A GPU, or a partition of it, that has DRM nodes of its own. Numbers are None if KFD does not
+    list it.
     """
 
     gpu: Gpu
@@ -48,7 +48,9 @@ def product_name(name: str | None) -> str:
 
 
 def place(pci: PciDevice | None) -> dict[str, Any]:
-    """Where a function is, of 1.0.0 and later: the driver's own attribute and the standard ones."""
+    """Return the place of a function as of 1.0.0 and later: the driver's own attribute and the
+    standard ones.
+    """
     return {
         "numaNode": -1 if pci is None or pci.numa_node is None else pci.numa_node,
         **bus_id(pci),
@@ -61,48 +63,44 @@ def place_of_gpu(pci: PciDevice | None) -> dict[str, Any]:
     """Return the place of a GPU of amdgpu: getPcieInfo (discovery.go) has none of the standard
     attributes if the PCIe root is unknown.
     """
-    found = place(pci)
-    return found if found.get(PCIE_ROOT) else {"numaNode": found["numaNode"]}
+    attributes = place(pci)
+    return attributes if attributes.get(PCIE_ROOT) else {"numaNode": attributes["numaNode"]}
 
 
 def module_version(gpu: Gpu, *, short: bool = True) -> dict[str, Any]:
-    """SemverDriverVersion: the API takes three parts of a version only. Before that (``short`` is
-    false) all parts were published (ROCm/gpu-operator#609).
+    """Return the attributes of SemverDriverVersion: the API takes three parts of a version only.
+    Before that (``short`` is false) all parts were published (ROCm/gpu-operator#609).
     """
     full = gpu.driver_version
-    own = (
-        version(".".join(full.split(".")[:3]))
-        if full and short
-        else {"version": full}
-        if full
-        else None
-    )
-    return {"driverVersion": own, "driverVersionFull": full}
+    strict_version: dict[str, Any] | None = None
+    if full:
+        strict_version = version(".".join(full.split(".")[:3])) if short else {"version": full}
+    return {"driverVersion": strict_version, "driverVersionFull": full}
 
 
 def kfd_identities(machine: Machine) -> dict[str, str]:
-    """KFD's unique id of each GPU, decimal. For a GPU that KFD does not list, GetAMDGPUs of 0.1
-    keeps the id of the GPU before.
+    """Return KFD's unique id of each GPU, decimal. For a GPU that KFD does not list, GetAMDGPUs of
+    0.1 keeps the id of the GPU before.
     """
-    found, last = {}, ""
+    identities, last = {}, ""
     for gpu in sorted(
         (gpu for gpu in machine.gpus if gpu.amd is not None), key=lambda gpu: gpu.bdf or ""
     ):
         assert gpu.amd is not None
         if gpu.amd.kfd_id and gpu.source == "kfd":
             last = str(int(gpu.amd.kfd_id, 16))
-        found[gpu.bdf or ""] = last
-    return found
+        identities[gpu.bdf or ""] = last
+    return identities
 
 
 def device(unit: Unit, options: Options, identity: str) -> dict[str, Any]:
-    """Return the device of a GPU or a partition that exists. ``identity`` is that of
+    """Return the device of a GPU or a partition that exists. ``identity`` is its id in
     :func:`kfd_identities`.
     """
     kind = GPU if unit.amd.compute_partition in (None, "spx") else PARTITION
     current = options.has(NAME, "rewritten")
     modes = (unit.amd.compute_partition, unit.amd.memory_partition)
-    found: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "type": kind,
         "productName": product_name(unit.gpu.name),
         "partitionProfile": "_".join(mode or "" for mode in modes)
@@ -112,13 +110,13 @@ def device(unit: Unit, options: Options, identity: str) -> dict[str, Any]:
     if current:
         device_id = unit.pci.device if unit.pci is not None else None
         short = options.has(NAME, "short-version")
-        found |= {
+        attributes |= {
             **module_version(unit.gpu, short=short),
             "deviceID": device_id,
             **place_of_gpu(unit.pci),
         }
     else:
-        found |= _of_0_1(unit, kind, identity)
+        attributes |= _attributes_of_0_1(unit, kind, identity)
     memory = unit.memory_bytes or (0 if current else _UNKNOWN_MEMORY[kind])
     capacity = {
         "memory": memory,
@@ -127,17 +125,17 @@ def device(unit: Unit, options: Options, identity: str) -> dict[str, Any]:
     }
     return {
         "name": f"gpu-{unit.card_index}-{unit.render_minor}",
-        "attributes": typed(found),
+        "attributes": to_attributes(attributes),
         "capacity": {name: {"value": binary_quantity(number)} for name, number in capacity.items()},
     }
 
 
-def _of_0_1(unit: Unit, kind: str, identity: str) -> dict[str, Any]:
+def _attributes_of_0_1(unit: Unit, kind: str, identity: str) -> dict[str, Any]:
     """Return the attributes that only 0.1 publishes. It publishes the module's version unchanged,
     and the API server refuses it if it has four parts or is empty; GetDriverVersion has both
     versions or none.
     """
-    own, source = unit.gpu.driver_version, unit.amd.source_version
+    module, source = unit.gpu.driver_version, unit.amd.source_version
     prefix = "parentPciAddr parentDeviceID" if kind == PARTITION else "pciAddr deviceID"
     return {
         **dict(zip(prefix.split(), (unit.gpu.bdf, identity), strict=True)),
@@ -148,7 +146,7 @@ def _of_0_1(unit: Unit, kind: str, identity: str) -> dict[str, Any]:
         # 9.4.3, 9.4.4 and 9.5.0, which KFD shows as these (amdkfd/kfd_device.c kgd2kfd_probe). No
         # other GPU has partition files (amdgpu_gfx.c amdgpu_gfx_sysfs_xcp_init), which 0.1 needs.
         "family": driver(NAME).table("families").get(str(unit.amd.gfx_version)),
-        "driverVersion": {"version": own if own and source else ""},
-        "driverSrcVersion": source if own and source else "",
+        "driverVersion": {"version": module if module and source else ""},
+        "driverSrcVersion": source if module and source else "",
         **pcie_root(unit.pci),
     }

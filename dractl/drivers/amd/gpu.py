@@ -12,27 +12,27 @@ from msgspec.structs import replace
 from dractl.drivers.amd import partitions as amd_partitions, vfio as amd_vfio
 from dractl.drivers.amd.devices import Unit, device, kfd_identities
 from dractl.drivers.amd.names import NAME, VENDOR
-from dractl.drivers.profile import Inventory, Known, Options, one_slice
+from dractl.drivers.profile import Inventory, Known, Options, single_slice
 from dractl.topology.machine import Amdgpu, Gpu, Machine
 
-_DOMAIN = 4  # digits: the driver looks for [0-9a-fA-F][0-9a-fA-F][0-9a-fA-F][0-9a-fA-F]:*
+_DOMAIN_DIGITS = 4  # digits: the driver looks for [0-9a-fA-F][0-9a-fA-F][0-9a-fA-F][0-9a-fA-F]:*
 
 
 class _Amd(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(gpu.vendor == VENDOR and gpu.amd is not None for gpu in machine.gpus)
 
-    def found(self, machine: Machine, options: Options) -> Inventory:
+    def publish(self, machine: Machine, options: Options) -> Inventory:
         automatic, passed = (
             options.flag(NAME, setting) for setting in ("autoPartition", "vfioPassthrough")
         )
         left_out: dict[str, str] = {}
         identities = kfd_identities(machine)
-        found = [(gpu, gpu.amd) for gpu in _bound(machine, left_out, options)]
+        gpus = [(gpu, gpu.amd) for gpu in _publishable_gpus(machine, left_out, options)]
         devices: list[dict[str, Any]] = []
         counters: list[dict[str, Any]] = []
         numbered = sorted(
-            (pair for pair in found if pair[1] is not None), key=lambda pair: pair[0].bdf or ""
+            (pair for pair in gpus if pair[1] is not None), key=lambda pair: pair[0].bdf or ""
         )
         for number, (gpu, amd) in enumerate(numbered):
             assert amd is not None
@@ -45,10 +45,10 @@ class _Amd(Known, frozen=True):
                 devices += (device(unit, options, identities[gpu.bdf or ""]) for unit in units)
         if passed:
             devices += amd_vfio.devices(machine)
-            for one in devices:
-                left_out.pop(one["attributes"].get("pciAddr", {}).get("string", ""), None)
-        devices.sort(key=lambda one: one["name"])
-        slices = amd_partitions.slices(devices, counters) if counters else one_slice(devices)
+            for entry in devices:
+                left_out.pop(entry["attributes"].get("pciAddr", {}).get("string", ""), None)
+        devices.sort(key=lambda entry: entry["name"])
+        slices = amd_partitions.slices(devices, counters) if counters else single_slice(devices)
         return Inventory(slices, left_out=left_out, notices=_notices(devices, options))
 
 
@@ -58,7 +58,7 @@ PROFILE = _Amd(NAME)
 def _notices(devices: Sequence[dict[str, Any]], options: Options) -> tuple[str, ...]:
     if options.has(NAME, "rewritten"):
         return ()
-    unknown = [one["name"] for one in devices if "family" not in one["attributes"]]
+    unknown = [device["name"] for device in devices if "family" not in device["attributes"]]
     text = (
         f"{NAME}: family of {', '.join(unknown)} is omitted: the driver asks libdrm, and KFD does"
         " not show it here"
@@ -66,8 +66,10 @@ def _notices(devices: Sequence[dict[str, Any]], options: Options) -> tuple[str, 
     return (text,) if unknown else ()
 
 
-def _bound(machine: Machine, left_out: dict[str, str], options: Options) -> Iterator[Gpu]:
-    """Yield the GPUs for which the driver makes devices (discoverAMDGPUs): those of amdgpu with a
+def _publishable_gpus(
+    machine: Machine, left_out: dict[str, str], options: Options
+) -> Iterator[Gpu]:
+    """Yield the GPUs for which the driver makes devices (discoverAMDGPUs): GPUs of amdgpu with a
     card and a render node.
     """
     for gpu in machine.gpus:
@@ -80,7 +82,7 @@ def _bound(machine: Machine, left_out: dict[str, str], options: Options) -> Iter
             left_out[gpu.bdf] = (
                 "the kernel knows no NUMA nodes, and the driver needs the NUMA node of each GPU"
             )
-        elif len(gpu.bdf.partition(":")[0]) != _DOMAIN:
+        elif len(gpu.bdf.partition(":")[0]) != _DOMAIN_DIGITS:
             left_out[gpu.bdf] = "its PCI domain has more than four digits"
         elif amd.compute_partition is None and not options.has(NAME, "rewritten"):
             left_out[gpu.bdf] = (
@@ -120,8 +122,8 @@ def _unit(gpu: Gpu, amd: Amdgpu, machine: Machine) -> Unit:
 
 
 def _partitions(gpu: Gpu, amd: Amdgpu, machine: Machine, options: Options) -> Iterator[Unit]:
-    """Yield the partitions that are platform devices. The driver publishes those of GPUs with a
-    NUMA node, in 0.1 those with their GPU's id, and its two partition files.
+    """Yield the partitions that are platform devices. The driver publishes partitions of GPUs with
+    a NUMA node; 0.1 partitions with their GPU's id and its two partition files.
     """
     whole = _unit(gpu, amd, machine)
     if whole.pci is None or whole.pci.numa_node is None:

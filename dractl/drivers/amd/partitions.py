@@ -11,10 +11,10 @@ from typing import Any
 from dractl.drivers.amd.devices import Unit, module_version, place_of_gpu, product_name
 from dractl.drivers.amd.names import GPU, NAME, PARTITION
 from dractl.drivers.profile import Slice
-from dractl.drivers.values import binary_quantity, decimal_quantity, typed
+from dractl.drivers.values import binary_quantity, decimal_quantity, to_attributes
 from dractl.facts.drivers import driver
 
-_DEVICES, _COUNTER_SETS = 64, 8  # the API's limits for a slice
+_MAX_DEVICES, _MAX_COUNTER_SETS = 64, 8  # the API's limits for a slice
 
 
 def devices(unit: Unit, number: int) -> Iterator[dict[str, Any]]:
@@ -36,7 +36,7 @@ def devices(unit: Unit, number: int) -> Iterator[dict[str, Any]]:
     }
     for mode, partitions in driver(NAME).table("modes").items():
         (compute, memory), count = mode.split(), int(partitions)
-        found = {
+        attributes = {
             "type": GPU if compute == "spx" else PARTITION,
             "computePartition": compute,
             "memoryPartition": memory,
@@ -48,7 +48,7 @@ def devices(unit: Unit, number: int) -> Iterator[dict[str, Any]]:
         }
         device: dict[str, Any] = {
             "name": f"gpu-{number}-{compute}-{memory}",
-            "attributes": typed(found),
+            "attributes": to_attributes(attributes),
             "capacity": {
                 name: _capacity(each, count, show) for name, (each, show) in sizes.items()
             },
@@ -82,10 +82,10 @@ def slices(
 ) -> tuple[Slice, ...]:
     """Return devices first, then counter sets, split at the API's limits."""
     devices_each, sets_each = (
-        range(0, len(devices), _DEVICES),
-        range(0, len(counters), _COUNTER_SETS),
+        range(0, len(devices), _MAX_DEVICES),
+        range(0, len(counters), _MAX_COUNTER_SETS),
     )
     return (
-        *(Slice(devices=tuple(devices[at : at + _DEVICES])) for at in devices_each),
-        *(Slice(counter_sets=tuple(counters[at : at + _COUNTER_SETS])) for at in sets_each),
+        *(Slice(devices=tuple(devices[at : at + _MAX_DEVICES])) for at in devices_each),
+        *(Slice(counter_sets=tuple(counters[at : at + _MAX_COUNTER_SETS])) for at in sets_each),
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from dractl.drivers.amd.devices import place
 from dractl.drivers.amd.names import VENDOR, VFIO
-from dractl.drivers.values import typed
+from dractl.drivers.values import to_attributes
 from dractl.topology.machine import Machine, PciDevice
 
 
@@ -18,10 +18,12 @@ def devices(machine: Machine) -> Iterator[dict[str, Any]]:
     AMD's gim driver has; each in the order of IOMMU groups as strings, then of addresses. Functions
     without a group are not published. None has a productName: that is a file of amdgpu.
     """
-    own = [
+    amd_functions = [
         pci for pci in machine.pci_devices if pci.vendor == VENDOR and pci.iommu_group is not None
     ]
-    physical = [pci for pci in own if pci.driver == "vfio-pci" and pci.physical_function is None]
+    physical = [
+        pci for pci in amd_functions if pci.driver == "vfio-pci" and pci.physical_function is None
+    ]
     virtual = [
         pci
         for pci in machine.pci_devices
@@ -29,7 +31,7 @@ def devices(machine: Machine) -> Iterator[dict[str, Any]]:
     ]
     ordered = [*sorted(physical, key=_order), *sorted(virtual, key=_order)]
     for number, pci in enumerate(ordered):
-        found = {
+        attributes = {
             "type": VFIO,
             "iommuGroup": str(pci.iommu_group),
             "pciAddr": pci.bdf,
@@ -38,7 +40,7 @@ def devices(machine: Machine) -> Iterator[dict[str, Any]]:
             "vendorID": pci.vendor,
             **place(pci),
         }
-        yield {"name": f"gpu-vfio-{number}", "attributes": typed(found)}
+        yield {"name": f"gpu-vfio-{number}", "attributes": to_attributes(attributes)}
 
 
 def _order(pci: PciDevice) -> tuple[str, str]:

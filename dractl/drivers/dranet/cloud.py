@@ -24,9 +24,9 @@ def _places(cloud: str | None) -> tuple[str, ...]:
     """Return the attributes of a provider that all devices have and that are settings here, without
     the provider's domain.
     """
-    known = driver(_DRIVER)
-    published = {row.name for row in known.attributes}
-    return tuple(row.name for row in known.settings if f"{cloud}.dra.net/{row.name}" in published)
+    dranet = driver(_DRIVER)
+    published = {row.name for row in dranet.attributes}
+    return tuple(row.name for row in dranet.settings if f"{cloud}.dra.net/{row.name}" in published)
 
 
 def attributes(machine: Machine, options: Options) -> Callable[[str], dict[str, Any]]:
@@ -49,15 +49,15 @@ def attributes(machine: Machine, options: Options) -> Callable[[str], dict[str, 
     drivers = {pci.bdf: pci.driver for pci in machine.pci_devices}
     erdma = {device.bdf for device in machine.rdma_devices if device.name.startswith("erdma")}
 
-    def of_device(bdf: str) -> dict[str, Any]:
-        found: dict[str, Any] = dict(common)
+    def attributes_of(bdf: str) -> dict[str, Any]:
+        values: dict[str, Any] = dict(common)
         if cloud == "aws" and drivers.get(bdf) == "efa" and (kind or "").startswith(("trn", "inf")):
-            found |= neuron_groups.of_adapter(kind, bdf)
+            values |= neuron_groups.groups_of_adapter(kind, bdf)
         if cloud == "alibaba" and bdf in erdma:
-            found["alibaba.dra.net/erdma"] = True
-        return {name: value for name, value in found.items() if value is not None}
+            values["alibaba.dra.net/erdma"] = True
+        return {name: value for name, value in values.items() if value is not None}
 
-    return of_device
+    return attributes_of
 
 
 def _refuse_other(cloud: str | None, options: Options) -> None:
@@ -65,11 +65,11 @@ def _refuse_other(cloud: str | None, options: Options) -> None:
         for name in _places(owner):
             value = options.setting(_DRIVER, name)
             if value is not None and owner != cloud:
-                found = (
+                place = (
                     f"the machine is on {cloud}" if cloud else "the machine is on no known cloud"
                 )
                 raise UsageError(
-                    f"{_DRIVER}: {name} is an attribute on {owner}, and {found}",
+                    f"{_DRIVER}: {name} is an attribute on {owner}, and {place}",
                     hint=f"cloud={owner}",
                 )
             if value is not None and len(value) > _MAX_TEXT:

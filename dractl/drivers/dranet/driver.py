@@ -15,9 +15,9 @@ from typing import Any
 from dractl.drivers import ghw
 from dractl.drivers.dranet import cloud as dranet_cloud, filter as dranet_filter
 from dractl.drivers.ghw import UNKNOWN, network_functions
-from dractl.drivers.profile import Inventory, Known, Options, one_slice
+from dractl.drivers.profile import Inventory, Known, Options, single_slice
 from dractl.drivers.standard import numa_node, numa_nodes, pcie_root
-from dractl.drivers.values import typed
+from dractl.drivers.values import to_attributes
 from dractl.probes import ids
 from dractl.topology.machine import Machine, NetInterface, PciDevice
 
@@ -35,30 +35,32 @@ _KINDS = {"tun": "tuntap"}
 
 class _Dranet(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
-        return any(map(_allocatable, network_functions(machine))) or any(
+        return any(map(_is_allocatable, network_functions(machine))) or any(
             d.bdf for d in machine.rdma_devices
         )
 
-    def found(self, machine: Machine, options: Options) -> Inventory:
-        """DB.scan: PCI functions, RDMA devices of other classes, interfaces; then what the host's
-        uplink uses goes.
+    def publish(self, machine: Machine, options: Options) -> Inventory:
+        """Return the devices of DB.scan: PCI functions, RDMA devices of other classes, interfaces;
+        without those that the host's uplink uses.
         """
         lists = options.flag(NAME, "DRAListTypeAttributes")
         bound_only = options.has(NAME, "bound-functions")
         functions = [
-            pci for pci in network_functions(machine) if _allocatable(pci) or not bound_only
+            pci for pci in network_functions(machine) if _is_allocatable(pci) or not bound_only
         ]
         unbound = [
-            pci.bdf for pci in network_functions(machine) if not _allocatable(pci) and bound_only
+            pci.bdf for pci in network_functions(machine) if not _is_allocatable(pci) and bound_only
         ]
-        found = {device_name(pci.bdf): {"dra.net/pciAddress": pci.bdf} for pci in functions}
-        described = dict(zip(found, functions, strict=True))
+        facts_by_name = {device_name(pci.bdf): {"dra.net/pciAddress": pci.bdf} for pci in functions}
+        described = dict(zip(facts_by_name, functions, strict=True))
         if options.has(NAME, "standalone-rdma"):
             for name, address, rdma in _standalone_rdma(machine):
-                found.setdefault(name, {"dra.net/pciAddress": address, "dra.net/rdmaDevice": rdma})
-        _interfaces(machine, found, options)
-        _rdma(machine, found, options)
-        for name, facts in found.items():
+                facts_by_name.setdefault(
+                    name, {"dra.net/pciAddress": address, "dra.net/rdmaDevice": rdma}
+                )
+        _interfaces(machine, facts_by_name, options)
+        _rdma(machine, facts_by_name, options)
+        for name, facts in facts_by_name.items():
             facts.update(_pci(name, facts, described, machine, options, lists=lists))
         wanted = options.setting(NAME, "filter")
         left_out = {
@@ -67,56 +69,68 @@ class _Dranet(Known, frozen=True):
             if (interface.kind == "veth" and wanted is None)
             or (interface.uplink if options.has(NAME, "uplinks") else interface.gateway)
         }
-        of_cloud = dranet_cloud.attributes(machine, options)
+        cloud_attributes = dranet_cloud.attributes(machine, options)
         devices = [
             {
                 "name": name,
-                "attributes": typed({**facts, **of_cloud(facts.get("dra.net/pciAddress", ""))}),
+                "attributes": to_attributes(
+                    {**facts, **cloud_attributes(facts.get("dra.net/pciAddress", ""))}
+                ),
             }
-            for name, facts in sorted(found.items())
+            for name, facts in sorted(facts_by_name.items())
             if facts.get("dra.net/ifName") not in left_out
         ]
         comments = {
-            name: text for name, pci in described.items() if (text := _other_names(pci)) is not None
+            name: text
+            for name, pci in described.items()
+            if (text := _compare_names(pci)) is not None
         }
         why = dict.fromkeys(unbound, _UNBOUND)
         if wanted:
-            everything, devices = devices, dranet_filter.kept(devices, wanted, options.target)
-            why |= dict.fromkeys(_places(everything) - _places(devices), "the filter leaves it out")
-        return Inventory(one_slice(devices), comments, why)
+            everything, devices = (
+                devices,
+                dranet_filter.apply_filter(devices, wanted, options.target),
+            )
+            why |= dict.fromkeys(
+                _places_of(everything) - _places_of(devices), "the filter leaves it out"
+            )
+        return Inventory(single_slice(devices), comments, why)
 
 
 PROFILE = _Dranet(NAME)
 
 
-def _places(devices: Iterable[dict[str, Any]]) -> set[str]:
-    """PCI addresses of devices, and interfaces of those without."""
-    found = (device["attributes"] for device in devices)
+def _places_of(devices: Iterable[dict[str, Any]]) -> set[str]:
+    """Return the PCI addresses of devices, and the interfaces of devices without."""
+    attributes_of_devices = (device["attributes"] for device in devices)
     return {
-        (facts.get("dra.net/pciAddress") or facts["dra.net/ifName"])["string"] for facts in found
+        (facts.get("dra.net/pciAddress") or facts["dra.net/ifName"])["string"]
+        for facts in attributes_of_devices
     }
 
 
 def device_name(bdf: str) -> str:
-    """names.NormalizePCIAddress."""
+    """Return the name of a device (names.NormalizePCIAddress)."""
     return "pci-" + bdf.replace(":", "-").replace(".", "-")
 
 
 def interface_name(name: str) -> str:
-    """names.NormalizeInterfaceName: the name itself if it is a DNS label."""
+    """Return the name of an interface's device (names.NormalizeInterfaceName): the name itself if
+    it is a DNS label.
+    """
     if _LABEL.match(name):
         return name
     return "net-" + b32encode(name.encode()).decode().rstrip("=").lower()
 
 
-def _allocatable(pci: PciDevice) -> bool:
-    """isAllocatableNetworkDevice."""
+def _is_allocatable(pci: PciDevice) -> bool:
+    """Return True for a function that can be allocated (isAllocatableNetworkDevice)."""
     return pci.driver is not None and pci.driver not in _NO_NETDEV
 
 
 def _address(bdf: str | None, machine: Machine) -> str | None:
-    """pciAddressFromPath: the last function of the path whose domain has four digits. Behind VMD
-    that is the controller, not the function itself.
+    """Return the address of pciAddressFromPath: the last function of the path whose domain has four
+    digits. Behind VMD that is the controller, not the function itself.
     """
     if bdf is None:
         return None
@@ -125,16 +139,20 @@ def _address(bdf: str | None, machine: Machine) -> str | None:
 
 
 def _standalone_rdma(machine: Machine) -> Iterator[tuple[str, str, str]]:
-    """discoverStandaloneRDMADevices: name, address and RDMA device of functions of any class."""
+    """Yield name, address and RDMA device of functions of any class
+    (discoverStandaloneRDMADevices).
+    """
     for rdma in machine.rdma_devices:
         address = _address(rdma.bdf, machine)
         if address is not None:
             yield device_name(address), address, rdma.name
 
 
-def _interfaces(machine: Machine, found: dict[str, dict[str, Any]], options: Options) -> None:
-    """discoverNetworkInterfaces: of a function's interfaces the last one listed counts, but
-    attributes that it does not set stay as an earlier one has set them.
+def _interfaces(
+    machine: Machine, facts_by_name: dict[str, dict[str, Any]], options: Options
+) -> None:
+    """Add the interfaces (discoverNetworkInterfaces): of a function's interfaces the last one
+    listed counts, but attributes that it does not set stay as an earlier one has set them.
     """
     skip_ipoib = options.setting(NAME, "moveIBInterfaces") == "false"
     for interface in sorted(machine.net_interfaces, key=_order):
@@ -144,21 +162,28 @@ def _interfaces(machine: Machine, found: dict[str, dict[str, Any]], options: Opt
             continue
         address = _address(interface.bdf, machine)
         name = interface_name(interface.name) if address is None else device_name(address)
-        if address is not None and name not in found:
+        if address is not None and name not in facts_by_name:
             continue  # the log says so, and the interface is not published
         if address is None:
-            found[name] = {}
+            facts_by_name[name] = {}
         facts = _link(interface, options)
-        found[name].update({key: value for key, value in facts.items() if value is not None})
+        facts_by_name[name].update(
+            {key: value for key, value in facts.items() if value is not None}
+        )
 
 
-def _order(interface: NetInterface) -> tuple[bool, int, bool, str]:
-    """netlink lists interfaces by their index; without it representors count as the newest."""
+_SortKey = tuple[bool, int, bool, str]
+
+
+def _order(interface: NetInterface) -> _SortKey:
+    """Return a sort key: netlink lists interfaces by their index; without it representors count as
+    the newest.
+    """
     return interface.index is None, interface.index or 0, interface.representor, interface.name
 
 
 def _link(interface: NetInterface, options: Options) -> dict[str, Any]:
-    """addLinkAttributes."""
+    """Return the attributes of addLinkAttributes."""
     sriov = (interface.sriov_total_vfs or 0) > 0
     limit = _MAX_TEXT if options.has(NAME, "limited-text") else None
     return {
@@ -180,8 +205,8 @@ def _link(interface: NetInterface, options: Options) -> dict[str, Any]:
 
 
 def addresses(cidrs: Iterable[str], limit: int | None = _MAX_TEXT) -> str | None:
-    """buildIPList: global unicast addresses, sorted and joined, as many as fit into ``limit``
-    bytes.
+    """Return the text of buildIPList: global unicast addresses, sorted and joined, as many as fit
+    into ``limit`` bytes.
     """
     joined = ""
     for cidr in sorted(set(cidrs)):
@@ -205,14 +230,14 @@ def addresses(cidrs: Iterable[str], limit: int | None = _MAX_TEXT) -> str | None
     return joined or None
 
 
-def _rdma(machine: Machine, found: dict[str, dict[str, Any]], options: Options) -> None:
-    """addRDMAAttributes."""
+def _rdma(machine: Machine, facts_by_name: dict[str, dict[str, Any]], options: Options) -> None:
+    """Add the attributes of addRDMAAttributes."""
     of_all = options.has(NAME, "rdma-device-of-interfaces")
     interfaces = {interface.name: interface for interface in machine.net_interfaces}
     by_function = {
         rdma.bdf: rdma.name for rdma in reversed(machine.rdma_devices) if rdma.bdf is not None
     }
-    for facts in found.values():
+    for facts in facts_by_name.values():
         interface = facts.get("dra.net/ifName")
         name = facts.get("dra.net/rdmaDevice") if of_all else None
         if name is None and interface is not None:
@@ -233,7 +258,9 @@ def _pci(
     *,
     lists: bool,
 ) -> dict[str, Any]:
-    """addPCIAttributes; up to 1.4 only class 02 has more than pcieRoot (discoverPCIDevices)."""
+    """Return the attributes of addPCIAttributes; up to 1.4 only class 02 has more than pcieRoot
+    (discoverPCIDevices).
+    """
     pci = machine.pci.get(facts.get("dra.net/pciAddress", ""))
     if pci is None:
         return {}
@@ -253,7 +280,7 @@ def _pci(
     }
 
 
-def _other_names(pci: PciDevice) -> str | None:
+def _compare_names(pci: PciDevice) -> str | None:
     """Return differences between dranet's pci.ids and dractl's newer one, for a reader who
     compares.
     """

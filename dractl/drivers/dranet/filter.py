@@ -1,5 +1,5 @@
-"""dranet's option ``--filter``: a CEL expression over ``attributes`` that says which devices are
-published.
+"""dranet's option ``--filter``: a CEL expression over ``attributes`` that selects the devices to
+publish.
 
 Source: kubernetes-sigs/dranet, cmd/dranet/app.go, pkg/filter/filter.go.
 """
@@ -19,12 +19,14 @@ _IN = re.compile(rf"{_NAME}\s+in\s+attributes\b")
 _OTHER = re.compile(r"(?<!device\.)\battributes\b[^&|)]*")
 
 
-def kept(devices: Iterable[dict[str, Any]], text: str, target: Target) -> list[dict[str, Any]]:
-    """Return the devices for which the filter is true, or fails. Raises UsageError for what the
-    driver does not start with, and for reads other than ``attributes["dra.net/NAME"].StringValue``
-    (``BoolValue``, ``IntValue``).
+def apply_filter(
+    devices: Iterable[dict[str, Any]], text: str, target: Target
+) -> list[dict[str, Any]]:
+    """Return the devices for which the filter is true, or fails.
 
-    A device selector reads the same attributes by other names, so the filter is compiled as one.
+    Raises UsageError for a filter that the driver does not start with, and for reads other than
+    ``attributes["dra.net/NAME"].StringValue`` (``BoolValue``, ``IntValue``). A device selector
+    reads the same attributes by other names, so the filter is compiled as one.
     """
     from dractl.cel import environment, require
 

@@ -7,8 +7,8 @@ cmd/dra-example-kubeletplugin/main.go.
 
 from typing import Any
 
-from dractl.drivers.profile import Inventory, Known, Options, one_slice
-from dractl.drivers.values import decimal_quantity, typed
+from dractl.drivers.profile import Inventory, Known, Options, single_slice
+from dractl.drivers.values import decimal_quantity, to_attributes
 from dractl.topology.machine import Machine
 
 NAME = "cpu.example.com"
@@ -19,10 +19,10 @@ class _Cpu(Known, frozen=True):
     def present(self, machine: Machine) -> bool:  # noqa: ARG002
         return False
 
-    def found(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
+    def publish(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         cpus = options.number(NAME, "cpusPerNUMANode", 4, 10_000)
         nodes = range(options.number(NAME, "numaNodes", 8, 512))
-        return Inventory(one_slice(_device(number, cpus) for number in nodes))
+        return Inventory(single_slice(_device(number, cpus) for number in nodes))
 
 
 PROFILE = _Cpu(NAME)
@@ -31,7 +31,7 @@ PROFILE = _Cpu(NAME)
 def _device(number: int, cpus: int) -> dict[str, Any]:
     return {
         "name": f"numa-{number}",
-        "attributes": typed({"numaNodeID": number}),
+        "attributes": to_attributes({"numaNodeID": number}),
         "capacity": {_KEY: {"value": decimal_quantity(cpus)}},
         "allowMultipleAllocations": True,
         "nodeAllocatableResourceMappings": {"cpu": {"capacityKey": _KEY}},

@@ -5,8 +5,8 @@ Source: kubernetes-sigs/dra-example-driver, internal/profiles/gpu/gpu.go.
 
 from typing import Any
 
-from dractl.drivers.profile import Inventory, Known, Options, Slice, one_slice
-from dractl.drivers.values import binary_quantity, decimal_quantity, typed
+from dractl.drivers.profile import Inventory, Known, Options, Slice, single_slice
+from dractl.drivers.values import binary_quantity, decimal_quantity, to_attributes
 from dractl.topology.machine import Machine
 
 NAME = "gpu.example.com"
@@ -18,7 +18,7 @@ class _Example(Known, frozen=True):
     def present(self, machine: Machine) -> bool:  # noqa: ARG002
         return False
 
-    def found(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
+    def publish(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         count = options.number(NAME, "numDevices", 8, 512)
         parts = options.number(NAME, "partitionsPerGPU", 0, 80)
         shared = "true" if options.flag(NAME, "allowMultipleAllocations") else "false"
@@ -36,9 +36,15 @@ class _Example(Known, frozen=True):
             name = f"gpu-{number}-counters"
             counters.append({"name": name, "counters": _amounts(1)})
             for part in range(parts):
-                own = {**facts, "partition": part, "partitionable": True}
+                partition_facts = {**facts, "partition": part, "partitionable": True}
                 devices.append(
-                    _device(f"gpu-{number}-partition-{part}", own, parts, shared == "true", name)
+                    _device(
+                        f"gpu-{number}-partition-{part}",
+                        partition_facts,
+                        parts,
+                        shared == "true",
+                        name,
+                    )
                 )
             whole = {**facts, "partitionable": True, "full": True}
             devices.append(_device(f"gpu-{number}-full", whole, 1, shared == "true", name))
@@ -50,7 +56,7 @@ class _Example(Known, frozen=True):
                 }
         # gpu.go EnumerateDevices
         parts_of_all = (Slice(counter_sets=tuple(counters)), Slice(tuple(devices)))
-        return Inventory(parts_of_all if counters else one_slice(devices))
+        return Inventory(parts_of_all if counters else single_slice(devices))
 
 
 PROFILE = _Example(NAME)
@@ -74,7 +80,7 @@ def _device(
             capacity[resource]["requestPolicy"] = {"default": value, "validRange": limits}
     device: dict[str, Any] = {
         "name": name,
-        "attributes": typed(facts),
+        "attributes": to_attributes(facts),
         "capacity": capacity,
         "allowMultipleAllocations": shared,
     }

@@ -7,8 +7,8 @@ cmd/dra-example-kubeletplugin/main.go.
 
 from typing import Any
 
-from dractl.drivers.profile import Inventory, Known, Options, one_slice
-from dractl.drivers.values import typed
+from dractl.drivers.profile import Inventory, Known, Options, single_slice
+from dractl.drivers.values import to_attributes
 from dractl.topology.machine import Machine
 
 NAME = "net.example.com"
@@ -29,8 +29,10 @@ class _Net(Known, frozen=True):
     def present(self, machine: Machine) -> bool:  # noqa: ARG002
         return False
 
-    def found(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
-        return Inventory(one_slice(map(_device, range(options.number(NAME, "numDevices", 8, 512)))))
+    def publish(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
+        return Inventory(
+            single_slice(map(_device, range(options.number(NAME, "numDevices", 8, 512))))
+        )
 
 
 PROFILE = _Net(NAME)
@@ -40,7 +42,7 @@ def _device(number: int) -> dict[str, Any]:
     facts = {"index": number, "model": "LATEST-NET-MODEL", "driverVersion": {"version": "1.0.0"}}
     return {
         "name": f"nic-{number}",
-        "attributes": typed(facts),
+        "attributes": to_attributes(facts),
         "capacity": _CAPACITY,
         "allowMultipleAllocations": True,
     }

@@ -7,9 +7,9 @@ pkg/gaudi/{discovery/discovery.go,device/device.go}.
 import re
 from typing import Any
 
-from dractl.drivers.profile import Inventory, Known, Options, one_slice
+from dractl.drivers.profile import Inventory, Known, Options, single_slice
 from dractl.drivers.standard import PCIE_ROOT
-from dractl.drivers.values import typed
+from dractl.drivers.values import to_attributes
 from dractl.errors import UsageError
 from dractl.topology.machine import Machine, PciDevice
 from dractl.topology.standard_attributes import publish_pcie_root
@@ -23,7 +23,7 @@ class _Gaudi(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(_is_gaudi(pci) for pci in machine.pci_devices)
 
-    def found(self, machine: Machine, options: Options) -> Inventory:
+    def publish(self, machine: Machine, options: Options) -> Inventory:
         naming = options.setting(NAME, "namingStyle") or _NAMING[0]
         if naming not in _NAMING:
             raise UsageError(f"{NAME}: namingStyle must be {' or '.join(_NAMING)}, not {naming!r}")
@@ -37,7 +37,7 @@ class _Gaudi(Known, frozen=True):
                 continue
             name = f"{pci.bdf.replace(':', '-').replace('.', '-')}-{pci.device}"
             devices.append(_device(pci, accel if naming == "classic" and accel else name))
-        return Inventory(one_slice(devices), left_out=left_out)
+        return Inventory(single_slice(devices), left_out=left_out)
 
 
 PROFILE = _Gaudi(NAME)
@@ -53,13 +53,13 @@ def _is_gaudi(pci: PciDevice) -> bool:
 
 def _device(pci: PciDevice, name: str) -> dict[str, Any]:
     root = publish_pcie_root(pci)
-    found = {
-        "model": known.name
-        if (known := PROFILE.catalogue.models.get(pci.device or ""))
+    attributes = {
+        "model": model.name
+        if (model := PROFILE.catalogue.models.get(pci.device or ""))
         else pci.device,
         PCIE_ROOT: root or "",
         "serial": "",
         "healthy": True,
         "pciRoot": root.partition(":")[2] if root and root.count(":") == 1 else None,
     }
-    return {"name": name, "attributes": typed(found)}
+    return {"name": name, "attributes": to_attributes(attributes)}

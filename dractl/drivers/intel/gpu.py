@@ -7,9 +7,9 @@ Source: intel/intel-resource-drivers-for-kubernetes, cmd/kubelet-gpu-plugin/node
 import re
 from typing import Any
 
-from dractl.drivers.profile import Inventory, Known, Options, one_slice
+from dractl.drivers.profile import Inventory, Known, Options, single_slice
 from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT
-from dractl.drivers.values import binary_quantity, typed
+from dractl.drivers.values import binary_quantity, to_attributes
 from dractl.errors import UsageError
 from dractl.facts import Model
 from dractl.topology.machine import Machine, PciDevice
@@ -25,9 +25,11 @@ _UNKNOWN = Model(name="Unknown", family="Unknown")
 
 class _Intel(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
-        return any(_is_gpu(device) and _why_not(device) is None for device in machine.pci_devices)
+        return any(
+            _is_gpu(device) and _ignore_reason(device) is None for device in machine.pci_devices
+        )
 
-    def found(self, machine: Machine, options: Options) -> Inventory:
+    def publish(self, machine: Machine, options: Options) -> Inventory:
         old = not options.has(NAME, "by-pci")
         managed = _manages_binding(options)
         healthy = options.flag(NAME, "healthMonitoring")
@@ -38,7 +40,7 @@ class _Intel(Known, frozen=True):
         for pci in machine.pci_devices:
             if not (_is_gpu(pci) or (old and pci.driver in _DRM)):
                 continue
-            why = _why_not_then(pci) if old else _why_not(pci)
+            why = _ignore_reason_in_0_10(pci) if old else _ignore_reason(pci)
             if why is not None:
                 left_out[pci.bdf] = why
                 continue
@@ -57,7 +59,7 @@ class _Intel(Known, frozen=True):
             if unknown
             else ()
         )
-        return Inventory(one_slice(devices), left_out=left_out, notices=notices)
+        return Inventory(single_slice(devices), left_out=left_out, notices=notices)
 
 
 PROFILE = _Intel(NAME)
@@ -77,7 +79,7 @@ def _is_gpu(device: PciDevice) -> bool:
 _PLAIN = len("0000:00:00.0")
 
 
-def _why_not(device: PciDevice) -> str | None:
+def _ignore_reason(device: PciDevice) -> str | None:
     """Return the reason why DiscoverPCIDevice (discovery-pci.go) ignores a GPU; None for a GPU that
     it publishes.
     """
@@ -94,7 +96,7 @@ def _why_not(device: PciDevice) -> str | None:
     return None
 
 
-def _why_not_then(device: PciDevice) -> str | None:
+def _ignore_reason_in_0_10(device: PciDevice) -> str | None:
     """Return the reason why DiscoverDevices of 0.10 does not find a GPU: it lists only GPUs bound
     to i915 and xe.
     """
@@ -127,13 +129,17 @@ def _as_in_0_10(device: dict[str, Any], pci: PciDevice) -> dict[str, Any]:
     return {**device, "attributes": attributes}
 
 
-def _memory(device: PciDevice, known: int | None) -> dict[str, Any]:
-    """In MiB, as the kernel driver or xpumd says; 0 where no graphics driver is bound
-    (discovery.go).
+def _memory(device: PciDevice, bytes_reported: int | None) -> dict[str, Any]:
+    """Return the memory in MiB, as the kernel driver or xpumd reports it; 0 if no graphics driver
+    is bound (discovery.go).
     """
     if device.driver not in _DRM:
         return {"memory": {"value": "0"}}
-    return {} if known is None else {"memory": {"value": binary_quantity(known // _MIB * _MIB)}}
+    return (
+        {}
+        if bytes_reported is None
+        else {"memory": {"value": binary_quantity(bytes_reported // _MIB * _MIB)}}
+    )
 
 
 def _device(
@@ -145,9 +151,9 @@ def _device(
     # deduceVfIdx compares the length of virtfn's link
     virtual = virtual and len(device.bdf) == _PLAIN
     can_share = sriov is not None and bool(sriov.total_vfs) and sriov.drivers_autoprobe is True
-    found: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "name": f"{device.bdf.replace(':', '-').replace('.', '-')}-{device.device}",
-        "attributes": typed(
+        "attributes": to_attributes(
             {
                 "model": model.name,
                 "family": model.family,
@@ -165,5 +171,5 @@ def _device(
         "capacity": {**_memory(device, memory), "millicores": {"value": "1k"}},
     }
     if device.driver is None and not managed:
-        found["taints"] = [{"key": "UnboundUnmanaged", "effect": "NoSchedule"}]
-    return found
+        entry["taints"] = [{"key": "UnboundUnmanaged", "effect": "NoSchedule"}]
+    return entry

@@ -6,8 +6,8 @@ cmd/kubelet-qat-plugin/deviceresources.go, pkg/qat/device/device.go.
 
 from typing import Any
 
-from dractl.drivers.profile import Inventory, Known, Options, one_slice
-from dractl.drivers.values import typed
+from dractl.drivers.profile import Inventory, Known, Options, single_slice
+from dractl.drivers.values import to_attributes
 from dractl.topology.machine import Machine, PciDevice
 
 NAME = "qat.intel.com"
@@ -18,7 +18,7 @@ class _Qat(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(_is_card(pci) for pci in machine.pci_devices)
 
-    def found(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
+    def publish(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         devices: list[dict[str, Any]] = []
         left_out: dict[str, str] = {}
         notices: list[str] = []
@@ -40,10 +40,10 @@ class _Qat(Known, frozen=True):
                     " starts"
                 )
             devices += (
-                {"name": _name(pci), "attributes": typed({"services": services})}
+                {"name": _name(pci), "attributes": to_attributes({"services": services})}
                 for pci in functions
             )
-        return Inventory(one_slice(devices), left_out=left_out, notices=tuple(notices))
+        return Inventory(single_slice(devices), left_out=left_out, notices=tuple(notices))
 
 
 PROFILE = _Qat(NAME)
@@ -57,10 +57,10 @@ def _services(text: str | None) -> str | None:
     """Return the services in the driver's order; None for an unknown combination."""
     if text is None:
         return None
-    found = [name for name in text.strip().split(";") if name]
+    configured = [name for name in text.strip().split(";") if name]
     return (
-        ";".join(name for name in _SERVICES if name in found)
-        if set(found) <= set(_SERVICES)
+        ";".join(name for name in _SERVICES if name in configured)
+        if set(configured) <= set(_SERVICES)
         else None
     )
 

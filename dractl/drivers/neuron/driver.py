@@ -7,8 +7,8 @@ Source: aws-neuron/aws-neuron-sdk@81ce03a deploy/eks/dra.rst ("Attributes Refere
 from typing import Any
 
 from dractl.drivers.neuron import groups as neuron_groups
-from dractl.drivers.profile import Inventory, Known, Options, one_slice
-from dractl.drivers.values import typed
+from dractl.drivers.profile import Inventory, Known, Options, single_slice
+from dractl.drivers.values import to_attributes
 from dractl.facts import driver
 from dractl.topology.machine import Machine, PciDevice
 
@@ -20,7 +20,7 @@ class _Neuron(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(_is_neuron(pci) for pci in machine.pci_devices)
 
-    def found(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
+    def publish(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         instance_type = machine.host.instance_type or machine.host.product
         if (instance_type or "").startswith("trn2u."):
             return Inventory(
@@ -29,14 +29,17 @@ class _Neuron(Known, frozen=True):
                 )
             )
         devices = [
-            {"name": f"neurondevice{number}", "attributes": typed(_facts(number, instance_type))}
+            {
+                "name": f"neurondevice{number}",
+                "attributes": to_attributes(_facts(number, instance_type)),
+            }
             for number in range(sum(_is_neuron(pci) for pci in machine.pci_devices))
         ]
         unknown = (
             f"{NAME}: unknown here, so not rendered: versions of the drivers, networkNodeLayer*,"
             " topology*"
         )
-        return Inventory(one_slice(devices), notices=(unknown,))
+        return Inventory(single_slice(devices), notices=(unknown,))
 
 
 PROFILE = _Neuron(NAME)
@@ -47,7 +50,7 @@ def _facts(number: int, instance_type: str | None) -> dict[str, Any]:
         "deviceId": number,
         "instanceType": instance_type,
         "resourceType": "neuron_device",
-        **neuron_groups.of_neuron(instance_type, number),
+        **neuron_groups.groups_of_neuron(instance_type, number),
     }
 
 

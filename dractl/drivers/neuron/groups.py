@@ -15,15 +15,15 @@ SIZES = (1, 4, 8, 16)
 PREFIX = "resource.aws.com/devicegroup"
 
 
-def of_neuron(instance_type: str | None, number: int) -> dict[str, str]:
+def groups_of_neuron(instance_type: str | None, number: int) -> dict[str, str]:
     """Return the group attributes of a Neuron device; none if the instance type has no adapters."""
     adapters = _adapters(instance_type)
     return _groups(adapters, number) if number < len(adapters) else {}
 
 
-def of_adapter(instance_type: str | None, bdf: str) -> dict[str, str]:
-    """Return the group attributes of an adapter: those of its Neuron devices, of which two share
-    one on trn1.
+def groups_of_adapter(instance_type: str | None, bdf: str) -> dict[str, str]:
+    """Return the group attributes of an adapter: the groups of its Neuron devices, of which two
+    share an adapter on trn1.
     """
     adapters = _adapters(instance_type)
     numbers = [number for number, adapter in enumerate(adapters) if adapter == bdf]
@@ -31,13 +31,13 @@ def of_adapter(instance_type: str | None, bdf: str) -> dict[str, str]:
 
 
 def _adapters(instance_type: str | None) -> tuple[str, ...]:
-    known = driver("neuron.aws.com")
+    neuron = driver("neuron.aws.com")
     family, _, size = (instance_type or "").partition(".")
-    if family not in known.table("families") or size != known.table("sizes").get(
+    if family not in neuron.table("families") or size != neuron.table("sizes").get(
         family, "48xlarge"
     ):
         return ()
-    places = known.table("adapters").get(known.table("families")[family], "")
+    places = neuron.table("adapters").get(neuron.table("families")[family], "")
     return tuple(f"0000:{place}" for place in places.split())
 
 

@@ -4,8 +4,8 @@ Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/compute-domain-kubelet-plugin
 """
 
 from dractl.drivers.nvidia import start as nvidia_start
-from dractl.drivers.profile import Inventory, Known, Options, one_slice
-from dractl.drivers.values import typed
+from dractl.drivers.profile import Inventory, Known, Options, single_slice
+from dractl.drivers.values import to_attributes
 from dractl.topology.machine import Machine
 
 NAME, VENDOR = "compute-domain.nvidia.com", "0x10de"
@@ -16,30 +16,30 @@ _OLDEST_DRIVER = "570.158.01"  # main.go, IMEXDaemonsWithDNSNamesMinDriverVersio
 
 class _ComputeDomain(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
-        """Return the chart runs it on every GPU node (values.yaml resources.computeDomains), with
-        NVLink fabric or without.
+        """Return True on every GPU node, with NVLink fabric or without: the chart runs the driver
+        there (values.yaml resources.computeDomains).
         """
         return any(gpu.vendor == VENDOR for gpu in machine.gpus)
 
-    def found(self, machine: Machine, options: Options) -> Inventory:
-        why = _why_not(machine, options)
+    def publish(self, machine: Machine, options: Options) -> Inventory:
+        why = _start_fault(machine, options)
         if why is not None:
             return Inventory(unpublished=f"it does not start: {why}")
         devices = (
-            {"name": f"{kind}-0", "attributes": typed({"type": kind, "id": 0})}
+            {"name": f"{kind}-0", "attributes": to_attributes({"type": kind, "id": 0})}
             for kind in ("channel", "daemon")
         )
-        return Inventory(one_slice(devices))
+        return Inventory(single_slice(devices))
 
 
 PROFILE = _ComputeDomain(NAME)
 
 
-def _why_not(machine: Machine, options: Options) -> str | None:
-    """NewDeviceState: the version of NVIDIA's driver, then the GPUs' place in the NVLink fabric
-    (getCliqueID).
+def _start_fault(machine: Machine, options: Options) -> str | None:
+    """Return the reason why NewDeviceState fails: the version of NVIDIA's driver, then the GPUs'
+    place in the NVLink fabric (getCliqueID).
     """
-    why = nvidia_start.unreachable(machine)
+    why = nvidia_start.nvml_fault(machine)
     if why is not None:
         return why
     driver = machine.nvidia.driver_version if machine.nvidia is not None else None

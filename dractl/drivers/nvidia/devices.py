@@ -10,34 +10,38 @@ from typing import Any
 from dractl.drivers.nvidia.names import FABRIC_MANAGER, LIST_ATTRIBUTES, NAME
 from dractl.drivers.profile import Options
 from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, numa_node, pcie_root
-from dractl.drivers.values import binary_quantity, typed, version
+from dractl.drivers.values import binary_quantity, to_attributes, version
 from dractl.topology.machine import Gpu, Machine, MigDevice, MigProfile, PciDevice
 
 
 def place(bdf: str, pci: PciDevice | None, options: Options) -> dict[str, Any]:
-    """Return the GPU's place. Its address is NVML's own; the rest is in sysfs, which may not show
-    the function.
+    """Return the GPU's place. Its address is NVML's own; the other facts are in sysfs, which may
+    not show the function.
     """
     address = _short(bdf)
     return {PCI_BUS_ID: address, "pcieBusID": address, **pcie_root(pci), **numa(pci, options)}
 
 
 def _short(bdf: str) -> str:
-    """go-nvlib GetPCIBusID: four digits of domain where they are enough, else NVML's eight."""
-    domain, _, rest = bdf.partition(":")
-    return f"{int(domain, 16):0{4 if len(domain) == 4 else 8}x}:{rest}"
+    """Shorten an address like GetPCIBusID of go-nvlib: four digits of domain if they are enough,
+    else NVML's eight.
+    """
+    domain, _, bus_and_function = bdf.partition(":")
+    return f"{int(domain, 16):0{4 if len(domain) == 4 else 8}x}:{bus_and_function}"
 
 
 def numa(pci: PciDevice | None, options: Options) -> dict[str, Any]:
-    """addNumaNodeAttribute: with the gate a list of one node."""
-    found = numa_node(pci)
-    if not options.flag(NAME, LIST_ATTRIBUTES) or found[NUMA_NODE] is None:
-        return found
-    return {NUMA_NODE: (found[NUMA_NODE],)}
+    """Return the attribute of addNumaNodeAttribute: with the gate a list of one node."""
+    attribute = numa_node(pci)
+    if not options.flag(NAME, LIST_ATTRIBUTES) or attribute[NUMA_NODE] is None:
+        return attribute
+    return {NUMA_NODE: (attribute[NUMA_NODE],)}
 
 
 def fabric_manager(gpu: Gpu | None, options: Options) -> dict[str, Any]:
-    """addFabricManagerAttributes, without the partitions, which only Fabric Manager knows."""
+    """Return the attributes of addFabricManagerAttributes, without the partitions, which only
+    Fabric Manager knows.
+    """
     if gpu is None or not options.flag(NAME, FABRIC_MANAGER):
         return {}
     return {"gpuModuleID": gpu.module_id or None}
@@ -53,7 +57,7 @@ def common(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) 
 
 
 def product(gpu: Gpu, machine: Machine) -> dict[str, Any]:
-    """What a GPU and its software are, in the words that HAMi's driver shares."""
+    """Return the facts about a GPU and its software, by the names that HAMi's driver shares."""
     nvidia = machine.nvidia
     return {
         "productName": gpu.name,
@@ -67,10 +71,10 @@ def product(gpu: Gpu, machine: Machine) -> dict[str, Any]:
 
 def full(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) -> dict[str, Any]:
     numbers = {"minor": gpu.minor, "index": gpu.index}
-    found = {"type": "gpu", "uuid": gpu.uuid, **common(gpu, machine, pci, options), **numbers}
+    attributes = {"type": "gpu", "uuid": gpu.uuid, **common(gpu, machine, pci, options), **numbers}
     device: dict[str, Any] = {
         "name": f"gpu-{gpu.minor}",
-        "attributes": typed({**found, **fabric_manager(gpu, options)}),
+        "attributes": to_attributes({**attributes, **fabric_manager(gpu, options)}),
     }
     if gpu.memory_bytes is not None:
         device["capacity"] = {"memory": {"value": binary_quantity(gpu.memory_bytes)}}
@@ -81,7 +85,7 @@ def partial(number: int, gpu: Gpu, pci: PciDevice | None, options: Options) -> d
     """Return a full GPU known from PCI alone."""
     return {
         "name": f"gpu-{number}",
-        "attributes": typed({"type": "gpu", **place(str(gpu.bdf), pci, options)}),
+        "attributes": to_attributes({"type": "gpu", **place(str(gpu.bdf), pci, options)}),
     }
 
 
@@ -94,7 +98,7 @@ def static_mig(
     if not options.has(NAME, "canonical-mig-names"):
         name = f"gpu-{gpu.minor}-mig-{mig.profile_id}-{start}-{size}"
     numbers = {"index": mig.index, "parentIndex": gpu.index}
-    found = {
+    attributes = {
         "type": "mig",
         "uuid": mig.uuid,
         "parentUUID": gpu.uuid,
@@ -108,18 +112,20 @@ def static_mig(
         else {}
     )
     capacity |= {f"memorySlice{number}": "1" for number in range(start, start + size)}
-    return {"name": name, "attributes": typed(found), "capacity": amounts(capacity)}
+    return {"name": name, "attributes": to_attributes(attributes), "capacity": amounts(capacity)}
 
 
 def mig_name(gpu: Gpu, profile: str, profile_id: int, start: int) -> str:
-    """MigSpecTuple.ToCanonicalName: ``1g.5gb+me`` becomes ``gpu-0-mig-1g5gb-me-20-3``."""
+    """Return the name of MigSpecTuple.ToCanonicalName: ``gpu-0-mig-1g5gb-me-20-3`` for
+    ``1g.5gb+me``.
+    """
     shown = re.sub("[^a-z0-9-]", "-", profile.lower().replace(".", "")).strip("-")
     return f"gpu-{gpu.minor}-mig-{shown}-{profile_id}-{start}"
 
 
-def known_profiles(gpu: Gpu, options: Options) -> tuple[MigProfile, ...]:
+def profiles_known_to_driver(gpu: Gpu, options: Options) -> tuple[MigProfile, ...]:
     """Return the GPU instance profiles that the driver asks for. Up to 0.4 go-nvml ends before the
-    one of 3 graphics slices (GPU_INSTANCE_PROFILE_COUNT is 17).
+    profile of 3 graphics slices (GPU_INSTANCE_PROFILE_COUNT is 17).
     """
     if options.has(NAME, "graphics-profiles"):
         return gpu.mig_profiles
@@ -132,7 +138,7 @@ def is_unnamed(profile: MigProfile) -> bool:
 
 
 def counts(profile: MigProfile) -> dict[str, int]:
-    """CommonCapacitiesMig: the capacities of a profile's instance, by name."""
+    """Return the capacities of a profile's instance, by name (CommonCapacitiesMig)."""
     return {
         "multiprocessors": profile.multiprocessors,
         "copyEngines": profile.copy_engines,

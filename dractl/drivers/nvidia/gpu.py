@@ -17,7 +17,7 @@ from dractl.drivers.nvidia.devices import full, partial, static_mig
 from dractl.drivers.nvidia.names import FABRIC_MANAGER, LIST_ATTRIBUTES, NAME, VENDOR
 from dractl.drivers.nvidia.partitions import is_partitionable, partitions
 from dractl.drivers.nvidia.vfio import vfio_devices
-from dractl.drivers.profile import Inventory, Known, Options, Slice, one_slice
+from dractl.drivers.profile import Inventory, Known, Options, Slice, single_slice
 from dractl.errors import UsageError
 from dractl.program import program_name
 from dractl.topology.machine import Gpu, Machine
@@ -29,83 +29,90 @@ class _Nvidia(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(gpu.vendor == VENDOR for gpu in machine.gpus)
 
-    def found(self, machine: Machine, options: Options) -> Inventory:
+    def publish(self, machine: Machine, options: Options) -> Inventory:
         dynamic, passed, managed = (
             options.flag(NAME, name)
             for name in ("dynamicMIG", "passthroughSupport", FABRIC_MANAGER)
         )
         options.flag(NAME, LIST_ATTRIBUTES)
-        shares = nvidia_shares.asked(options)
+        shares = nvidia_shares.parse_shares(options)
         if dynamic and passed:
             raise UsageError(
                 f"{NAME}: dynamicMIG and passthroughSupport cannot be combined; the driver refuses"
                 " that"
             )
-        why = nvidia_start.why_not(machine, options, passthrough=passed, dynamic=dynamic)
+        why = nvidia_start.start_fault(machine, options, passthrough=passed, dynamic=dynamic)
         if why is not None:
             return Inventory(unpublished=f"it does not start: {why}")
 
-        def shared(device: dict[str, Any]) -> dict[str, Any]:
-            return device if shares is None else nvidia_shares.shared(device, shares)
+        def share(device: dict[str, Any]) -> dict[str, Any]:
+            return device if shares is None else nvidia_shares.apply_shares(device, shares)
 
-        found = _Found()
+        collected = _Collected()
         for gpu in _gpus(machine, options):
-            _add(found, gpu, machine, options, shared, dynamic=dynamic, vfio=passed)
+            _add(collected, gpu, machine, options, share, dynamic=dynamic, vfio=passed)
         if passed and options.has(NAME, "vfio-devices"):
             for device, unknown in vfio_devices(machine, options):
-                found.others.append(device)
+                collected.others.append(device)
                 if unknown:
-                    found.comments[device["name"]] = "; ".join(unknown)
+                    collected.comments[device["name"]] = "; ".join(unknown)
         elif passed:
-            found.notices.append(
+            collected.notices.append(
                 f"{NAME}: 25.12 has the gate PassthroughSupport, but finds no vfio device with it"
             )
-        if found.partial:
-            gpus = f"{found.partial} GPU{'s' if found.partial > 1 else ''}"
-            found.notices.append(
+        if collected.partial:
+            gpus = f"{collected.partial} GPU{'s' if collected.partial > 1 else ''}"
+            collected.notices.append(
                 f"{NAME}: {gpus} known from PCI alone: model, memory and versions are unknown here,"
                 f" and names may differ; a snapshot taken on the node ({program_name()} discover"
                 " --save) has them"
             )
-        if dynamic and not found.counter_sets:
+        if dynamic and not collected.counter_sets:
             off = any(gpu.mig_mode is False and gpu.mig_profiles for gpu in machine.gpus)
             why = (
                 "MIG mode is off, and these GPUs need a reset to switch it on (--hardware"
                 " SPEC,mig=on describes it)"
             )
-            said = why if off else "no GPU can be partitioned"
-            found.notices.append(f"{NAME}: dynamicMIG changes nothing here: {said}")
+            reason = why if off else "no GPU can be partitioned"
+            collected.notices.append(f"{NAME}: dynamicMIG changes nothing here: {reason}")
         if managed:
-            found.notices.append(
+            collected.notices.append(
                 f"{NAME}: partition1 to partition8 are left out: only Fabric Manager knows them"
             )
-        slices = _by_gpu(found, machine, options) if dynamic else one_slice(found.others)
-        lacking = _of_nvml(found.others) if found.partial else frozenset()
+        slices = _by_gpu(collected, machine, options) if dynamic else single_slice(collected.others)
+        lacking = _unread_attributes(collected.others) if collected.partial else frozenset()
         return Inventory(
-            slices, found.comments, found.left_out, tuple(found.notices), unknown=lacking
+            slices,
+            collected.comments,
+            collected.left_out,
+            tuple(collected.notices),
+            unknown=lacking,
         )
 
 
 PROFILE = _Nvidia(NAME)
 
 
-def _of_nvml(devices: Iterable[Mapping[str, Any]]) -> frozenset[str]:
-    """What the driver publishes of a GPU, apart from what is known of these."""
-    known = {name for device in devices for name in device["attributes"]}
+def _unread_attributes(devices: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """Return the names of attributes and capacities that the driver publishes of a GPU, but for
+    those that these devices have.
+    """
+    attributes_known = {name for device in devices for name in device["attributes"]}
     rows = facts.driver(NAME)
     published = [row.name for row in rows.attributes] + [row.name for row in rows.capacities]
-    names = (name for name in published if name not in known)
+    names = (name for name in published if name not in attributes_known)
     return frozenset(name if "/" in name else f"{NAME}/{name}" for name in names)
 
 
-class _Found(Struct):
-    """Devices collected GPU by GPU. ``per_gpu`` are devices of GPUs as the gate DynamicMIG has
-    them, each with the GPU's counter set if it has one; ``others`` are devices that are published
-    together.
-    """
+class _Collected(Struct):
+    """Devices collected GPU by GPU."""
 
     per_gpu: list[tuple[list[dict[str, Any]], dict[str, Any] | None]] = field(default_factory=list)
+    """Devices of GPUs as the gate DynamicMIG has them, each with the GPU's counter set if it has
+    one.
+    """
     others: list[dict[str, Any]] = field(default_factory=list)
+    """Devices that are published together."""
     comments: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
@@ -128,61 +135,63 @@ def _gpus(machine: Machine, options: Options) -> list[Gpu]:
 
 
 def _add(
-    found: _Found,
+    collected: _Collected,
     gpu: Gpu,
     machine: Machine,
     options: Options,
-    shared: Callable[[dict[str, Any]], dict[str, Any]],
+    share: Callable[[dict[str, Any]], dict[str, Any]],
     *,
     dynamic: bool,
     vfio: bool,
 ) -> None:
-    """GetPerGpuAllocatableDevices for one GPU."""
+    """Add the devices of one GPU (GetPerGpuAllocatableDevices)."""
     pci = machine.pci.get(gpu.bdf) if gpu.bdf is not None else None
     counters: dict[str, Any] | None = None
     if gpu.source != "nvml":
-        device = _known_to_pci(found, gpu, machine, options, vfio=vfio)
+        device = _device_of_pci(collected, gpu, machine, options, vfio=vfio)
         devices = [] if device is None else [device]
     elif dynamic and is_partitionable(gpu, options):
-        devices, counters = partitions(gpu, machine, pci, options, shared)
+        devices, counters = partitions(gpu, machine, pci, options, share)
     elif gpu.mig_mode:
-        devices = [shared(static_mig(gpu, mig, machine, pci, options)) for mig in gpu.mig_devices]
+        devices = [share(static_mig(gpu, mig, machine, pci, options)) for mig in gpu.mig_devices]
         if not devices:
-            what = "no more than a vfio device" if vfio else "nothing"
-            found.left_out[gpu.bdf or ""] = (
-                f"in MIG mode without a MIG device: the driver publishes {what} of this GPU"
+            published = "no more than a vfio device" if vfio else "nothing"
+            collected.left_out[gpu.bdf or ""] = (
+                f"in MIG mode without a MIG device: the driver publishes {published} of this GPU"
             )
     else:
-        devices = [shared(full(gpu, machine, pci, options))]
+        devices = [share(full(gpu, machine, pci, options))]
     if dynamic:
-        found.per_gpu.append((devices, counters))
+        collected.per_gpu.append((devices, counters))
     else:
-        found.others += devices
+        collected.others += devices
 
 
-def _known_to_pci(
-    found: _Found, gpu: Gpu, machine: Machine, options: Options, *, vfio: bool
+def _device_of_pci(
+    collected: _Collected, gpu: Gpu, machine: Machine, options: Options, *, vfio: bool
 ) -> dict[str, Any] | None:
-    """Return a GPU that NVML was not asked about. None where the driver does not see it."""
+    """Return a GPU that NVML was not asked about. None if the driver does not see it."""
     if gpu.bdf is None:
-        found.notices.append("a GPU without a PCI address is not published: its place is unknown")
+        collected.notices.append(
+            "a GPU without a PCI address is not published: its place is unknown"
+        )
         return None
     pci = machine.pci.get(gpu.bdf)
     bound = pci.driver if pci is not None else None
     if bound not in (None, "nvidia"):
-        what = (
+        consequence = (
             "it is published for passthrough only" if vfio else "the driver does not see this GPU"
         )
-        found.left_out[gpu.bdf or ""] = f"bound to {bound}, not to nvidia: {what}"
+        collected.left_out[gpu.bdf or ""] = f"bound to {bound}, not to nvidia: {consequence}"
         return None
     if machine.nvidia is not None:
-        found.left_out[gpu.bdf or ""] = "NVML does not list this GPU"
+        collected.left_out[gpu.bdf or ""] = "NVML does not list this GPU"
         return None
-    number = next(n for n in range(len(machine.gpus)) if n not in found.taken)
-    found.taken.add(number)
-    found.partial += 1
+    number = next(n for n in range(len(machine.gpus)) if n not in collected.taken)
+    collected.taken.add(number)
+    collected.partial += 1
     device = partial(number, gpu, pci, options)
-    found.comments[device["name"]] = (
+    collected.comments[device["name"]] = (
         f"{gpu.bdf}: partial, known from PCI alone. NVML would report its UUID, model, memory and"
         " versions, and its minor number, which the driver names it by; the number here is only"
         " the next free one."
@@ -190,18 +199,18 @@ def _known_to_pci(
     return device
 
 
-def _by_gpu(found: _Found, machine: Machine, options: Options) -> tuple[Slice, ...]:
-    """generateSplitResourceSlices, and generateCombinedResourceSlices for 1.34 and for nodes
-    without MIG.
+def _by_gpu(collected: _Collected, machine: Machine, options: Options) -> tuple[Slice, ...]:
+    """Return the slices of generateSplitResourceSlices, and of generateCombinedResourceSlices for
+    1.34 and for nodes without MIG.
     """
     capable = any(gpu.mig_mode is not None for gpu in machine.gpus)
-    per_gpu = [Slice(tuple(devices)) for devices, _ in found.per_gpu]
+    per_gpu = [Slice(tuple(devices)) for devices, _ in collected.per_gpu]
     if options.target.has("counters-apart-from-devices") and (
         capable or not options.has(NAME, "dynamic-mig-checks")
     ):
-        return (Slice(counter_sets=tuple(found.counter_sets)), *per_gpu)
-    pairs = zip(per_gpu, (counters for _, counters in found.per_gpu), strict=True)
+        return (Slice(counter_sets=tuple(collected.counter_sets)), *per_gpu)
+    pairs = zip(per_gpu, (counters for _, counters in collected.per_gpu), strict=True)
     return tuple(
-        one if counters is None else replace(one, counter_sets=(counters,))
-        for one, counters in pairs
+        devices if counters is None else replace(devices, counter_sets=(counters,))
+        for devices, counters in pairs
     )

@@ -9,12 +9,19 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from dractl.drivers.nvidia.devices import amounts, common, counts, full, known_profiles, mig_name
+from dractl.drivers.nvidia.devices import (
+    amounts,
+    common,
+    counts,
+    full,
+    mig_name,
+    profiles_known_to_driver,
+)
 from dractl.drivers.nvidia.names import NAME
 from dractl.drivers.profile import Options
 from dractl.drivers.standard import PCIE_ROOT
-from dractl.drivers.values import binary_quantity, typed
-from dractl.topology.machine import Gpu, Machine, PciDevice
+from dractl.drivers.values import binary_quantity, to_attributes
+from dractl.topology.machine import Gpu, Machine, MigProfile, PciDevice, Placement
 
 Device = dict[str, Any]
 
@@ -23,8 +30,8 @@ _RESET_NEEDED = ("Kepler", "Maxwell", "Pascal", "Volta", "Turing", "Ampere", "Ad
 
 
 def is_partitionable(gpu: Gpu, options: Options) -> bool:
-    """isDynamicMIGCapable: a GPU that needs a reset to change its MIG mode must be in that mode,
-    and a vGPU keeps the partition that it has. 25.12 tries every GPU.
+    """Return True for a GPU of isDynamicMIGCapable: a GPU that needs a reset to change its MIG mode
+    must be in that mode, and a vGPU keeps the partition that it has. 25.12 tries every GPU.
     """
     if not options.has(NAME, "dynamic-mig-checks"):
         return True
@@ -44,16 +51,16 @@ def partitions(
     machine: Machine,
     pci: PciDevice | None,
     options: Options,
-    shared: Callable[[Device], Device],
+    share: Callable[[Device], Device],
 ) -> tuple[list[Device], dict[str, Any] | None]:
-    """Return the GPU's devices by name, and its counter set if there is one. ``shared`` applies
+    """Return the GPU's devices by name, and its counter set if there is one. ``share`` applies
     consumableShares to a device.
 
     A GPU without profiles has no counters (partitions.go PartSharedCounterSets); in 25.12 it has an
     empty set.
     """
     name = f"gpu-{gpu.minor}-counter-set"
-    profiles = known_profiles(gpu, options)
+    profiles = profiles_known_to_driver(gpu, options)
     largest: dict[str, int] = {}
     for profile in profiles:
         for capacity, count in counts(profile).items():
@@ -64,13 +71,13 @@ def partitions(
     devices = []
     if gpu.mig_mode is not True or _toggles(gpu) or not options.has(NAME, "dynamic-mig-checks"):
         whole = full(gpu, machine, pci, options)
-        whole["attributes"] = _of_part(whole["attributes"], options, keep_root=True)
+        whole["attributes"] = _part_attributes(whole["attributes"], options, keep_root=True)
         if profiles or not options.has(NAME, "dynamic-mig-checks"):
             whole["capacity"] = amounts(
                 {capacity: binary_quantity(count) for capacity, count in largest.items()}
             )
             whole["consumesCounters"] = [{"counterSet": name, "counters": everything}]
-        devices.append(shared(whole))
+        devices.append(share(whole))
         # applyConsumableShares writes into the map of capacities that the counter set is then made
         # of.
         added = devices[0]["capacity"].keys() - whole["capacity"].keys()
@@ -78,38 +85,43 @@ def partitions(
             capacity: {"value": devices[0]["capacity"][capacity]["value"]} for capacity in added
         }
     for profile in profiles:
-        own = counts(profile)
         facts = {
             "type": "mig",
             "parentUUID": gpu.uuid,
             "profile": profile.name,
             **common(gpu, machine, pci, options),
         }
+        attributes = _part_attributes(to_attributes(facts), options, keep_root=False)
         devices += [
-            shared(
-                {
-                    "name": mig_name(gpu, profile.name, profile.id, place.start),
-                    "attributes": _of_part(typed(facts), options, keep_root=False),
-                    "capacity": amounts(
-                        {capacity: binary_quantity(count) for capacity, count in own.items()}
-                    ),
-                    "consumesCounters": [
-                        {"counterSet": name, "counters": _counters(own, place.start, place.size)}
-                    ],
-                }
-            )
-            for place in profile.placements
+            share(_partition(gpu, profile, placement, attributes, name))
+            for placement in profile.placements
         ]
-    found = (
+    counter_set = (
         {"name": name, "counters": offered}
         if devices and (profiles or not options.has(NAME, "dynamic-mig-checks"))
         else None
     )
-    return sorted(devices, key=lambda device: str(device["name"])), found
+    return sorted(devices, key=lambda device: str(device["name"])), counter_set
 
 
-def _of_part(attributes: Device, options: Options, *, keep_root: bool) -> Device:
-    """Return 25.12 has its own list of attributes for these devices (PartDevAttributes,
+def _partition(
+    gpu: Gpu, profile: MigProfile, placement: Placement, attributes: Device, counter_set: str
+) -> Device:
+    """Return the MIG device of a profile at one of its placements."""
+    quantities = counts(profile)
+    counters = _counters(quantities, placement.start, placement.size)
+    return {
+        "name": mig_name(gpu, profile.name, profile.id, placement.start),
+        "attributes": attributes,
+        "capacity": amounts(
+            {capacity: binary_quantity(count) for capacity, count in quantities.items()}
+        ),
+        "consumesCounters": [{"counterSet": counter_set, "counters": counters}],
+    }
+
+
+def _part_attributes(attributes: Device, options: Options, *, keep_root: bool) -> Device:
+    """Return the attributes of these devices; 25.12 has its own list of them (PartDevAttributes,
     PartAttributes).
     """
     if options.has(NAME, "dynamic-mig-checks"):
@@ -122,9 +134,9 @@ def _counters(amount: dict[str, int], start: int, size: int) -> dict[str, Any]:
     """Return capacities as counters, whose names have hyphens, and one counter for each memory
     slice.
     """
-    found = {
+    counters = {
         re.sub("([a-z])([A-Z])", r"\1-\2", name).lower(): binary_quantity(count)
         for name, count in amount.items()
     }
-    found |= {f"memory-slice-{number}": "1" for number in range(start, start + size)}
-    return amounts(found)
+    counters |= {f"memory-slice-{number}": "1" for number in range(start, start + size)}
+    return amounts(counters)

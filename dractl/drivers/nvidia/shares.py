@@ -17,7 +17,7 @@ _STEP = 1 << 20
 _MAX_DIGITS = 9
 
 
-def asked(options: Options) -> str | None:
+def parse_shares(options: Options) -> str | None:
     """Return the option's value: ``memory``, ``unlimited`` or a number; None if it is not set or
     ``disabled``.
     """
@@ -33,21 +33,21 @@ def asked(options: Options) -> str | None:
     return value
 
 
-def shared(device: dict[str, Any], shares: str) -> dict[str, Any]:
-    """applyConsumableShares: the device with memory in steps of a MiB, and with ``shares`` if they
-    are counted.
+def apply_shares(device: dict[str, Any], shares: str) -> dict[str, Any]:
+    """Return the device of applyConsumableShares: with memory in steps of a MiB, and with
+    ``shares`` if they are counted.
     """
-    found = {**device, "allowMultipleAllocations": True}
+    shareable = {**device, "allowMultipleAllocations": True}
     capacity = device.get("capacity", {})
     if "memory" not in capacity:
-        return found
+        return shareable
     size = binary_quantity(Quantity.parse(capacity["memory"]["value"]).value() // _STEP * _STEP)
     step = binary_quantity(_STEP)
     default, least = (size, step) if shares == "memory" else ("0", "0")
     policy = {"default": default, "validRange": {"min": least, "max": size, "step": step}}
-    found["capacity"] = {**capacity, "memory": {"value": size, "requestPolicy": policy}}
+    shareable["capacity"] = {**capacity, "memory": {"value": size, "requestPolicy": policy}}
     if shares.isdecimal():
         count = decimal_quantity(int(shares))
         policy = {"default": "1", "validRange": {"min": "1", "max": count, "step": "1"}}
-        found["capacity"]["shares"] = {"value": count, "requestPolicy": policy}
-    return found
+        shareable["capacity"]["shares"] = {"value": count, "requestPolicy": policy}
+    return shareable

@@ -1,12 +1,12 @@
-"""Why ``gpu.nvidia.com`` does not start on a machine: one fact that NVML refuses ends the
-enumeration of all GPUs.
+"""The reasons why ``gpu.nvidia.com`` does not start on a machine: one fact that NVML refuses ends
+the enumeration of all GPUs.
 
 Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/nvlib.go (getGpuInfo,
 getMigDevices, GetPerGpuAllocatableDevices); NVIDIA/go-nvlib, pkg/nvlib/device (VisitDevices,
 GetArchitectureAsString, NewMigProfile).
 """
 
-from dractl.drivers.nvidia.devices import is_unnamed, known_profiles
+from dractl.drivers.nvidia.devices import is_unnamed, profiles_known_to_driver
 from dractl.drivers.nvidia.names import NAME, VENDOR
 from dractl.drivers.nvidia.vfio import vfio_gpus
 from dractl.drivers.profile import Options
@@ -35,7 +35,9 @@ _FAILURES = {
 _NEW_ARCHITECTURES = {"Rubin": "rubin"}  # and the change that brought it
 
 
-def why_not(machine: Machine, options: Options, *, passthrough: bool, dynamic: bool) -> str | None:
+def start_fault(
+    machine: Machine, options: Options, *, passthrough: bool, dynamic: bool
+) -> str | None:
     """Return the first reason; None if the driver starts."""
     if passthrough and machine.host.iommu is False:
         return "passthroughSupport needs an IOMMU, and none is enabled"
@@ -50,38 +52,36 @@ def why_not(machine: Machine, options: Options, *, passthrough: bool, dynamic: b
             f"passthroughSupport needs /lib/modules/{machine.host.kernel}/modules.alias, which is"
             " missing"
         )
-    lost = unreachable(machine)
+    lost = nvml_fault(machine)
     if lost is not None:
         return lost
     nvidia = machine.nvidia
     for gpu in machine.gpus:
-        why = _of_gpu(gpu, machine, options, dynamic=dynamic) if gpu.vendor == VENDOR else None
+        why = _gpu_fault(gpu, machine, options, dynamic=dynamic) if gpu.vendor == VENDOR else None
         if why is not None:
             return why
     if nvidia is not None and any(gpu.source == "nvml" for gpu in machine.gpus):
-        for what, text in (
+        for component, text in (
             ("driver", nvidia.driver_version),
             ("CUDA driver", nvidia.cuda_driver_version),
         ):
             if text is None:
-                return f"NVML does not report the {what} version"
+                return f"NVML does not report the {component} version"
             if version(text) is None:
-                return f"the {what} version {text!r} is not a version"
+                return f"the {component} version {text!r} is not a version"
     return None
 
 
-def unreachable(machine: Machine) -> str | None:
-    """Why NVML or one of its GPUs does not answer at all; None where all do."""
+def nvml_fault(machine: Machine) -> str | None:
+    """Return the reason why NVML or one of its GPUs does not answer at all; None if all do."""
     nvidia = machine.nvidia
     if nvidia is not None and nvidia.failure is not None:
         return f"NVML does not start: {_FAILURES.get(nvidia.failure, nvidia.failure)}"
     if nvidia is not None and nvidia.unreachable:
         lost = [str(gpu.bdf) for gpu in machine.gpus if gpu.health == "lost"]
-        which = (
-            f"GPU {', '.join(lost)} is"
-            if lost
-            else ("1 GPU is" if nvidia.unreachable == 1 else f"{nvidia.unreachable} GPUs are")
-        )
+        which = "1 GPU is" if nvidia.unreachable == 1 else f"{nvidia.unreachable} GPUs are"
+        if lost:
+            which = f"GPU {', '.join(lost)} is"
         return (
             f"{which} out of NVML's reach (GPU_IS_LOST); a driver that runs already keeps its"
             " slices"
@@ -92,14 +92,14 @@ def unreachable(machine: Machine) -> str | None:
     return None
 
 
-def _of_gpu(gpu: Gpu, machine: Machine, options: Options, *, dynamic: bool) -> str | None:
+def _gpu_fault(gpu: Gpu, machine: Machine, options: Options, *, dynamic: bool) -> str | None:
     if gpu.source != "nvml":
         return None
     if gpu.bdf is None:
         return f"NVML reports no PCI address of GPU {gpu.index}"
-    for name, what in _NEEDED.items():
+    for name, fact in _NEEDED.items():
         if getattr(gpu, name) is None:
-            return f"NVML reports no {what} of GPU {gpu.bdf}"
+            return f"NVML reports no {fact} of GPU {gpu.bdf}"
     if gpu.refused is not None:
         return f"NVML fails to report a fact of GPU {gpu.bdf}: {gpu.refused}"
     if gpu.architecture in _NEW_ARCHITECTURES and not options.has(
@@ -116,10 +116,10 @@ def _of_gpu(gpu: Gpu, machine: Machine, options: Options, *, dynamic: bool) -> s
     pci = machine.pci.get(str(gpu.bdf))
     if not options.has(NAME, "optional-root") and not any(pcie_root(pci).values()):
         return f"the PCIe root of GPU {gpu.bdf} is unknown, and 25.3 needs it"
-    return _of_mig(gpu, options, dynamic=dynamic)
+    return _mig_fault(gpu, options, dynamic=dynamic)
 
 
-def _of_mig(gpu: Gpu, options: Options, *, dynamic: bool) -> str | None:
+def _mig_fault(gpu: Gpu, options: Options, *, dynamic: bool) -> str | None:
     unnamed = next((profile for profile in gpu.mig_profiles if is_unnamed(profile)), None)
     if unnamed is not None and options.has(NAME, "graphics-profiles"):
         return f"GPU {gpu.bdf} offers the MIG profile {unnamed.name}, which go-nvlib cannot name"
@@ -141,7 +141,7 @@ def _of_mig(gpu: Gpu, options: Options, *, dynamic: bool) -> str | None:
         )
     if gpu.mig_mode and gpu.mig_refused is not None:
         return f"NVML fails to report a fact of the MIG devices of GPU {gpu.bdf}: {gpu.mig_refused}"
-    profiles = {profile.id: profile for profile in known_profiles(gpu, options)}
+    profiles = {profile.id: profile for profile in profiles_known_to_driver(gpu, options)}
     for mig in gpu.mig_devices if gpu.mig_mode else ():
         profile = profiles.get(mig.profile_id)
         if profile is None:

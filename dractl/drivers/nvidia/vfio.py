@@ -13,7 +13,7 @@ from dractl.drivers.nvidia.devices import fabric_manager, numa
 from dractl.drivers.nvidia.names import NAME, VENDOR
 from dractl.drivers.profile import Options
 from dractl.drivers.standard import bus_id, pcie_root
-from dractl.drivers.values import binary_quantity, typed
+from dractl.drivers.values import binary_quantity, to_attributes
 from dractl.probes import ids
 from dractl.topology.machine import Machine, PciDevice
 
@@ -35,7 +35,7 @@ def vfio_devices(machine: Machine, options: Options) -> Iterator[tuple[dict[str,
         # go-nvlib reads a pci.ids that is installed where the driver runs; the image of the driver
         # has none.
         name = embedded if in_image else pci.installed_name or embedded
-        known: dict[str, Any] = {
+        attributes: dict[str, Any] = {
             "type": "vfio",
             "uuid": str(uuid.uuid5(uuid.NAMESPACE_DNS, pci.bdf)),
             "deviceID": pci.device,
@@ -43,7 +43,7 @@ def vfio_devices(machine: Machine, options: Options) -> Iterator[tuple[dict[str,
             "productName": name,
             "iommuFDEnabled": machine.host.iommufd,
         }
-        unknown = [f"unknown here: {name}" for name, value in known.items() if value is None]
+        unknown = [f"unknown here: {name}" for name, value in attributes.items() if value is None]
         if name != embedded:
             unknown.append(
                 "productName is that of the pci.ids installed here; in the driver's image it is"
@@ -53,9 +53,9 @@ def vfio_devices(machine: Machine, options: Options) -> Iterator[tuple[dict[str,
         place |= fabric_manager(full.get(pci.bdf), options)
         device: dict[str, Any] = {
             "name": f"gpu-vfio-{number}",
-            "attributes": typed({**known, **bus_id(pci), **pcie_root(pci), **place}),
+            "attributes": to_attributes({**attributes, **bus_id(pci), **pcie_root(pci), **place}),
         }
-        size = _rounded(sum(pci.bars_64bit))
+        size = _next_power_of_two(sum(pci.bars_64bit))
         device["capacity"] = {"addressableMemory": {"value": binary_quantity(size)}}
         if not size:
             unknown.append("no 64-bit BAR is known here, so addressableMemory is 0")
@@ -63,13 +63,13 @@ def vfio_devices(machine: Machine, options: Options) -> Iterator[tuple[dict[str,
 
 
 def vfio_gpus(machine: Machine) -> Iterator[PciDevice]:
-    """NVIDIA GPUs as PCI lists them, in the order of addresses, without virtual functions."""
+    """Yield NVIDIA GPUs as PCI lists them, in the order of addresses, without virtual functions."""
     for pci in machine.pci_devices:
         virtual = pci.sriov is not None and pci.sriov.physical_function is not None
         if pci.vendor == VENDOR and pci.class_code in _CLASSES and not virtual:
             yield pci
 
 
-def _rounded(size: int) -> int:
-    """calcNextPowerOf2: up to a power of two; 0 stays 0."""
+def _next_power_of_two(size: int) -> int:
+    """Round a size up to a power of two (calcNextPowerOf2); 0 stays 0."""
     return 1 << (size - 1).bit_length() if size else 0

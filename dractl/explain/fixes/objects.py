@@ -277,11 +277,11 @@ def _class_creation(name: str, driver: str, manifest: Mapping[str, Any]) -> Cand
 
 def _create_driver_class(problem: FixProblem, cause: ClassMissing) -> Iterator[Candidate]:
     """Create the class as its driver installs it, if the driver publishes devices."""
-    from dractl.drivers.classes import installed_by
+    from dractl.drivers.classes import find_installed_class
     from dractl.model import Target
 
     name = cause.device_class or ""
-    installed_class = installed_by(name, Target.of(problem.scheduler.features.release))
+    installed_class = find_installed_class(name, Target.of(problem.scheduler.features.release))
     if installed_class is not None and not cause.silent:
         yield _class_creation(name, cause.driver or "", dict(installed_class[1]))
 

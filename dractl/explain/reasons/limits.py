@@ -219,11 +219,11 @@ class ClassMissing(RequestCause, frozen=True, kw_only=True):
 
     @classmethod
     def from_stop(cls, stop: cycle.ClassMissing, scheduler: Scheduler) -> Cause:
-        from dractl.drivers.classes import installed_by
+        from dractl.drivers.classes import find_installed_class
 
         state, name = scheduler.state, stop.device_class
         classes = sorted(key[1] for key in state.objects("DeviceClass"))
-        installed = installed_by(name, Target.of(scheduler.features.release))
+        installed = find_installed_class(name, Target.of(scheduler.features.release))
         driver = installed[0] if installed is not None else ""
         # Where a known driver installs a class of that name, only another class of that driver
         # can have been meant.

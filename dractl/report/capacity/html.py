@@ -1,7 +1,9 @@
-"""``devices -o html`` and ``fit -o html``: one picture of the cluster, in one file that loads nothing from elsewhere.
+"""``devices -o html`` and ``fit -o html``: one picture of the cluster, in one file that loads
+nothing from elsewhere.
 
-Nodes with the same devices in the same states share a card where there are many, so that the file stays small. A
-device's state is its letter as well as its colour; every device can be reached by keyboard.
+Nodes with the same devices in the same states share a card where there are many, so that the file
+stays small. A device's state is its letter as well as its colour; every device can be reached by
+keyboard.
 """
 
 import re
@@ -53,10 +55,14 @@ def devices(
     about: str = "",
     uses: Sequence[Use] = (),
 ) -> str:
-    """The cluster's devices by node and PCIe root. ``fits`` are shapes whose further copies each node counts;
-    ``hidden`` says that not every claim may be read."""
+    """Return the cluster's devices by node and PCIe root. ``fits`` are shapes whose further copies
+    each node counts; ``hidden`` says that not every claim may be read.
+    """
     counts = {state: sum(row.state == state for row in stock.devices) for state in _LETTERS}
-    title = f"{len(stock.devices)} devices, {counts['free']} free, {counts['held'] + counts['shared']} held"
+    title = (
+        f"{len(stock.devices)} devices, {counts['free']} free, {counts['held'] + counts['shared']}"
+        " held"
+    )
     parted = [amounts for pool in stock.pools for _, amounts in pool.counters]
     if parted:
         whole = sum(all(amount.consumed == "0" for amount in amounts) for amounts in parted)
@@ -85,7 +91,7 @@ def fit(
     aligned: AlignedCounts | None = None,
     about: str = "",
 ) -> str:
-    """The places of the copies; ``stock`` is the cluster with the copies in it."""
+    """Return the places of the copies; ``stock`` is the cluster with the copies in it."""
     more = "1 more copy fits" if found.fits == 1 else f"{found.fits} more copies fit"
     if found.undecided:
         more = f"at least {more}, undecided"
@@ -107,7 +113,10 @@ def fit(
         left = sum(len(s.devices) for s in stranded)
         table = _table(("node", "root", "driver", "devices", "why"), rows)
         count = "1 free device is" if left == 1 else f"{left} free devices are"
-        unused = f"<section><details><summary>{count} unusable for this shape</summary>{table}</details></section>"
+        unused = (
+            f"<section><details><summary>{count} unusable for this"
+            f" shape</summary>{table}</details></section>"
+        )
     taken = frozenset(device for node in found.nodes for device in node.devices)
     return _page(
         "Fit",
@@ -146,7 +155,7 @@ def _shapes(fits: Sequence[Fit]) -> Iterable[str]:
 
 
 def _whose(found: Fit) -> str:
-    """The kind and the namespace of an object; nothing of a shape."""
+    """Return the kind and the namespace of an object; nothing of a shape."""
     return " in ".join(found.subject.name.split("/")[:-1])
 
 
@@ -164,7 +173,7 @@ def _by_node(fits: Sequence[Fit]) -> dict[str, tuple[tuple[str, int], ...]]:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of at most 200 rows."""
+    """Return a table of at most 200 rows."""
     more = f"<p>and {len(rows) - 200} more</p>" if len(rows) > 200 else ""
     return table(texts(rows[:200]), head) + more
 
@@ -206,7 +215,10 @@ def _cards(
         if left
         else ""
     )
-    yield f'<section><h2>Nodes</h2><p class="count" role="status"></p><div class="nodes">{cards}</div>{more}</section>'
+    yield (
+        '<section><h2>Nodes</h2><p class="count" role="status"></p><div'
+        f' class="nodes">{cards}</div>{more}</section>'
+    )
 
 
 def _together(
@@ -223,19 +235,19 @@ def _together(
 
 
 def _alike(rows: Sequence[DeviceRow], taken: frozenset[str]) -> Hashable:
-    """The same devices in the same states in the same places."""
+    """Return the same devices in the same states in the same places."""
     return tuple((row.id.driver, row.pcie_root, _state(row, taken), row.model) for row in rows)
 
 
 def _counted(rows: Sequence[DeviceRow], taken: frozenset[str]) -> Hashable:
-    """The same number of devices in each state, wherever they are."""
+    """Return the same number of devices in each state, wherever they are."""
     return frozenset(
         Counter((row.id.driver, _state(row, taken), row.model) for row in rows).items()
     )
 
 
 def _state(row: DeviceRow, taken: frozenset[str]) -> str:
-    """The state of a device as it is drawn: a further copy gets those that are ``taken``."""
+    """Return the state of a device as it is drawn: a further copy gets those that are ``taken``."""
     return "copy" if str(row.id) in taken else row.state
 
 
@@ -280,7 +292,9 @@ def _by_driver(rows: Iterable[DeviceRow]) -> Iterable[list[DeviceRow]]:
 def _driver(
     rows: Sequence[DeviceRow], taken: frozenset[str], first: DeviceRow | None, *, named: bool
 ) -> str:
-    """The devices of one driver at one root; if a node has several drivers, with the word for them (gpu, nic)."""
+    """Return the devices of one driver at one root; if a node has several drivers, with the word
+    for them (gpu, nic).
+    """
     driver = rows[0].id.driver
     name = (
         word_of(driver)
@@ -288,11 +302,14 @@ def _driver(
         or driver.partition(".")[0]
     )
     label = f'<span class="kind">{escape(name[:12])}</span>' if named else ""
-    return f'<span class="driver">{label}{"".join(_square(row, taken, first=row is first) for row in rows)}</span>'
+    return (
+        "<span"
+        f' class="driver">{label}{"".join(_square(row, taken, first=row is first) for row in rows)}</span>'
+    )
 
 
 def _holders(names: Sequence[str], rows: Sequence[DeviceRow]) -> str:
-    """The holders of the node's devices."""
+    """Return the holders of the node's devices."""
     held: dict[str, list[str]] = {}
     for row in rows:
         for holder in row.holders:
@@ -308,7 +325,10 @@ def _holders(names: Sequence[str], rows: Sequence[DeviceRow]) -> str:
     more = f"<li>and {len(lines) - 12} more</li>" if len(lines) > 12 else ""
     where = f"{escape(names[0])} is " if len(names) > 1 else ""
     who = escape(next(iter(held))) + (f" +{len(held) - 1}" if len(held) > 1 else "")
-    return f"<details><summary>{where}held by {who}</summary><ul>{''.join(lines[:12])}{more}</ul></details>"
+    return (
+        f"<details><summary>{where}held by"
+        f" {who}</summary><ul>{''.join(lines[:12])}{more}</ul></details>"
+    )
 
 
 def _square(row: DeviceRow, taken: frozenset[str], *, first: bool) -> str:
@@ -329,9 +349,9 @@ def _square(row: DeviceRow, taken: frozenset[str], *, first: bool) -> str:
     ]
     label = escape("; ".join(filter(None, facts)))
     return (
-        f'<span class="d {state}" tabindex="{0 if first else -1}" role="img" aria-label="{label}" title="{label}" '
-        f'data-driver="{escape(row.id.driver)}" data-model="{escape(row.model or "")}" data-state="{state}">'
-        f"{letter}</span>"
+        f'<span class="d {state}" tabindex="{0 if first else -1}" role="img" aria-label="{label}"'
+        f' title="{label}" data-driver="{escape(row.id.driver)}"'
+        f' data-model="{escape(row.model or "")}" data-state="{state}">{letter}</span>'
     )
 
 
@@ -392,7 +412,10 @@ def _in(rows: Sequence[DeviceRow], *states: str) -> int:
 
 def _select(name: str, values: Sequence[str]) -> str:
     options = "".join(f"<option>{escape(value)}</option>" for value in values)
-    return f'<label>{name} <select name="{name}"><option value="">all</option>{options}</select></label>'
+    return (
+        f'<label>{name} <select name="{name}"><option'
+        f' value="">all</option>{options}</select></label>'
+    )
 
 
 _STYLE = """
@@ -418,7 +441,8 @@ _STYLE = """
 details { margin-top: 6px; font-size: 12px; }
 @media print { .node, .row { break-inside: avoid; } .count { display: none; } }
 """
-# Filters dim the other devices and hide nodes without any; arrow keys go from device to device, Tab from node to node.
+# Filters dim the other devices and hide nodes without any; arrow keys go from device to device, Tab
+# from node to node.
 _SCRIPT = """
 const form = document.querySelector('.filters'), about = document.querySelector('.about');
 const count = document.querySelector('.count'), cards = [...document.querySelectorAll('.node')];

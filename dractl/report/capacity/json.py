@@ -37,9 +37,11 @@ def devices(
     assumed: bool = False,
     origin: Origin = NO_ORIGIN,
 ) -> str:
-    """The inventory of a cluster, and what is ``unread`` of it. ``assumed``: nobody named the release.
+    """Return the inventory of a cluster, and what is ``unread`` of it. ``assumed``: nobody named
+    the release.
 
-    Rows are written one by one: as values, 40,000 devices take hundreds of megabytes."""
+    Rows are written one by one: as values, 40,000 devices take hundreds of megabytes.
+    """
     members = {
         "schema": _text("dractl/devices/v1"),
         **({"input": json.dumps(known)} if (known := origin.to_json()) else {}),
@@ -82,7 +84,7 @@ def _text(value: Any) -> str:
 
 
 def _list(values: Iterable[Any]) -> str:
-    """A list in an object, indented like it."""
+    """Return a list in an object, indented like it."""
     written = ",\n".join("  " + _text(value).replace("\n", "\n  ") for value in values)
     return f"[\n{written}\n ]" if written else "[]"
 
@@ -98,8 +100,9 @@ def fit_value(
     replicas: int | None,
     release: str,
 ) -> dict[str, Any]:
-    """How many copies fit, as the plain value that is printed; ``by_node`` has the obstacle of the next copy on each
-    node."""
+    """How many copies fit, as the plain value that is printed; ``by_node`` has the obstacle of the
+    next copy on each node.
+    """
     return {
         "schema": "dractl/fit/v1",
         "subject": found.subject.name,

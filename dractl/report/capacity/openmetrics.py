@@ -1,4 +1,6 @@
-"""``devices -o openmetrics``: counts by driver, node, model and state, for a scrape or a pushgateway."""
+"""``devices -o openmetrics``: counts by driver, node, model and state, for a scrape or a
+pushgateway.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -8,7 +10,7 @@ from dractl.capacity import Inventory, PluginRow
 
 
 def render(stock: Inventory, plugins: Sequence[PluginRow], uses: Sequence[Use] = ()) -> str:
-    """The OpenMetrics text format, version 1.0."""
+    """Return the OpenMetrics text format, version 1.0."""
     counts = Counter(
         (row.id.driver, row.node or "", row.model or "", row.state) for row in stock.devices
     )
@@ -42,7 +44,10 @@ def _alignments(uses: Sequence[Use]) -> Iterator[str]:
         for level, count in found.levels.items():
             yield f"dractl_alignment_pairs{_of(use, found, level=level)} {count}"
     yield "# TYPE dractl_alignment_share gauge"
-    yield "# HELP dractl_alignment_share Part of the pairs as near as in the best allocation on the free node."
+    yield (
+        "# HELP dractl_alignment_share Part of the pairs as near as in the best allocation on the"
+        " free node."
+    )
     for use, found in each:
         if found.share is not None:
             yield f"dractl_alignment_share{_of(use, found)} {found.share[0]:.4g}"

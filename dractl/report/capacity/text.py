@@ -1,4 +1,6 @@
-"""``devices`` and ``fit`` as text: a line per node, or per device; if there are many, equal nodes share a line."""
+"""``devices`` and ``fit`` as text: a line per node, or per device; if there are many, equal nodes
+share a line.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -49,9 +51,10 @@ def devices(
     by: str = "node",
     release: str = "",
 ) -> str:
-    """A line for each node (or driver, class, model, root) and driver on it, the totals with the ``release``, then what
-    needs cleaning up. ``hidden`` says that not every claim may be read: a column counts the devices whose holders are
-    unknown."""
+    """Return a line for each node (or driver, class, model, root) and driver on it, the totals with
+    the ``release``, then what needs cleaning up. ``hidden`` says that not every claim may be read:
+    a column counts the devices whose holders are unknown.
+    """
     groups: dict[tuple[str, ...], list[DeviceRow]] = {}
     for row in stock.devices:
         for key in _keys(row, by):
@@ -161,7 +164,7 @@ def _with_more(names: Sequence[str], more: int) -> str:
 
 
 def _but(head: Cells, lines: list[Cells], column: int) -> tuple[Cells, list[Cells]]:
-    """The table without one column."""
+    """Return the table without one column."""
     return (*head[:column], *head[column + 1 :]), [
         (*line[:column], *line[column + 1 :]) for line in lines
     ]
@@ -203,7 +206,8 @@ def _line(
     blocked = sum(row.state == "blocked" for row in rows)
     aside = f"{blocked} blocked by shared counters" if blocked else ""
     if parted is not None and count == parted.total:
-        # Partitions overlap, and all are listed as free until one is taken: the devices are what they are parts of.
+        # Partitions overlap, and all are listed as free until one is taken: the devices are what
+        # they are parts of.
         aside = f"{free} of {plural(count, 'partition')} possible"
         count = len(parted.counters)
         free = sum(
@@ -224,7 +228,9 @@ def _some(names: Sequence[str], most: int) -> str:
 
 
 def _together(lines: list[Cells], width: int) -> list[Cells]:
-    """Merges lines that are equal except for their first column and the holders, if there are many."""
+    """Merges lines that are equal except for their first column and the holders, if
+    there are many.
+    """
     if len(lines) <= _MANY:
         return lines
     groups: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
@@ -263,8 +269,9 @@ def wide(
     uses: Sequence[Use] = (),
     now: float | None = None,
 ) -> str:
-    """A line for each device; ``hidden`` as in :func:`devices`. ``uses``: of each claim the share of the best; ``now``
-    (seconds since 1970) gives ages."""
+    """Return a line for each device; ``hidden`` as in :func:`devices`. ``uses``: of each claim the
+    share of the best; ``now`` (seconds since 1970) gives ages.
+    """
     head = (
         "NODE",
         "DEVICE",
@@ -324,7 +331,9 @@ def fit(
     release: str,
     every: bool = False,
 ) -> str:
-    """How many copies fit, where, the obstacles of the next one, and what is left unused; ``every``: all of them."""
+    """How many copies fit, where, the obstacles of the next one, and what is left unused;
+    ``every``: all of them.
+    """
     wanted = replicas or 1
     counted = found.fits if aligned is None else min(found.fits, aligned.first)
     mark = canvas.glyph("✓", "ok:") if counted >= wanted else canvas.glyph("✗", "x")
@@ -344,7 +353,8 @@ def fit(
     if found.scheduler_fit is not None:
         lines += [f"  {one}" for one in found.plugin_allocations[:_SHOWN]]
         lines.append(
-            f"  kube-scheduler does not see it, and places {found.scheduler_fit.fits} (--trust-slices)"
+            f"  kube-scheduler does not see it, and places {found.scheduler_fit.fits}"
+            " (--trust-slices)"
         )
     if aligned is not None:
         lines += aligned_lines(aligned)
@@ -361,7 +371,10 @@ def fit(
         )
         lines += [
             "",
-            f"For the next copy kube-scheduler ends pods of lower priority: {_some(pods, 4)} on {node}{others}",
+            (
+                f"For the next copy kube-scheduler ends pods of lower priority: {_some(pods, 4)} on"
+                f" {node}{others}"
+            ),
         ]
     elif found.next_attempt.message:
         lines += ["", f"The next copy stays pending: {printable(found.next_attempt.message)}"]
@@ -388,28 +401,37 @@ def _most(found: Fit, most: MaxCopies) -> str:
     found = found.scheduler_fit or found
     if most.fits > found.fits:
         proof = "no order reaches more" if most.proven else _open(most, "others may reach more")
-        return f"  {most.fits} in the best order of placing ({proof}): fragmentation costs {most.fits - found.fits}"
+        return (
+            f"  {most.fits} in the best order of placing ({proof}): fragmentation costs"
+            f" {most.fits - found.fits}"
+        )
     if most.proven:
         return "  no other order of placing reaches more"
     return f"  no order of placing is known that reaches more ({_open(most, 'not proven')})"
 
 
 def _open(most: MaxCopies, unbounded: str) -> str:
-    """The proven bound, where the most is not proven."""
+    """Return the proven bound, where the most is not proven."""
     return unbounded if most.bound is None else f"none reaches more than {most.bound}"
 
 
 def aligned_lines(aligned: AlignedCounts) -> Iterator[str]:
     """What first-fit misses, and what to ask for instead."""
     if aligned.unknown:
-        yield f"  of {aligned.unknown} the alignment is not known: their slices tell neither PCIe root nor NUMA node"
+        yield (
+            f"  of {aligned.unknown} the alignment is not known: their slices tell neither PCIe"
+            " root nor NUMA node"
+        )
     if aligned.possible is not None and aligned.is_choice_missed:
         yield (
-            f"  at least {aligned.possible} could have it: kube-scheduler takes the first devices that fit, in the "
-            "order of the slices"
+            f"  at least {aligned.possible} could have it: kube-scheduler takes the first devices"
+            " that fit, in the order of the slices"
         )
     if aligned.constraint is not None:
-        yield f"  with {aligned.constraint.text}: {aligned.fits_with_constraint} fit, all of them aligned"
+        yield (
+            f"  with {aligned.constraint.text}: {aligned.fits_with_constraint} fit, all of them"
+            " aligned"
+        )
 
 
 def asked(found: Fit) -> str:

@@ -12,12 +12,12 @@ SCHEMA = "dractl/cel/v1"
 
 
 def render(answer: ReleaseVerdict) -> str:
-    """Everything in the answer; ``schemas/dractl/cel-v1.json`` is its schema."""
+    """Return the everything in the answer; ``schemas/dractl/cel-v1.json`` is its schema."""
     return json.dumps(to_json(answer), indent=1, ensure_ascii=False)
 
 
 def to_json(answer: ReleaseVerdict) -> dict[str, Any]:
-    """The document as a mapping."""
+    """Return the document as a mapping."""
     program = answer.program
     document: dict[str, Any] = {
         "schema": SCHEMA,

@@ -14,7 +14,7 @@ _WORDS = {True: "true", False: "false", None: "error"}
 
 
 def render(answer: ReleaseVerdict, canvas: Canvas, release: str, *, verbose: bool = False) -> str:
-    """``release`` has who named it; ``verbose`` lists every group and every device."""
+    """Return ``release`` has who named it; ``verbose`` lists every group and every device."""
     lines = [*_verdict(answer, canvas, release), *_results(answer, canvas, verbose)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -51,7 +51,10 @@ def _verdict(answer: ReleaseVerdict, canvas: Canvas, release: str) -> Iterator[s
         if issue.line is None or issue.column is None:
             yield f"  {printable(issue.message)}"
             continue
-        yield f"  {issue.line}:{issue.column}  {printable(issue.message.partition(' expecting {')[0])}"
+        yield (
+            f"  {issue.line}:{issue.column} "
+            f" {printable(issue.message.partition(' expecting {')[0])}"
+        )
         yield from _excerpt(program.text.split("\n")[issue.line - 1], issue.column, canvas)
     if answer.help:
         yield ""
@@ -67,7 +70,9 @@ def _verdict(answer: ReleaseVerdict, canvas: Canvas, release: str) -> Iterator[s
 
 
 def _excerpt(line: str, column: int, canvas: Canvas) -> tuple[str, str]:
-    """The line with a caret below the column (1-based); for a long line, the part around it."""
+    """Return the line with a caret below the column (1-based); for a long line, the
+    part around it.
+    """
     room = max(canvas.width - 4, 20)
     first = max(0, min(column - 1 - room // 2, len(line) - room))
     part = printable(line.replace("\t", " "))[first : first + room]
@@ -103,7 +108,7 @@ def _results(answer: ReleaseVerdict, canvas: Canvas, verbose: bool) -> Iterator[
 
 
 def _shortened(trials: Sequence[Trial]) -> list[Trial]:
-    """The first groups of each result."""
+    """Return the first groups of each result."""
     kept: Counter[bool | None] = Counter()
     found = []
     for trial in trials:
@@ -128,10 +133,13 @@ def _trial(trial: Trial, canvas: Canvas, verbose: bool) -> Iterator[str]:
 
 
 def _devices(devices: Sequence[TriedDevice], canvas: Canvas) -> str:
-    """``8 devices of gpu.nvidia.com: dgx-h100 ×8``."""
+    """Return ``8 devices of gpu.nvidia.com: dgx-h100 ×8``."""
     drivers = Counter(device.driver for device in devices)
     pools = Counter(device.pool for device in devices)
     times = canvas.glyph("×", "x")
     listed = [f"{printable(pool)} {times}{count}" for pool, count in pools.most_common(_MOST)]
     more = f" and {len(pools) - _MOST} more pools" if len(pools) > _MOST else ""
-    return f"{plural(len(devices), 'device')} of {', '.join(map(printable, drivers))}: {', '.join(listed)}{more}"
+    return (
+        f"{plural(len(devices), 'device')} of {', '.join(map(printable, drivers))}:"
+        f" {', '.join(listed)}{more}"
+    )

@@ -24,7 +24,7 @@ _ORDINALS = (
 
 
 def text(groups: Sequence[Group], canvas: Canvas) -> str:
-    """A paragraph for each group."""
+    """Return a paragraph for each group."""
     paragraphs = (
         "\n".join(_wrapped(line, canvas) for line in _lines(group, canvas)) for group in groups
     )
@@ -44,18 +44,20 @@ def _lines(group: Group, canvas: Canvas) -> Iterator[str]:
 
 
 def title(group: Group) -> str:
-    """``kind namespace/name``."""
+    """Return ``kind namespace/name``."""
     kind, _, name = group.name.partition("/")
     return f"{kind.lower()} {printable(name)}"
 
 
 def is_good(group: Group) -> bool:
-    """True if all fit, or enough for a gang to start."""
+    """Return True if all fit, or enough for a gang to start."""
     return group.starts and (group.complete or group.minimum is not None)
 
 
 def sentences(group: Group) -> list[str]:
-    """How many fit, the consequence for a gang, the obstacle of the next, and what would reach more."""
+    """How many fit, the consequence for a gang, the obstacle of the next, and what would reach
+    more.
+    """
     return list(_sentences(group))
 
 
@@ -91,7 +93,7 @@ _SHOWN = 6  # pods
 
 
 def _across(found: GangAlignment) -> Iterator[str]:
-    """The rails and NVLink domains of the pods, as far as they are known."""
+    """Yield the rails and NVLink domains of the pods, as far as they are known."""
     if found.same_rails is not None:
         used = [f"{pod} {_rails(numbers)}" for pod, numbers in found.rails.items()]
         told = (
@@ -117,12 +119,15 @@ def _some(items: Sequence[str]) -> str:
 
 
 def _otherwise(group: Group) -> Iterator[str]:
-    """The result of another order or another alternative."""
+    """Yield the result of another order or another alternative."""
     reached = group.placed + group.fits
     if group.order:
         yield f"all fit if pods like {', then like '.join(group.order)} are placed in this order"
     elif group.most is not None and group.most >= group.replicas:
-        yield f"all {group.replicas} would fit with other devices for them; kube-scheduler takes the first that fit"
+        yield (
+            f"all {group.replicas} would fit with other devices for them; kube-scheduler takes the"
+            " first that fit"
+        )
     elif group.most is not None and group.most > reached:
         proof = "no order reaches more" if group.proven else "others may reach more"
         yield f"in the best order {group.most} would fit ({proof})"
@@ -132,7 +137,10 @@ def _otherwise(group: Group) -> Iterator[str]:
         total = group.placed + choice.fits
         if total > reached:
             number = f"all {total}" if total >= group.replicas else str(total)
-            yield f"with alternative {choice.alternative} of request {choice.request} alone {number} would fit"
+            yield (
+                f"with alternative {choice.alternative} of request {choice.request} alone {number}"
+                " would fit"
+            )
 
 
 def _ordinal(number: int) -> str:
@@ -145,7 +153,7 @@ def _ordinal(number: int) -> str:
 
 
 def as_json(group: Group) -> dict[str, Any]:
-    """One group as the plain value that is printed."""
+    """Return one group as the plain value that is printed."""
     return {
         "name": group.name,
         "replicas": group.replicas,

@@ -95,8 +95,9 @@ def _mark(e: Explanation) -> tuple[str, str]:
 
 
 def _group(group: Group) -> Iterator[str]:
-    """A box with the sentences of the text report, and a bar: pods on nodes, pods that fit, and the
-    rest."""
+    """Yield a box with the sentences of the text report, and a bar: pods on nodes, pods that fit,
+    and the rest.
+    """
     said = explain_groups.sentences(group)
     good = explain_groups.is_good(group)
     mark, look = ("✓", "good") if good else ("✗", "bad")
@@ -171,8 +172,9 @@ def _funnel(stages: Sequence[FunnelStage]) -> Iterator[str]:
 
 
 def _picture(e: Explanation) -> Iterator[str]:
-    """The node's devices in the boxes of their PCIe roots, or NUMA nodes where no root is
-    published."""
+    """Yield the node's devices in the boxes of their PCIe roots, or NUMA nodes where no root is
+    published.
+    """
     name = e.subject.name if e.subject.kind == "Node" else e.conflict.node if e.conflict else ""
     if not name:
         name = next((n for r in e.reasons for n in r.nodes), "")
@@ -189,8 +191,9 @@ def _picture(e: Explanation) -> Iterator[str]:
 
 
 def _places(devices: Sequence[DeviceStatus]) -> dict[str, list[DeviceStatus]]:
-    """Devices by where they sit. Not every driver tells the NUMA node of its devices: it belongs to
-    the root."""
+    """Return the devices by where they sit. Not every driver tells the NUMA node of its devices: it
+    belongs to the root.
+    """
     places: dict[str, list[DeviceStatus]] = {}
     for device in devices:
         place = device.root or (f"NUMA {device.numa}" if device.numa is not None else "elsewhere")
@@ -230,7 +233,7 @@ def _svg(places: dict[str, list[DeviceStatus]]) -> str:
 
 
 def _taken(device: DeviceStatus) -> bool:
-    """True if a request would take the device, and can."""
+    """Return True if a request would take the device, and can."""
     return device.status == "free" and bool(device.requests)
 
 

@@ -25,8 +25,10 @@ def render(
     unread: Sequence[Unread] = (),
     origin: Origin = NO_ORIGIN,
 ) -> str:
-    """One answer as an object; with ``listed`` (nothing or several asked) all of them under ``subjects``. ``groups`` of
-    pods that were asked about as a whole stand beside, and all that is ``unread``."""
+    """Return one answer as an object; with ``listed`` (nothing or several asked) all of them under
+    ``subjects``. ``groups`` of pods that were asked about as a whole stand beside, and all that is
+    ``unread``.
+    """
     answers = [as_json(explanation) for explanation in explanations]
     whole: dict[str, Any] = (
         {"schema": SCHEMA, "subjects": answers} if listed else {"schema": SCHEMA, **answers[0]}
@@ -42,7 +44,7 @@ def render(
 
 
 def as_json(explanation: Explanation) -> dict[str, Any]:
-    """One answer as the plain value that is printed."""
+    """Return one answer as the plain value that is printed."""
     e = explanation
     return {
         "subject": {
@@ -103,7 +105,9 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
 
 
 def _scheduler(e: Explanation) -> dict[str, Any]:
-    """The pod's scheduler and kube-scheduler's newest words; null stands for what is not known."""
+    """Return the pod's scheduler and kube-scheduler's newest words; null stands for what is not
+    known.
+    """
     words: dict[str, Any] = {}
     if e.words is not None:
         words = {"said": e.words.message, "at": e.words.at or None, "agrees": e.words.agrees}

@@ -1,4 +1,6 @@
-"""Machines that would serve a subject, and why the others would not: a table, or ``dractl/explain-machines/v1``."""
+"""Machines that would serve a subject, and why the others would not: a table, or
+``dractl/explain-machines/v1``.
+"""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -19,7 +21,8 @@ _NAMED = 6  # machines in one line
 
 
 def to_json(comparisons: Sequence[ByMachine], origin: Origin = NO_ORIGIN) -> str:
-    """Each subject with the machines that serve it, and the answer for each machine as explain prints it.
+    """Return each subject with the machines that serve it, and the answer for each machine as
+    explain prints it.
 
     ``schemas/dractl/explain-machines-v1.json`` is its schema.
     """
@@ -56,7 +59,9 @@ def _machine(answer: MachineAnswer) -> dict[str, Any]:
 def to_text(
     comparisons: Sequence[ByMachine], canvas: Canvas, release: str, *, cut: bool = False
 ) -> str:
-    """A table for each subject, a line a machine. With ``cut`` no line is wider than the canvas."""
+    """Return a table for each subject, a line a machine. With ``cut`` no line is wider than the
+    canvas.
+    """
     tables = ["\n".join(_table(comparison, canvas, release, cut=cut)) for comparison in comparisons]
     return canvas.plain("\n\n".join(tables)) + "\n"
 
@@ -158,7 +163,7 @@ def _code(answer: Explanation) -> str:
 
 
 def _detail(answer: Explanation) -> str:
-    """The devices that the machine would give, or why it cannot serve."""
+    """Return the devices that the machine would give, or why it cannot serve."""
     if answer.fits:
         devices = [item.device for node in answer.nodes[:1] for item in node.allocation]
         return printable(f"gets {', '.join(devices)}" if devices else answer.headline)
@@ -168,7 +173,7 @@ def _detail(answer: Explanation) -> str:
 
 
 def _first(answer: Explanation) -> Iterator[Reason]:
-    """The first reason; of alternatives of a request, that of each."""
+    """Yield the first reason; of alternatives of a request, that of each."""
     first, *others = answer.reasons
     yield first
     asked, slash, _ = (first.request or "").partition("/")

@@ -1,4 +1,6 @@
-"""The first sentence of an answer on a screen: a short line with the cause, why below it, then what follows."""
+"""The first sentence of an answer on a screen: a short line with the cause, why below it, then what
+follows.
+"""
 
 import re
 from collections.abc import Iterator
@@ -46,7 +48,7 @@ def obstacle_lines(e: Explanation) -> list[str]:
 
 
 def parted(told: Clauses) -> list[str]:
-    """The lines of a sentence in parts."""
+    """Return the lines of a sentence in parts."""
     lead, cause, others = told.lead, told.cause, [other.lstrip("; ") for other in told.others]
     whole = lead + told.joint + cause + "".join(told.others)
     if len(whole) <= _ROOM and (lead or not others):
@@ -66,8 +68,9 @@ def parted(told: Clauses) -> list[str]:
 
 
 def _parted(text: str, after: int = 0) -> Iterator[str]:
-    """A sentence in two where it is longer than the first line: after as many clauses as that holds, and of ``after``
-    characters at least; after the first clause where that is longer."""
+    """Yield a sentence in two where it is longer than the first line: after as many clauses as that
+    holds, and of ``after`` characters at least; after the first clause where that is longer.
+    """
     strong, weak = (
         [cut for cut in joint.finditer(text) if cut.start() > after and _ends(text, cut, after)]
         for joint in (_JOINT, _COMMA)
@@ -84,7 +87,9 @@ def _parted(text: str, after: int = 0) -> Iterator[str]:
 
 
 def _ends(text: str, joint: re.Match[str], after: int) -> bool:
-    """True if a clause ends at a joint: not within parentheses, and not after a mere name."""
+    """Return True if a clause ends at a joint: not within parentheses, and not after
+    a mere name.
+    """
     left = text[: joint.start()]
     last = re.split(r"[;:] ", left[after:])[-1]
     return left.count("(") == left.count(")") and (joint[0] != ": " or len(last.split()) >= _CLAUSE)

@@ -1,4 +1,6 @@
-"""One fix of each answer as a shell script: kubectl commands, each run only if the one before it succeeded."""
+"""One fix of each answer as a shell script: kubectl commands, each run only if the one before it
+succeeded.
+"""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -7,11 +9,13 @@ from dractl.cluster.changes import Patch, parse_target
 from dractl.explain.answer import Explanation, Fix
 
 _SHOWN = 5  # subjects and nodes
-# Their pods are made once: a change of the template does not reach them (JobSet, RayCluster, PyTorchJob, RayJob ...).
+# Their pods are made once: a change of the template does not reach them (JobSet, RayCluster,
+# PyTorchJob, RayJob ...).
 _RECREATED = ("Job", "JobSet", "RayCluster")
 
 
-# Tools that apply what is in git, and the annotation with which they replace what cannot be changed in place.
+# Tools that apply what is in git, and the annotation with which they replace what cannot be changed
+# in place.
 _IN_GIT = {
     "Argo CD": "argocd.argoproj.io/sync-options: Force=true,Replace=true",
     "Flux": "kustomize.toolkit.fluxcd.io/force: enabled",
@@ -20,8 +24,10 @@ _FIXED = ("ResourceClaim", "ResourceClaimTemplate")
 
 
 def render(explanations: Sequence[Explanation], number: int = 1) -> str:
-    """A script that can be pasted, of fix ``number`` of each answer. Comments name the fix, the nodes that fit after
-    it, and what has to be done by hand; subjects with the same fix share it."""
+    """Return a script that can be pasted, of fix ``number`` of each answer. Comments name the fix,
+    the nodes that fit after it, and what has to be done by hand; subjects with the same fix share
+    it.
+    """
     shared: dict[tuple[str, ...], list[Explanation]] = {}
     for explanation in explanations:
         fix = explanation.fixes[number - 1]
@@ -51,7 +57,7 @@ def _block(explanations: Sequence[Explanation], number: int) -> Iterator[str]:
 
 
 def _script(fix: Fix) -> str:
-    """The steps joined by ``&&``; what a step reads follows its line."""
+    """Return the steps joined by ``&&``; what a step reads follows its line."""
     lines = []
     for number, step in enumerate(fix.steps, 1):
         onward = " &&" if number < len(fix.steps) else ""
@@ -61,7 +67,9 @@ def _script(fix: Fix) -> str:
 
 
 def _comment(text: str) -> str:
-    """A line of comment, whatever the text holds: selectors of a dump can have several lines."""
+    """Return a line of comment, whatever the text holds: selectors of a dump can have several
+    lines.
+    """
     return f"# {' '.join(text.split())}\n"
 
 
@@ -71,7 +79,10 @@ def _by_hand(fix: Fix) -> Iterator[str]:
         yield "# nothing to apply\n"
         return
     if fix.by_hand is not None and fix.by_hand.partition(" ")[0].endswith(_RECREATED):
-        yield f"# change the manifest of {fix.by_hand} and recreate it: the objects that it created cannot be changed\n"
+        yield (
+            f"# change the manifest of {fix.by_hand} and recreate it: the objects that it created"
+            " cannot be changed\n"
+        )
     elif fix.by_hand is not None:
         yield f"# change it in {fix.by_hand}, which would undo this:\n"
     again = next(
@@ -88,8 +99,9 @@ def _by_hand(fix: Fix) -> Iterator[str]:
 
 
 def _for_git(fix: Fix, again: str) -> Iterator[str]:
-    """The patches as a kustomization has them; a Flux HelmRelease takes the same in spec.postRenderers. ``again``
-    is the annotation for objects whose specs cannot be changed."""
+    """Yield the patches as a kustomization has them; a Flux HelmRelease takes the same in
+    spec.postRenderers. ``again`` is the annotation for objects whose specs cannot be changed.
+    """
     yield "# in a kustomization.yaml there:\n# patches:\n"
     for change in fix.changes:
         if isinstance(change, Patch):
@@ -100,4 +112,7 @@ def _for_git(fix: Fix, again: str) -> Iterator[str]:
                 f"#     - {json.dumps(dict(o), ensure_ascii=False)}\n" for o in change.operations
             )
             if kind in _FIXED:
-                yield f"# {kind} {name} cannot be changed in place; for that it needs the annotation\n#   {again}\n"
+                yield (
+                    f"# {kind} {name} cannot be changed in place; for that it needs the"
+                    f" annotation\n#   {again}\n"
+                )

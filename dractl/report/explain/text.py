@@ -28,10 +28,8 @@ MAX_EXPECTED_NODES = 4
 _EVERYTHING = 1 << 30
 _NODES = 8  # lines of nodes that one screen holds
 _REASONS = 5
-_NAME, _HEADING = (
-    32,
-    24,
-)  # columns that names of nodes and of requests get before they go on a line of their own
+# Columns that names of nodes and of requests get before they go on a line of their own
+_NAME, _HEADING = (32, 24)
 _ROOM = 36  # columns that a message needs beside what it is about
 
 
@@ -42,8 +40,9 @@ def render(
     now: float | None = None,
     every: bool = False,
 ) -> str:
-    """Each answer in full. ``now`` (seconds since 1970) gives ages; with ``every`` nothing is left out, and each node
-    has its own funnel."""
+    """Return each answer in full. ``now`` (seconds since 1970) gives ages; with ``every`` nothing
+    is left out, and each node has its own funnel.
+    """
     texts = (
         "\n".join(line.rstrip() for line in _lines(e, canvas, now, every)) for e in explanations
     )
@@ -162,13 +161,15 @@ def _obstacles(e: Explanation, canvas: Canvas) -> Iterator[str]:
 
 
 def _named(e: Explanation, node: str) -> bool:
-    """True unless the headline names other nodes than this one."""
+    """Return True unless the headline names other nodes than this one."""
     first = e.reasons[0] if e.reasons else None
     return first is None or (first.code != "mixed" and (not first.nodes or node in first.nodes))
 
 
 def _selector(e: Explanation, canvas: Canvas) -> Iterator[str]:
-    """The selector that is the first reason, as it is written, with a mark below the part that decided."""
+    """Yield the selector that is the first reason, as it is written, with a mark below the part
+    that decided.
+    """
     reason = e.reasons[0] if e.reasons else None
     if reason is None or not reason.selector or not reason.evaluations:
         return
@@ -183,7 +184,7 @@ def _selector(e: Explanation, canvas: Canvas) -> Iterator[str]:
 
 
 def _title(e: Explanation, canvas: Canvas, now: float | None) -> Iterator[str]:
-    """The subject, how long it has waited, and its claims; the release on the right."""
+    """Yield the subject, how long it has waited, and its claims; the release on the right."""
     waits = printable(" ".join(filter(None, (e.phase, age(e.age, now)))))
     head = f"{e.title}  {waits}".rstrip()
     claims = printable(", ".join(_claim(e, name) for name in e.subject.pod_claims))
@@ -223,7 +224,7 @@ def _also(reasons: Sequence[Reason], canvas: Canvas, most: int) -> Iterator[str]
 
 
 def _funnel(stages: Sequence[FunnelStage], canvas: Canvas) -> Iterator[str]:
-    """A line a stage: what is asked, the devices left, and what the others have instead."""
+    """Yield a line a stage: what is asked, the devices left, and what the others have instead."""
     headings = [clean_text(stage.heading or f"request {stage.request}", canvas) for stage in stages]
     wide = max((len(heading) for heading in headings if len(heading) <= _HEADING), default=0)
     rows: list[tuple[str, FunnelStage | None, str]] = []  # what is asked, the numbers, their unit
@@ -267,8 +268,9 @@ def _noun(stage: FunnelStage) -> str:
 
 
 def _count(stage: FunnelStage, unit: str) -> str:
-    """How many are left: at the first stage of a request, which has a ``unit``, of nothing, since the rest are devices
-    of other kinds."""
+    """How many are left: at the first stage of a request, which has a ``unit``, of nothing, since
+    the rest are devices of other kinds.
+    """
     return str(stage.kept) if unit and stage.kept else f"{stage.kept} of {stage.of}"
 
 
@@ -298,7 +300,9 @@ def _conflict(conflict: Conflict, canvas: Canvas, most: int) -> Iterator[str]:
 
 
 def _value(place: ConstraintGroup, canvas: Canvas) -> str:
-    """``pci0000:17`` speaks for itself; of a number it is said what it counts: ``numaNode 0``."""
+    """Return ``pci0000:17`` speaks for itself; of a number it is said what it counts: ``numaNode
+    0``.
+    """
     value = clean_text(place.value, canvas)
     return f"{place.attribute.rpartition('/')[2]} {value}" if value.isdigit() else value
 
@@ -311,7 +315,9 @@ def _said(node: NodeAnswer) -> tuple[str, str]:
 
 
 def _nodes(nodes: Sequence[NodeAnswer], canvas: Canvas, most: int) -> Iterator[str]:
-    """Nodes with the same first reason together, the reason beside them, or below where there is no room."""
+    """Yield the nodes with the same first reason together, the reason beside them, or below where
+    there is no room.
+    """
     groups: dict[tuple[str, str], list[str]] = {}
     for node in sorted(nodes, key=lambda node: natural(node.name)):
         groups.setdefault(_said(node), []).extend((node.name, *node.like))
@@ -336,7 +342,7 @@ def _nodes(nodes: Sequence[NodeAnswer], canvas: Canvas, most: int) -> Iterator[s
 
 
 def _names(names: Sequence[str]) -> str:
-    """``gpu-a, gpu-b +3``: as many names as there is room for, at least one."""
+    """Return ``gpu-a, gpu-b +3``: as many names as there is room for, at least one."""
     shown = 1
     while shown < len(names) and len(", ".join(names[: shown + 1])) <= _NAME - 4:
         shown += 1
@@ -384,7 +390,7 @@ def _next(e: Explanation, canvas: Canvas) -> Iterator[str]:
 
 
 def _inventory(e: Explanation, canvas: Canvas) -> Iterator[str]:
-    """A node's devices, and its drivers."""
+    """Yield a node's devices, and its drivers."""
     yield from _also(
         [reason for reason in e.reasons if reason.message not in e.headline], canvas, _REASONS
     )
@@ -457,9 +463,8 @@ def _alignment(e: Explanation, canvas: Canvas) -> Iterator[str]:
 def _request(e: Explanation, allocated: AllocatedDevice) -> str:
     """Claim and request; an extended resource as the pod has it."""
     claim = allocated.claim.rpartition("/")[2]
-    own = (
-        claim in e.subject.pod_claims.values()
-    )  # the scheduler makes another one for extended resources
+    # The scheduler makes another one for extended resources
+    own = claim in e.subject.pod_claims.values()
     return (
         not own and e.subject.extended.get(allocated.request)
     ) or f"{claim}  {allocated.request}"

@@ -17,7 +17,7 @@ SCHEMA = "dractl/driver/v1"
 
 
 def to_json(profile: Known) -> dict[str, Any]:
-    """The catalogue as an object; keys without a value are absent."""
+    """Return the catalogue as an object; keys without a value are absent."""
     known = profile.catalogue
     catalogue = {
         "title": known.title,
@@ -52,7 +52,9 @@ def to_json(profile: Known) -> dict[str, Any]:
 
 
 def to_text(profile: Known, canvas: Canvas) -> str:
-    """A page: attributes as CEL selects them, with type, meaning, values, and when a device has them."""
+    """Return a page: attributes as CEL selects them, with type, meaning, values, and when a device
+    has them.
+    """
     catalogue = profile.catalogue
     lines = [
         f"{profile.name}  {catalogue.title}",
@@ -116,13 +118,15 @@ def _meaning(row: RefusalFact, driver: str) -> str:
 
 
 def _in_cel(name: str, driver: str) -> str:
-    """The attribute as an expression selects it; a bare name belongs to the driver's domain."""
+    """Return the attribute as an expression selects it; a bare name belongs to the
+    driver's domain.
+    """
     domain, _, identifier = name.rpartition("/")
     return f'device.attributes["{domain or driver}"].{identifier}'
 
 
 def _named(names: Sequence[str]) -> str:
-    """The names of capacities that differ by their number, such as memorySlice0 to 7."""
+    """Return the names of capacities that differ by their number, such as memorySlice0 to 7."""
     return (
         names[0]
         if len(names) == 1
@@ -138,7 +142,8 @@ def _when(row: Attribute | Capacity | Taint) -> str:
     said = []
     if isinstance(row, Attribute) and row.values:
         said.append(
-            f"one of {', '.join(str(v).lower() if isinstance(v, bool) else str(v) for v in row.values)}"
+            "one of"
+            f" {', '.join(str(v).lower() if isinstance(v, bool) else str(v) for v in row.values)}"
         )
     if not isinstance(row, Taint) and row.devices:
         said.append(f"of {', '.join(row.devices)}")

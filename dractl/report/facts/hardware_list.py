@@ -1,4 +1,6 @@
-"""The machines that ``--hardware`` knows by name, with how sure their values are, as text and JSON."""
+"""The machines that ``--hardware`` knows by name, with how sure their values are, as
+text and JSON.
+"""
 
 import json
 from typing import Any
@@ -12,7 +14,7 @@ SCHEMA = "dractl/hardware/v1"
 
 
 def to_json() -> str:
-    """Every machine with its evidence, every product with its kind."""
+    """Return every machine with its evidence, every product with its kind."""
     machines = [_machine(name) for name in names.every()]
     known = [{"name": product.name, "kind": product.kind} for product in products().values()]
     return json.dumps(
@@ -37,7 +39,7 @@ def _machine(name: str) -> dict[str, Any]:
 
 
 def to_text(canvas: Canvas) -> str:
-    """A line a machine: its name, what it is, and which of its values are derived."""
+    """Return a line a machine: its name, what it is, and which of its values are derived."""
     known = names.every()
     wide = max(map(len, known))
     lines = []

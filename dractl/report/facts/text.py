@@ -12,7 +12,7 @@ from dractl.report.plain import plural
 
 
 def render(said: Summary, canvas: Canvas, *, every: bool) -> str:
-    """The pack, a line a driver, and what is old; ``every``: each old part."""
+    """Return the pack, a line a driver, and what is old; ``every``: each old part."""
     wide = max(len(line.name) for line in said.drivers)
     lines = [said.title]
     if said.unread:

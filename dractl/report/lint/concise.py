@@ -7,7 +7,7 @@ from dractl.report.plain import printable
 
 
 def render(report: Report, canvas: Canvas) -> str:
-    """``file:line:column: severity DRA116 message`` lines."""
+    """Return ``file:line:column: severity DRA116 message`` lines."""
     lines = []
     for finding in report.findings:
         place = (

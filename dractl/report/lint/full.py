@@ -1,4 +1,6 @@
-"""``dractl lint -o full``: each finding with its source line, a caret below the error, and a hint."""
+"""``dractl lint -o full``: each finding with its source line, a caret below the
+error, and a hint.
+"""
 
 from dractl.lint import registry
 from dractl.lint.finding import Finding, Report
@@ -12,7 +14,7 @@ _FRAME = "94"  # bright: plain blue can hardly be read on black
 
 
 def render(report: Report, canvas: Canvas) -> str:
-    """The findings, a blank line between them."""
+    """Return the findings, a blank line between them."""
     return "\n\n".join(_finding(finding, canvas) for finding in report.findings)
 
 
@@ -86,7 +88,9 @@ def _note(text: str, label: str, canvas: Canvas, margin: str) -> list[str]:
 
 
 def _excerpt(line: str, place: Position, width: int) -> tuple[str, int, int]:
-    """The line, or the part around the place where it is too long; and the columns to mark in it, from 0."""
+    """Return the line, or the part around the place where it is too long; and the columns to mark
+    in it, from 0.
+    """
     start = min(place.column - 1, len(line))
     end = (
         min(place.end_column - 1, len(line)) if place.end_line == place.line else len(line.rstrip())
@@ -97,7 +101,8 @@ def _excerpt(line: str, place: Position, width: int) -> tuple[str, int, int]:
     if len(line) > room:
         first = max(0, min(start - room // 3, len(line) - room))
     before, marked, after = line[first:start], line[start:end], line[end : first + room]
-    # Escapes are longer than the characters they stand for, so the marks are counted after escaping.
+    # Escapes are longer than the characters they stand for, so the marks are counted after
+    # escaping.
     shown_before, shown_marked = (
         printable(before),
         printable(marked)[: max(1, room - len(printable(before)))],

@@ -9,7 +9,9 @@ _LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def render(report: Report) -> str:
-    """One ``::error file=...::message`` line a finding, and one for the files that were passed over for a reason."""
+    """Return one ``::error file=...::message`` line a finding, and one for the files that were
+    passed over for a reason.
+    """
     lines = [_command(finding) for finding in report.findings]
     lines += map(_omission, omissions(report.skipped))
     if report.unchecked is not None:
@@ -33,9 +35,8 @@ def _command(finding: Finding) -> str:
         "endLine": str(place.end_line),
         "title": f"{finding.code} {finding.name}",
     }
-    if (
-        place.end_line == place.line
-    ):  # columns are only allowed within one line, and the end is inclusive there
+    # Columns are only allowed within one line, and the end is inclusive there
+    if place.end_line == place.line:
         properties["col"] = str(place.column)
         properties["endColumn"] = str(max(place.column, place.end_column - 1))
     listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())

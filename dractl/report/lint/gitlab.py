@@ -13,7 +13,9 @@ _SEVERITIES = {"error": "major", "warning": "minor", "info": "info"}
 
 
 def render(report: Report) -> str:
-    """A list with one issue a finding; GitLab wants fingerprints that differ within a report."""
+    """Return a list with one issue a finding; GitLab wants fingerprints that differ within a
+    report.
+    """
     seen: Counter[tuple[str, str]] = Counter()
     issues = []
     for finding in report.findings:
@@ -39,5 +41,7 @@ def _issue(finding: Finding, number: int) -> dict[str, Any]:
 
 
 def _clean(text: str) -> str:
-    """Without invalid Unicode, such as a file's name in another encoding: one such character would spoil the report."""
+    """Without invalid Unicode, such as a file's name in another encoding: one such character would
+    spoil the report.
+    """
     return re.sub("[\ud800-\udfff]", "\ufffd", text)

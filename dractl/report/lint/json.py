@@ -7,9 +7,12 @@ from dractl.lint.finding import Report
 
 
 def render(report: Report) -> str:
-    """The whole report, and the pack of facts that it rests on; ``schemas/dractl/lint-v1.json`` is its schema."""
+    """Return the whole report, and the pack of facts that it rests on;
+    ``schemas/dractl/lint-v1.json`` is its schema.
+    """
     document = {**report.to_json(), "facts": current().to_json()}
-    # A file's text can contain a lone surrogate ("\\ud800" in JSON), which no encoding can write: it stays escaped.
+    # A file's text can contain a lone surrogate ("\\ud800" in JSON), which no encoding can write:
+    # it stays escaped.
     text = json.dumps(document, indent=1, ensure_ascii=False)
     try:
         text.encode()

@@ -1,5 +1,6 @@
-"""``dractl lint -o junit``: JUnit XML, one test case per finding; errors and warnings have failed, infos have
-passed."""
+"""``dractl lint -o junit``: JUnit XML, one test case per finding; errors and warnings have failed,
+infos have passed.
+"""
 
 import re
 from xml.sax.saxutils import escape, quoteattr
@@ -12,7 +13,9 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def render(report: Report) -> str:
-    """The XML document. A run without findings is one passed test case, since some readers treat none as a failure."""
+    """Return the XML document. A run without findings is one passed test case, since some readers
+    treat none as a failure.
+    """
     skipped = [] if report.unchecked is None else [_skipped("selectors", report.unchecked)]
     failures = sum(finding.severity != "info" for finding in report.findings)
     cases = [_case(finding) for finding in report.findings] or [
@@ -33,7 +36,7 @@ def render(report: Report) -> str:
 
 
 def _skipped(name: str, why: str) -> str:
-    """A test case for what was not checked."""
+    """Return a test case for what was not checked."""
     return f"""  <testcase name="{name}" classname="dractl">
     <skipped message={_attribute(f"not checked: {why}")}/>
   </testcase>"""
@@ -42,7 +45,8 @@ def _skipped(name: str, why: str) -> str:
 def _case(finding: Finding) -> str:
     place = finding.position
     name = _attribute(f"{finding.code} {finding.name} {place.file}:{place.line}:{place.column}")
-    case = f"  <testcase name={name} classname={_attribute(place.file)}"  # the schema of Jenkins has no file and line
+    # The schema of Jenkins has no file and line
+    case = f"  <testcase name={name} classname={_attribute(place.file)}"
     text = _clean(
         "\n".join(
             part

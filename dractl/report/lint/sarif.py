@@ -14,7 +14,7 @@ _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 
 
 def render(report: Report) -> str:
-    """One run; rules are described once, results point at them."""
+    """Return one run; rules are described once, results point at them."""
     codes = sorted({finding.code for finding in report.findings})
     known = registry.rules()
     places = {code: number for number, code in enumerate(codes)}

@@ -1,4 +1,6 @@
-"""The last lines of lint's text formats: the number of findings, of files, and of findings per rule."""
+"""The last lines of lint's text formats: the number of findings, of files, and of findings per
+rule.
+"""
 
 from collections import Counter
 
@@ -10,7 +12,7 @@ STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36"}
 
 
 def summary(report: Report, canvas: Canvas) -> str:
-    """One line: ``2 errors, 1 warning in 3 documents of 2 files``, and the notes."""
+    """Return one line: ``2 errors, 1 warning in 3 documents of 2 files``, and the notes."""
     counts = [
         (report.number_of("error"), "error"),
         (report.number_of("warning"), "warning"),
@@ -35,12 +37,15 @@ def summary(report: Report, canvas: Canvas) -> str:
         )
         aside = f" ({', '.join(asides)})"
     whence = f" ({report.release_from})" if report.release_from else ""
-    first = f"{found or 'nothing found'} {where} for Kubernetes {report.kubernetes_version}{whence}{aside}"
+    first = (
+        f"{found or 'nothing found'} {where} for Kubernetes"
+        f" {report.kubernetes_version}{whence}{aside}"
+    )
     return "\n".join([first, *(f"note: {note}" for note in report.notes)])
 
 
 def statistics(report: Report) -> str:
-    """The number of findings of each rule, the most frequent first."""
+    """Return the number of findings of each rule, the most frequent first."""
     counts = Counter((finding.code, finding.name) for finding in report.findings)
     rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
     width = max((len(str(count)) for _, count in rows), default=1)

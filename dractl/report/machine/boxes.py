@@ -1,7 +1,8 @@
-"""The content of pictures of a machine: boxes in boxes (NUMA node, PCIe root, switch), and the devices in them.
+"""The content of pictures of a machine: boxes in boxes (NUMA node, PCIe root, switch), and the
+devices in them.
 
-SVG and HTML draw the same boxes. Each box has the distance between the devices in it, so a reader finds the distance of
-two devices on the smallest box that contains both.
+SVG and HTML draw the same boxes. Each box has the distance between the devices in it, so a reader
+finds the distance of two devices on the smallest box that contains both.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from dractl.topology.tree import Switch
 
 
 class Card(Struct, frozen=True):
-    """A device. ``published`` is its published name if that is not its ``label``; ``parts`` are the devices that it is
-    divided into; ``why_not`` says why it is not published. ``details`` are all facts, a line each.
+    """A device. ``published`` is its published name if that is not its ``label``; ``parts`` are the
+    devices that it is divided into; ``why_not`` says why it is not published. ``details`` are all
+    facts, a line each.
     """
 
     device: PciDevice
@@ -55,7 +57,9 @@ class Counted(Struct, frozen=True):
 
 
 class Box(Struct, frozen=True):
-    """A box and its content. ``levels`` are the distances between devices for which it is the smallest common box."""
+    """A box and its content. ``levels`` are the distances between devices for which it is the
+    smallest common box.
+    """
 
     kind: Literal["node", "root", "switch"]
     title: str
@@ -63,7 +67,9 @@ class Box(Struct, frozen=True):
     inside: tuple[Box | Card | Counted, ...]
     levels: tuple[str, ...] = ()
     between: tuple[str, ...] = ()
-    """The few devices that ``levels`` are about, where the box has others, too, such as the BMC's display."""
+    """The few devices that ``levels`` are about, where the box has others, too, such as the BMC's
+    display.
+    """
 
     @property
     def tag(self) -> str:
@@ -74,7 +80,7 @@ class Box(Struct, frozen=True):
         )
 
     def cards(self) -> Iterator[Card]:
-        """The devices in the box and in the boxes inside it."""
+        """Yield the devices in the box and in the boxes inside it."""
         for item in self.inside:
             if isinstance(item, Box):
                 yield from item.cards()
@@ -89,7 +95,7 @@ class Picture(Struct, frozen=True):
     between: tuple[str, ...]
 
     def levels(self) -> tuple[str, ...]:
-        """Every level that the picture mentions, nearest first."""
+        """Return every level that the picture mentions, nearest first."""
         mentioned = set(self.between)
         pending = list(self.boxes)
         while pending:
@@ -100,8 +106,8 @@ class Picture(Struct, frozen=True):
 
 
 def picture(machine: Machine, publication: Publication, canvas: Canvas) -> Picture:
-    """The picture of a machine: its NUMA nodes, also those without PCI functions, then the roots whose node is
-    unknown.
+    """Return the picture of a machine: its NUMA nodes, also those without PCI functions, then the
+    roots whose node is unknown.
     """
     draw = _Maker(machine, publication, canvas)
     groups = {group.node: group for group in tree.groups(machine)}
@@ -164,7 +170,9 @@ class _Maker:
                 hidden += 1
         for physical, functions in virtual.items():
             names = [
-                part.shown for device in functions for part in self._publication.of(device.bdf)
+                part.shown
+                for device in functions
+                for part in self._publication.devices_of(device.bdf)
             ]
             published = f", published as {words.span(names)}" if names else ""
             yield Counted(
@@ -198,13 +206,13 @@ class _Maker:
         )
 
     def _compared(self, items: Iterable[Box | Card | Counted]) -> tuple[str, ...]:
-        """The labels of two devices that alone are compared; empty if more are, or all."""
+        """Return the labels of two devices that alone are compared; empty if more are, or all."""
         cards = [card for item in items for card in _cards(item)]
         among = [card.label for card in cards if card.device.bdf in self._endpoints]
         return tuple(among) if len(among) == 2 < len(cards) and all(among) else ()
 
     def levels(self, items: Iterable[Box | Card | Counted]) -> tuple[str, ...]:
-        """The levels between devices of different ``items``, nearest first."""
+        """Return the levels between devices of different ``items``, nearest first."""
         groups = [
             [card.device for card in _cards(item) if card.device.bdf in self._endpoints]
             for item in items

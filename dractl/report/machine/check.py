@@ -23,7 +23,7 @@ def _count(state: State, count: int) -> str:
 
 
 def render(checks: tuple[Check, ...], canvas: Canvas) -> str:
-    """The checks in their order, then the number in each state."""
+    """Return the checks in their order, then the number in each state."""
     left = max(len(check.name) for check in checks)
     lines = []
     for check in checks:

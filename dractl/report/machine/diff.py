@@ -6,7 +6,7 @@ from dractl.topology.units import show_bytes
 
 
 def render(differences: tuple[Difference, ...], names: tuple[str, str], canvas: Canvas) -> str:
-    """The differences by place, or a line saying that there are none."""
+    """Return the differences by place, or a line saying that there are none."""
     if not differences:
         return canvas.plain(f"{names[0]} and {names[1]}: no difference\n")
     lines = [canvas.paint(f"- {names[0]}", "31"), canvas.paint(f"+ {names[1]}", "32")]

@@ -1,7 +1,8 @@
-"""``discover -o html``: the boxes, the matrix and the notes of a machine in one page that can be put in a ticket.
+"""``discover -o html``: the boxes, the matrix and the notes of a machine in one page that can be
+put in a ticket.
 
-Pointing at a device, or reaching it with the Tab key, shows on every other how far away it is. Nothing is loaded from
-elsewhere.
+Pointing at a device, or reaching it with the Tab key, shows on every other how far away it is.
+Nothing is loaded from elsewhere.
 """
 
 import json
@@ -78,11 +79,12 @@ for (const place of [...devices, ...rows]) {
 
 
 def render(machine: Machine, publication: Publication = NOTHING) -> str:
-    """A complete HTML document."""
+    """Return a complete HTML document."""
     best: dict[str, dict[str, str]] = {}
     for (a, b), level in nearest(machine).items():
         best.setdefault(a, {})[b] = level
-    # "</" cannot occur in addresses and levels; escaped all the same, because it would end the element.
+    # "</" cannot occur in addresses and levels; escaped all the same, because it would end the
+    # element.
     data = json.dumps(best).replace("</", "<\\/")
     node = machine.host.name or words.host_product(machine) or "this node"
     labels = words.labels(machine, devices_of(machine), publication)
@@ -104,9 +106,14 @@ def render(machine: Machine, publication: Publication = NOTHING) -> str:
 
 
 def _picture(machine: Machine, publication: Publication, distances: AbstractSet[str]) -> list[str]:
-    """The picture and its legend, which also explains the levels of the matrix, ``distances``."""
+    """Return the picture and its legend, which also explains the levels of the matrix,
+    ``distances``.
+    """
     picture = boxes.picture(machine, publication, _CANVAS)
-    hint = "Point at a device, or go to it with Tab, to show its distance to the others, and its details below."
+    hint = (
+        "Point at a device, or go to it with Tab, to show its distance to the others, and its"
+        " details below."
+    )
     lines = [
         '<div class="picture">',
         *(part for box in picture.boxes for part in _box(box, 3)),

@@ -1,4 +1,6 @@
-"""``discover -o matrix``: the table of ``nvidia-smi topo -m``, with NICs and NVMe, and the source of each level."""
+"""``discover -o matrix``: the table of ``nvidia-smi topo -m``, with NICs and NVMe, and the source
+of each level.
+"""
 
 from dractl.drivers.publication import NOTHING, Publication
 from dractl.report.canvas import Canvas
@@ -12,12 +14,14 @@ _STYLES = {0: "2", 1: "1;32", 2: "32", 3: "36", 4: "36", 5: "33", 6: "33", 7: "3
 
 
 def devices_of(machine: Machine) -> list[PciDevice]:
-    """The devices of a matrix in its order: GPUs first, then accelerators, NICs and NVMe, each by address."""
+    """Return the devices of a matrix in its order: GPUs first, then accelerators, NICs and NVMe,
+    each by address.
+    """
     return sorted(endpoints(machine), key=lambda device: words.ORDER[device.kind])
 
 
 def render(machine: Machine, canvas: Canvas, *, publication: Publication = NOTHING) -> str:
-    """The matrix as text, split into blocks of columns if it is wider than the canvas."""
+    """Return the matrix as text, split into blocks of columns if it is wider than the canvas."""
     devices = devices_of(machine)
     if not devices:
         none = "no GPU, NIC, NVMe or accelerator on PCI: there are no distances to show"
@@ -55,7 +59,9 @@ def render(machine: Machine, canvas: Canvas, *, publication: Publication = NOTHI
 
 
 def _affinities(machine: Machine, device: PciDevice) -> list[str]:
-    """The CPUs nearest to the device, and its node. The kernel lists all CPUs if the node is unknown."""
+    """Return the CPUs nearest to the device, and its node. The kernel lists all CPUs if the node is
+    unknown.
+    """
     online = cpulist.parse(machine.cpus.online or "")
     try:
         local = cpulist.parse(device.local_cpus or "")
@@ -130,7 +136,7 @@ def _legend(
     publication: Publication,
     canvas: Canvas,
 ) -> list[str]:
-    """The meaning of each label; its published name too, if that differs."""
+    """Return the meaning of each label; its published name too, if that differs."""
     gpus = {gpu.bdf: gpu for gpu in machine.gpus}
     rows = []
     for device in devices:
@@ -168,7 +174,9 @@ def _levels(cells: list[list[str]]) -> list[str]:
 
 
 def _disagreements(machine: Machine, labels: dict[str, str], canvas: Canvas) -> list[str]:
-    """The sources, and the pairs on which they differ: claims match by sysfs, whatever the matrix shows."""
+    """Return the sources, and the pairs on which they differ: claims match by sysfs, whatever the
+    matrix shows.
+    """
     pairs: dict[tuple[str, str], dict[str, str]] = {}
     for item in affinity(machine):
         if not item.level.startswith("NV"):

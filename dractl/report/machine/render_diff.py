@@ -10,7 +10,9 @@ SCHEMA = "dractl/render-diff/v1"
 
 
 def to_json(differences: Sequence[DeviceDiff], node_name: str) -> str:
-    """``{"schema", "node", "differences": [{"driver", "device", "path"?, "published"?, "rendered"?}]}``."""
+    """Return ``{"schema", "node", "differences": [{"driver", "device", "path"?, "published"?,
+    "rendered"?}]}``.
+    """
     found = []
     for item in differences:
         row: dict[str, Any] = {"driver": item.driver, "device": item.device}
@@ -28,7 +30,9 @@ def to_json(differences: Sequence[DeviceDiff], node_name: str) -> str:
 
 
 def to_text(differences: Sequence[DeviceDiff], node_name: str) -> str:
-    """One line a difference, devices as headings; ``-`` is published only, ``+`` rendered only."""
+    """Return one line a difference, devices as headings; ``-`` is published only, ``+`` rendered
+    only.
+    """
     if not differences:
         return f"{node_name}: published and rendered devices are the same\n"
     lines = []

@@ -1,7 +1,7 @@
 """``discover -o svg``: the boxes of a machine as a picture for tickets and documents.
 
-No script, no font and no image from elsewhere; it scales to the width it is given, follows the reader's light or dark
-scheme, and every device can be reached with the Tab key.
+No script, no font and no image from elsewhere; it scales to the width it is given, follows the
+reader's light or dark scheme, and every device can be reached with the Tab key.
 """
 
 from html import escape
@@ -23,11 +23,8 @@ _HEAD = 26  # a box's title
 _LINE = 16
 _UNEQUAL = 1.5  # a second column is drawn where what stands in it fills half of its height
 _LEAST = 160  # of a box, at any depth
-_BOLD, _PLAIN, _MONO = (
-    8.0,
-    6.9,
-    6.7,
-)  # an average character's width at 12 px (mono: 11 px), in a wide font
+# An average character's width at 12 px (mono: 11 px), in a wide font
+_BOLD, _PLAIN, _MONO = (8.0, 6.9, 6.7)
 _CANVAS = Canvas()
 
 _STYLE = f"""
@@ -55,7 +52,7 @@ class _Drawn(Struct, frozen=True):
 
 
 def render(machine: Machine, publication: Publication = NOTHING) -> str:
-    """A complete SVG document."""
+    """Return a complete SVG document."""
     picture = boxes.picture(machine, publication, _CANVAS)
     sizes = [_box(box, 0, 0, WIDTH).height for box in picture.boxes]
     columns = 2 if sum(sizes) > _UNEQUAL * max(sizes, default=0) else 1
@@ -103,7 +100,7 @@ def _footer(
 
 
 def _box(box: Box, x: float, y: float, width: float) -> _Drawn:
-    """A box at ``x``, ``y`` and everything in it."""
+    """Return a box at ``x``, ``y`` and everything in it."""
     tag = box.tag
     room = int((width - 2 * _GAP - len(box.title) * _BOLD - len(tag) * _PLAIN - 24) / _PLAIN)
     beside = len(box.detail) <= room
@@ -113,7 +110,8 @@ def _box(box: Box, x: float, y: float, width: float) -> _Drawn:
         tip = escape("\n".join(f"{name}: {LEVELS[name]}" for name in box.levels))
         end = x + width - _GAP
         parts.append(
-            f'<text class="soft" x="{end:g}" y="{y + 18:g}" text-anchor="end"><title>{tip}</title>{escape(tag)}</text>'
+            f'<text class="soft" x="{end:g}" y="{y + 18:g}"'
+            f' text-anchor="end"><title>{tip}</title>{escape(tag)}</text>'
         )
     at = y + _HEAD
     if not beside:
@@ -126,7 +124,10 @@ def _box(box: Box, x: float, y: float, width: float) -> _Drawn:
         parts += drawn.parts
         at += drawn.height + 6
     height = at - y + (2 if box.inside else 4)
-    frame = f'<rect class="box {box.kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="6"/>'
+    frame = (
+        f'<rect class="box {box.kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
+        ' rx="6"/>'
+    )
     return _Drawn([frame, *parts], height)
 
 
@@ -144,8 +145,9 @@ def _item(item: Box | Card | Counted, x: float, y: float, width: float) -> _Draw
 
 
 def _card(card: Card, x: float, y: float, width: float) -> _Drawn:
-    """Name and link in the first line, address and product in the second, then parts and the reason if it is not
-    published."""
+    """Name and link in the first line, address and product in the second, then parts and the reason
+    if it is not published.
+    """
     left, right = x + 14, x + width - 8
     taken = len(card.label) * _BOLD + len(card.published) * _MONO + len(card.link) * _PLAIN + 40
     names = _CANVAS.cut(card.names, int((right - left - taken) / _PLAIN))
@@ -154,7 +156,8 @@ def _card(card: Card, x: float, y: float, width: float) -> _Drawn:
     if card.link:
         style = "warn bold" if card.slow else "soft"
         texts.append(
-            f'<text class="{style}" x="{right:g}" y="{y + 17:g}" text-anchor="end">{escape(card.link)}</text>'
+            f'<text class="{style}" x="{right:g}" y="{y + 17:g}"'
+            f' text-anchor="end">{escape(card.link)}</text>'
         )
     row = y + 17 + (_LINE if texts else 0)
     texts.append(_text(card.device.bdf, left, row, "mono"))
@@ -194,7 +197,9 @@ def _text(text: str, x: float, y: float, style: str) -> str:
 
 
 def _texts(parts: list[tuple[str, str]], x: float, y: float) -> str:
-    """Texts with their styles, one after another: the reader's font decides their positions."""
+    """Return the texts with their styles, one after another: the reader's font decides their
+    positions.
+    """
     spans = [
         f'<tspan class="{style}" dx="{_GAP if i else 0}">{escape(text)}</tspan>'
         for i, (text, style) in enumerate(part for part in parts if part[0])

@@ -27,7 +27,9 @@ _LEAST = 24
 def render(
     machine: Machine, canvas: Canvas, *, publication: Publication = NOTHING, verbose: bool = False
 ) -> str:
-    """The table as text; ``verbose`` lists every function. Columns that do not fit the width are left out."""
+    """Return the table as text; ``verbose`` lists every function. Columns that do not fit the width
+    are left out.
+    """
     gpus = {gpu.bdf: gpu for gpu in machine.gpus}
     rows = [
         dict(zip(_HEAD, row, strict=True))
@@ -57,14 +59,15 @@ def _line(row: dict[str, str], shown: list[str], widths: dict[str, int], canvas:
 def _rows(
     device: PciDevice, gpu: Gpu | None, publication: Publication, canvas: Canvas
 ) -> list[tuple[str, ...]]:
-    """The function's row, and one for each device that it is divided into."""
+    """Return the function's row, and one for each device that it is divided into."""
     root = device.pcie_root or "-"
     if device.pcie_root and publish_pcie_root(device) != device.pcie_root:
         root += " (not published)"
     place = (
         "-" if device.numa_node is None else str(device.numa_node),
         root,
-        # The upstream port of the nearest switch: a switch's downstream port stands between it and the device.
+        # The upstream port of the nearest switch: a switch's downstream port stands between it and
+        # the device.
         device.bridges[-2] if len(device.bridges) > 2 else "-",
     )
     virtual = device.physical_function is not None

@@ -1,4 +1,6 @@
-"""Phrases shared by the reports of a machine: descriptions of a device, a link, a NUMA node, a fabric."""
+"""Phrases shared by the reports of a machine: descriptions of a device, a link, a NUMA node, a
+fabric.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -41,10 +43,11 @@ _MAX_NAMES = 4
 def labels(
     machine: Machine, devices: Iterable[PciDevice], publication: Publication
 ) -> dict[str, str]:
-    """Short names of devices by address: the published name if it is short, else GPU0, NIC0, NVME0 ... by address.
+    """Short names of devices by address: the published name if it is short, else GPU0, NIC0, NVME0
+    ... by address.
 
-    Names in capitals thus differ from those in an allocation, and names with a question mark are guessed. The numbers
-    of GPUs in capitals are NVML's indices if it knows all GPUs.
+    Names in capitals thus differ from those in an allocation, and names with a question mark are
+    guessed. The numbers of GPUs in capitals are NVML's indices if it knows all GPUs.
     """
     devices = list(devices)
     indices = {gpu.bdf: gpu.index for gpu in machine.gpus}
@@ -67,15 +70,18 @@ def labels(
 
 
 def published_as(device: PciDevice, publication: Publication) -> str:
-    """The published name of a function that is published as a whole; else an empty string."""
-    devices = publication.of(device.bdf)
+    """Return the published name of a function that is published as a whole; else an
+    empty string.
+    """
+    devices = publication.devices_of(device.bdf)
     return devices[0].shown if len(devices) == 1 and devices[0].kind != "mig" else ""
 
 
 def parts(device: PciDevice, gpu: Gpu | None, publication: Publication) -> list[tuple[str, str]]:
-    """The parts of a function that is divided into devices: the published name of each (or an empty string), and its
-    kind."""
-    devices = publication.of(device.bdf)
+    """Return the parts of a function that is divided into devices: the published name of each (or
+    an empty string), and its kind.
+    """
+    devices = publication.devices_of(device.bdf)
     if gpu is None or not gpu.mig_devices:
         whole = len(devices) == 1 and devices[0].kind != "mig"
         return [] if whole else [(part.name, "") for part in devices]
@@ -91,7 +97,9 @@ def parts(device: PciDevice, gpu: Gpu | None, publication: Publication) -> list[
 
 
 def profiles(gpu: Gpu) -> str:
-    """The MIG profiles that the GPU offers, each with how many fit at once; empty if it has none."""
+    """Return the MIG profiles that the GPU offers, each with how many fit at once; empty if it has
+    none.
+    """
     offered = [
         f"{item.name} ×{_at_once(item, gpu.mig_profiles)}"
         for item in gpu.mig_profiles
@@ -101,8 +109,10 @@ def profiles(gpu: Gpu) -> str:
 
 
 def _at_once(profile: MigProfile, offered: Sequence[MigProfile]) -> int:
-    """How many instances of a profile an empty GPU holds, as ``nvidia-smi mig -lgip`` counts them: a profile with
-    all media extensions (+me) has seven placements on an H100, whose one OFA engine only one instance can have."""
+    """How many instances of a profile an empty GPU holds, as ``nvidia-smi mig -lgip`` counts them:
+    a profile with all media extensions (+me) has seven placements on an H100, whose one OFA engine
+    only one instance can have.
+    """
     whole = max(offered, key=lambda item: item.slices)
     engines = ("decoders", "encoders", "jpeg_engines", "ofa_engines")
     parts: list[int] = [
@@ -115,7 +125,7 @@ def _at_once(profile: MigProfile, offered: Sequence[MigProfile]) -> int:
 
 
 def description(device: PciDevice, gpu: Gpu | None) -> str:
-    """The device's product, and details from the GPU's own source."""
+    """Return the device's product, and details from the GPU's own source."""
     words = [gpu.name if gpu is not None and gpu.name else product(device)]
     if gpu is not None:
         if gpu.memory_bytes is not None:
@@ -132,7 +142,7 @@ def description(device: PciDevice, gpu: Gpu | None) -> str:
 
 
 def binding(device: PciDevice) -> str:
-    """The bound kernel driver, if it is not the usual one; virtual functions in use."""
+    """Return the bound kernel driver, if it is not the usual one; virtual functions in use."""
     words = []
     if device.kind != "bridge" and device.driver != "nvidia":
         words.append(device.driver or "no driver")
@@ -142,12 +152,14 @@ def binding(device: PciDevice) -> str:
 
 
 def is_nvswitch(device: PciDevice) -> bool:
-    """True for an NVSwitch: NVIDIA's only function of the class "other bridge"."""
+    """Return True for an NVSwitch: NVIDIA's only function of the class "other bridge"."""
     return device.vendor == "0x10de" and (device.class_code or "").startswith("0x0680")
 
 
 def is_shown(device: PciDevice) -> bool:
-    """True for functions that a workload or a user may look for; reports only count the others."""
+    """Return True for functions that a workload or a user may look for; reports only count the
+    others.
+    """
     return (
         device.kind not in ("other", "bridge")
         or bool(device.names)
@@ -169,13 +181,15 @@ def product(device: PciDevice) -> str:
 
 
 def _marketed(name: str) -> str:
-    """The marketing name, which pci.ids has in brackets after the chip's: ``MT2910 Family [ConnectX-7]``."""
+    """Return the marketing name, which pci.ids has in brackets after the chip's: ``MT2910 Family
+    [ConnectX-7]``.
+    """
     chip, bracket, sold = name.partition("[")
     return sold[:-1] if bracket and sold.endswith("]") and chip.strip() else name
 
 
 def short_vendor(name: str) -> str:
-    """A vendor's everyday name: AMD/ATI for ``Advanced Micro Devices, Inc. [AMD/ATI]``."""
+    """Return a vendor's everyday name: AMD/ATI for ``Advanced Micro Devices, Inc. [AMD/ATI]``."""
     if "[" in name and name.endswith("]"):
         return name[name.index("[") + 1 : -1]
     for ending in (
@@ -194,7 +208,9 @@ def short_vendor(name: str) -> str:
 
 
 def link(device: PciDevice, canvas: Canvas) -> tuple[str, bool]:
-    """The PCIe link as ``×16 32 GT/s``, or ``×8/16 32 GT/s`` and True if it is slower than the function can be."""
+    """Return the PCIe link as ``×16 32 GT/s``, or ``×8/16 32 GT/s`` and True if it is slower than
+    the function can be.
+    """
     if device.link_width is None or device.link_speed is None:
         return "", False
     most_width, most_speed = device.max_link_width or 0, device.max_link_speed or 0
@@ -210,20 +226,24 @@ def link(device: PciDevice, canvas: Canvas) -> tuple[str, bool]:
 def facts(
     device: PciDevice, gpu: Gpu | None, publication: Publication, canvas: Canvas
 ) -> list[tuple[str, str]]:
-    """Everything that identifies a device, one pair per fact: for the details of a picture."""
+    """Return the everything that identifies a device, one pair per fact: for the details of a
+    picture.
+    """
     number = (
         {"minor": gpu.minor, "NVML index": gpu.index, "UUID": gpu.uuid} if gpu is not None else {}
     )
     known: dict[str, object] = {
-        "published as": " ".join(part.shown for part in publication.of(device.bdf)),
+        "published as": " ".join(part.shown for part in publication.devices_of(device.bdf)),
         "not published": publication.left_out.get(device.bdf),
         "PCI address": device.bdf,
         "device": description(device, gpu),
         "names": " ".join(device.names),
         "driver": device.driver or "none",
-        "VFs": f"{device.sriov.num_vfs or 0} of {device.sriov.total_vfs}"
-        if device.sriov and device.sriov.total_vfs
-        else None,
+        "VFs": (
+            f"{device.sriov.num_vfs or 0} of {device.sriov.total_vfs}"
+            if device.sriov and device.sriov.total_vfs
+            else None
+        ),
         "link": link(device, canvas)[0],
         "PCIe root": device.pcie_root,
         "bridges": " ".join(device.bridges),
@@ -241,7 +261,7 @@ def facts(
 
 
 def node_line(node: NumaNode) -> str:
-    """A NUMA node's CPUs, memory and huge pages."""
+    """Return a NUMA node's CPUs, memory and huge pages."""
     words = [f"CPUs {node.cpus}" if node.cpus else "no CPUs"]
     if node.memory_bytes is None:
         words.append("memory unknown")
@@ -259,8 +279,8 @@ def node_line(node: NumaNode) -> str:
 
 
 def node_lines(nodes: Iterable[NumaNode]) -> list[tuple[str, NumaNode]]:
-    """NUMA nodes with their titles. Nodes with neither CPUs nor memory share a line: Grace reserves one for each MIG
-    device that its GPUs could have.
+    """NUMA nodes with their titles. Nodes with neither CPUs nor memory share a line: Grace reserves
+    one for each MIG device that its GPUs could have.
     """
     nodes = list(nodes)
     empty = [node for node in nodes if not node.cpus and node.memory_bytes == 0]
@@ -271,12 +291,15 @@ def node_lines(nodes: Iterable[NumaNode]) -> list[tuple[str, NumaNode]]:
 
 
 def host_lines(machine: Machine) -> list[str]:
-    """The host in one or two lines."""
+    """Return the host in one or two lines."""
     host, cpus = machine.host, machine.cpus
     threads = sum(len(cpulist.parse(package.cpus)) for package in cpus.packages)
     first = [text for text in (host.name, host_product(machine), cpus.model) if text]
     if cpus.packages:
-        counted = f"{plural(len(cpus.packages), 'socket')}, {plural(len(cpus.cores), 'core')}, {plural(threads, 'thread')}"
+        counted = (
+            f"{plural(len(cpus.packages), 'socket')}, {plural(len(cpus.cores), 'core')},"
+            f" {plural(threads, 'thread')}"
+        )
         kinds = {core.type for core in cpus.cores}
         if "e-core" in kinds:
             slow = sum(core.type == "e-core" for core in cpus.cores)
@@ -310,7 +333,7 @@ def host_lines(machine: Machine) -> list[str]:
 
 
 def host_product(machine: Machine) -> str:
-    """The product as the firmware names it, with its vendor; empty if unknown."""
+    """Return the product as the firmware names it, with its vendor; empty if unknown."""
     host = machine.host
     if not host.product:
         return ""
@@ -354,20 +377,24 @@ def complex_lines(machine: Machine, names: Mapping[str, str]) -> list[str]:
             through = f"Data Direct function {item.data_direct}"
             # rdma_topo, NVCX_DMA_Complex.check
             if None not in groups and groups[0] != groups[1]:
-                through += f" (but their IOMMU groups differ, {groups[0]} and {groups[1]}: see rdma_topo check)"
+                through += (
+                    f" (but their IOMMU groups differ, {groups[0]} and {groups[1]}: see rdma_topo"
+                    " check)"
+                )
         apart |= any(
             machine.pci[bdf].pcie_root != machine.pci[item.gpu].pcie_root for bdf in item.nics
         )
         lines.append(f"{names.get(item.gpu, item.gpu)} + {nics}, through {through}")
     if apart:
         lines.append(
-            "these NICs and GPUs are on different PCIe roots, so claims cannot match them by pcieRoot"
+            "these NICs and GPUs are on different PCIe roots, so claims cannot match them by"
+            " pcieRoot"
         )
     return lines
 
 
 def rail_lines(machine: Machine, names: Mapping[str, str]) -> list[str]:
-    """The RDMA NICs nearest to each GPU."""
+    """Return the RDMA NICs nearest to each GPU."""
     rdma = {device.bdf: device.name for device in machine.rdma_devices}
     lines = []
     for rail in rails(machine):
@@ -391,7 +418,7 @@ def published_places(publication: Publication) -> list[tuple[str, list[tuple[str
 
 
 def published_drivers(publication: Publication) -> str:
-    """The drivers that publish devices, with their versions."""
+    """Return the drivers that publish devices, with their versions."""
     return ", ".join(f"{name} {version}" for name, version in publication.drivers.items())
 
 
@@ -404,7 +431,7 @@ def alignment_lines(publication: Publication) -> list[str]:
 
 
 def unpublished_lines(publication: Publication) -> list[tuple[str, str]]:
-    """Drivers and functions that are not published, with the reason."""
+    """Return drivers and functions that are not published, with the reason."""
     lines = [(driver, f"publishes nothing: {why}") for driver, why in publication.silent.items()]
     said = {silence(driver) for driver in publication.silent}
     return lines + _grouped(
@@ -416,7 +443,9 @@ def unpublished_lines(publication: Publication) -> list[tuple[str, str]]:
 
 
 def span(names: list[str]) -> str:
-    """Names separated by commas; if there are many, only the first and the last, with their number."""
+    """Names separated by commas; if there are many, only the first and the last, with
+    their number.
+    """
     return (
         ", ".join(names)
         if len(names) <= _MAX_NAMES
@@ -425,7 +454,9 @@ def span(names: list[str]) -> str:
 
 
 def note_lines(machine: Machine, publication: Publication) -> list[tuple[str, str]]:
-    """Notes on the machine, then those of the drivers, as (about, message); those with the same message are one."""
+    """Notes on the machine, then those of the drivers, as (about, message); those with the same
+    message are one.
+    """
     notes = [(note.about, note.message) for note in machine.notes]
     for notice in publication.notices:
         about, colon, text = notice.partition(": ")

@@ -1,4 +1,6 @@
-"""``discover -o tree``: host, NUMA nodes, PCIe roots, switches, devices, and what drivers would publish."""
+"""``discover -o tree``: host, NUMA nodes, PCIe roots, switches, devices, and what drivers would
+publish.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _LEAST_TEXT = 34
 
 
 class _Title(Struct, frozen=True):
-    """A line without columns: a root, a switch, a part of a GPU, the functions that are only counted."""
+    """A line without columns: a root, a switch, a part of a GPU, the functions that are only
+    counted.
+    """
 
     branch: str
     text: str
@@ -29,7 +33,9 @@ class _Title(Struct, frozen=True):
 
 
 class _Row(Struct, frozen=True):
-    """A device: columns that are aligned over the whole tree. ``below`` is the branch of a second line."""
+    """A device: columns that are aligned over the whole tree. ``below`` is the branch of a second
+    line.
+    """
 
     branch: str
     below: str
@@ -46,7 +52,9 @@ class _Row(Struct, frozen=True):
 def render(
     machine: Machine, canvas: Canvas, *, publication: Publication = NOTHING, verbose: bool = False
 ) -> str:
-    """The tree as text. ``verbose`` lists every function and the GPUs' UUIDs and MIG profiles."""
+    """Return the tree as text. ``verbose`` lists every function and the GPUs' UUIDs and MIG
+    profiles.
+    """
     lines: list[str] = []
     for i, line in enumerate(words.host_lines(machine)):
         lines += [canvas.paint(part, "" if i else "1") for part in wrap(line, canvas.width, "  ")]
@@ -186,7 +194,9 @@ class _Drawing:
             self.title(below + (self._corner if i == len(details) - 1 else self._tee), detail, "")
 
     def _alike(self, a: PciDevice, b: PciDevice) -> bool:
-        """True if two functions can share a line: one product in one slot, or virtual functions of one function."""
+        """Return True if two functions can share a line: one product in one slot, or virtual
+        functions of one function.
+        """
         if (a.vendor, a.device, a.class_code, a.driver, a.numa_node) != (
             b.vendor,
             b.device,
@@ -195,7 +205,7 @@ class _Drawing:
             b.numa_node,
         ):
             return False
-        if bool(self._publication.of(a.bdf)) != bool(self._publication.of(b.bdf)):
+        if bool(self._publication.devices_of(a.bdf)) != bool(self._publication.devices_of(b.bdf)):
             return False
         if a.physical_function:
             return a.physical_function == b.physical_function
@@ -215,7 +225,9 @@ def _switch(switch: Switch) -> str:
 
 
 def _span(devices: tuple[PciDevice, ...]) -> str:
-    """The addresses of several functions: ``0000:02:00.0-3``, ``0000:02:00.0,3``, ``0000:3b:00.2-3b:01.1``."""
+    """Return the addresses of several functions: ``0000:02:00.0-3``, ``0000:02:00.0,3``,
+    ``0000:3b:00.2-3b:01.1``.
+    """
     first, last = devices[0].bdf, devices[-1].bdf
     if first.rpartition(".")[0] != last.rpartition(".")[0]:
         return f"{first}-{last.partition(':')[2]}"
@@ -232,8 +244,8 @@ def _summary(devices: list[PciDevice]) -> str:
 
 
 class _Widths(Struct, frozen=True):
-    """The columns of a tree. ``text`` is 0 where descriptions are on lines of their own, ``names`` where these have the
-    kernel's names and the link, too.
+    """The columns of a tree. ``text`` is 0 where descriptions are on lines of their own, ``names``
+    where these have the kernel's names and the link, too.
     """
 
     left: int
@@ -244,7 +256,9 @@ class _Widths(Struct, frozen=True):
 
     @classmethod
     def of(cls, rows: list[_Row], width: int) -> _Widths:
-        """The columns of ``rows``: descriptions are wrapped where ``width`` is short, and moved where it is shorter."""
+        """Return the columns of ``rows``: descriptions are wrapped where ``width`` is short, and
+        moved where it is shorter.
+        """
 
         def most(values: Iterable[str]) -> int:
             return max(map(len, values), default=0)
@@ -264,7 +278,9 @@ class _Widths(Struct, frozen=True):
 
 
 def _layout(rows: list[_Row | _Title], canvas: Canvas) -> list[str]:
-    """Rows as lines. Descriptions that do not fit continue on the next line; addresses, names and links stay whole."""
+    """Return rows as lines. Descriptions that do not fit continue on the next line; addresses,
+    names and links stay whole.
+    """
     widths = _Widths.of([row for row in rows if isinstance(row, _Row)], canvas.width)
     lines = [""] if rows else []
     for row in rows:
@@ -332,7 +348,9 @@ def _unplaced(machine: Machine, canvas: Canvas) -> list[str]:
 
 
 def _published(publication: Publication, canvas: Canvas) -> list[str]:
-    """The devices that drivers would publish on each root, and what a claim can align with it."""
+    """Return the devices that drivers would publish on each root, and what a claim can align with
+    it.
+    """
     if not publication.devices:
         return []
     title = "Devices that drivers would publish"
@@ -354,7 +372,7 @@ def _published(publication: Publication, canvas: Canvas) -> list[str]:
 
 
 def _section(title: str, texts: list[str], canvas: Canvas) -> list[str]:
-    """Lines below a title; nothing without lines."""
+    """Return lines below a title; nothing without lines."""
     lines = ["", canvas.paint(title, "1")] if texts else []
     for text in texts:
         lines += wrap(f"  {text}", canvas.width, "    ")
@@ -362,7 +380,7 @@ def _section(title: str, texts: list[str], canvas: Canvas) -> list[str]:
 
 
 def _pairs(title: str, pairs: list[tuple[str, str]], canvas: Canvas) -> list[str]:
-    """``about: message`` below a title; nothing without pairs."""
+    """Return ``about: message`` below a title; nothing without pairs."""
     lines = ["", canvas.paint(title, "1")] if pairs else []
     for about, message in pairs:
         first, *rest = wrap(f"  {about}: {message}", canvas.width, "    ")

@@ -13,7 +13,7 @@ _SUMMARY = {"breaks": "breaks", "changes": "changes", "info": "infos"}
 
 
 def value(plan: Plan) -> dict[str, Any]:
-    """The plan as plain values."""
+    """Return the plan as plain values."""
     return {
         "schema": SCHEMA,
         "facts": current().to_json(),

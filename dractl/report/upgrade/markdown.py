@@ -10,7 +10,7 @@ _OBJECTS = 5
 
 
 def render(plan: Plan) -> str:
-    """The plan as Markdown: a list for each step."""
+    """Return the plan as Markdown: a list for each step."""
     lines = [f"# {_plain(headline(plan))}", ""]
     for step in plan.steps:
         lines += [f"## {_plain(step.step)}", "", *_step(step), ""]
@@ -44,5 +44,5 @@ def _finding(finding: Finding) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text whose characters mean nothing to Markdown."""
+    """Return text whose characters mean nothing to Markdown."""
     return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", printable(text))

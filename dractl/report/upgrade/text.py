@@ -19,7 +19,7 @@ _OPEN = 2
 
 
 def render(plan: Plan, canvas: Canvas, *, every: bool = False) -> str:
-    """The plan; ``every``: all findings and objects."""
+    """Return the plan; ``every``: all findings and objects."""
     lines = [*_wrapped(headline(plan), canvas, ""), ""]
     for step in plan.steps:
         lines += _step(step, canvas, describe_unchanged(plan), every=every)
@@ -104,9 +104,8 @@ def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
         + first.lstrip(),
         *rest,
     ]
-    owner = (
-        None if (finding.owner or "").startswith("namespace ") else finding.owner
-    )  # the objects' names have it
+    # The objects' names have it
+    owner = None if (finding.owner or "").startswith("namespace ") else finding.owner
     source = ", ".join(filter(None, (finding.source, finding.date))) if every else ""
     for what, text in (("fix", finding.fix), ("owner", owner), ("source", source)):
         if text:
@@ -119,8 +118,9 @@ def _more(count: int) -> list[str]:
 
 
 def _wrapped(text: str, canvas: Canvas, indent: str, most: int = 0) -> list[str]:
-    """The lines of a text, at most ``most`` (0: any number); the last ends with an ellipsis if
-    there would be more."""
+    """Return the lines of a text, at most ``most`` (0: any number); the last ends with an ellipsis
+    if there would be more.
+    """
     width = max(canvas.width - len(indent), 40)
     lines = wrap(text, width) or [""]
     if most and len(lines) > most:
