@@ -14,10 +14,10 @@ def run() -> None:
     leave_on_interrupt()
     from dractl import facts
     from dractl.errors import UsageError
-    from dractl.facts.words import named
+    from dractl.facts.words import pack_option
 
     with suppress(UsageError):  # the command line chooses again, and reports it
-        facts.use(named(sys.argv[1:], os.environ))
+        facts.use(pack_option(sys.argv[1:], os.environ))
     from dractl.cli import main
 
     main.run()

@@ -73,7 +73,7 @@ VERBS = frozenset(
     "require reserve reset resolve restart restore restrict retry return reuse reverse rewrite round "
     "run save say scale scan schedule score search see select send separate serve set settle shift "
     "shorten show shrink signal simulate skip solve sort split stand start state stop store stream "
-    "strip subtract suggest sum supply suppress survey swap take tell test tie tokenize trace track "
+    "strip subtract suggest sum summarize supply suppress survey swap take tell test tie tokenize trace track "
     "translate trim try turn undo unpack unwrap update use validate verify visit wait walk warn watch "
     "weigh whittle wrap write yield".split()
 )

@@ -17,7 +17,7 @@ from dractl import facts
 from dractl.cli import terminal
 from dractl.cli.app import command_line
 from dractl.errors import DractlError
-from dractl.facts.words import named
+from dractl.facts.words import pack_option
 from dractl.interrupts import INTERRUPTED, leave_on_interrupt
 from dractl.program import DRACTL, KUBECTL_DRA, call_program, program_name
 
@@ -116,7 +116,7 @@ def _run_command(words: list[str]) -> int:
     terminal.forget_asides()
     terminal.renew_patience()
     try:
-        for remark in facts.use(named(words, os.environ)):
+        for remark in facts.use(pack_option(words, os.environ)):
             terminal.notice(remark)
         code = _invoke(words)
         terminal.print_asides()

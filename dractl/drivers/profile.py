@@ -155,7 +155,7 @@ class Known(Struct, frozen=True):
         settings = options.settings.get(self.name, {})
         return tuple(
             installed.manifest()
-            for installed in self.catalogue.installed(options.versions.get(self.name), settings)
+            for installed in self.catalogue.classes_for(options.versions.get(self.name), settings)
         )
 
 

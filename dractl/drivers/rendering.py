@@ -104,13 +104,8 @@ def render(
         if device_classes:
             for item in profile.device_classes(options):
                 classes.append(item)
-                drop_fields(
-                    item["spec"],
-                    "class",
-                    options.target,
-                    f"DeviceClass {item['metadata']['name']}",
-                    notices,
-                )
+                name = f"DeviceClass {item['metadata']['name']}"
+                drop_fields(item["spec"], "class", options.target, name, notices)
     return Rendering(
         tuple(slices),
         tuple(classes),

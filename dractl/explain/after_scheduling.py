@@ -591,7 +591,9 @@ def _configuration_faults(
     refusals = [
         (claim.name, driver, fault)
         for claim in claims
-        for _, driver, fault in opaque.find_faults_in_claim(maps_at(claim.value, "spec", "devices", "config"))
+        for _, driver, fault in opaque.find_faults_in_claim(
+            maps_at(claim.value, "spec", "devices", "config")
+        )
     ]
     gates = (sharing_gate(driver, fault.nearest) for _, driver, fault in refusals if fault.nearest)
     faults = tuple(

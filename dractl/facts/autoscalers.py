@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dractl.errors import UsageError
 from dractl.facts import pack
-from dractl.facts.consumers import consumers, named
+from dractl.facts.consumers import consumers, parse_consumers
 
 _FOLDER = "autoscalers"
 
@@ -109,7 +109,7 @@ JUDGES = ("karpenter", "cluster-autoscaler")
 
 def choose_autoscaler(text: str) -> AutoscalerChoice:
     """Return the autoscaler that ``karpenter`` or ``karpenter=1.15`` names. Raises UsageError."""
-    ((name, version),) = named([text]).items()
+    ((name, version),) = parse_consumers([text]).items()
     if name not in JUDGES:
         raise UsageError(
             f"--for {name}: {consumers()[name].title} launches no nodes",

@@ -1,6 +1,4 @@
-"""Whether all files of a pack are what they should be: read before a pack is used that dractl does
-not bring itself.
-"""
+"""The check of all files of a pack, before a pack is used that dractl does not bring itself."""
 
 from collections.abc import Iterable, Iterator
 from datetime import date
@@ -25,21 +23,21 @@ from dractl.facts.refusals import (
 from dractl.facts.resources import Resources
 from dractl.facts.schedulers import KUBE_SCHEDULER, SchedulerFacts
 
-OLD = 90
+MAX_AGE_DAYS = 90
 """Days after which facts should be read again."""
 
 
 def check(pack: Pack) -> None:
-    """Raises Damaged for the first file that is not of its form, contradicts itself, or lacks what
-    dractl asks for.
+    """Raise Damaged for the first file that is not of its form, contradicts itself, or lacks a fact
+    that dractl needs.
     """
-    own = built_in()
-    for name in own.entries("drivers"):
+    built_in_pack = built_in()
+    for name in built_in_pack.entries("drivers"):
         file = f"drivers/{name}.json"
         if name not in pack.entries("drivers"):
             raise Damaged(f"{file} is missing")
-        _complete(file, pack.read(file, Driver).changes, own.read(file, Driver).changes)
-    changes = own.read("kubernetes.json", Kubernetes).changes
+        _complete(file, pack.read(file, Driver).changes, built_in_pack.read(file, Driver).changes)
+    changes = built_in_pack.read("kubernetes.json", Kubernetes).changes
     _complete("kubernetes.json", pack.read("kubernetes.json", Kubernetes).changes, changes)
     for name in pack.entries("drivers"):
         _driver(name, pack.read(f"drivers/{name}.json", Driver))
@@ -210,16 +208,16 @@ def _date(file: str, text: str) -> None:
         raise Damaged(f"{file}: {text!r} is not a date such as 2026-11-22") from None
 
 
-def dated(pack: Pack) -> Iterator[tuple[str, str]]:
+def dates_of_parts(pack: Pack) -> Iterator[tuple[str, str]]:
     """Yield the parts of a pack with the date on which each was read: its files, and rows that have
     a date of their own.
     """
     for name in pack.entries("drivers"):
-        known = pack.read(f"drivers/{name}.json", Driver)
-        yield name, known.read
+        part = pack.read(f"drivers/{name}.json", Driver)
+        yield name, part.read
         for kind in ("attributes", "capacities", "taints", "settings", "classes"):
-            for row in getattr(known, kind):
-                if row.read and row.read < known.read:
+            for row in getattr(part, kind):
+                if row.read and row.read < part.read:
                     yield f"{name} {kind} {getattr(row, 'name', getattr(row, 'key', ''))}", row.read
     for name in pack.entries(FOLDER):
         yield f"refusals of {name}", pack.read(f"{FOLDER}/{name}.json", RefusalFile).read
@@ -263,12 +261,13 @@ def list_overdue_previews(pack: Pack, today: date) -> tuple[str, ...]:
 
 
 def old(pack: Pack, today: date) -> tuple[tuple[str, int], ...]:
-    """Return the parts that were read more than :data:`OLD` days ago, with their age in days, the
-    oldest first.
+    """Return the parts that were read more than :data:`MAX_AGE_DAYS` days ago, with their age in
+    days, the oldest first.
     """
-    ages = [(name, (today - date.fromisoformat(read)).days) for name, read in dated(pack)]
+    ages = [(name, (today - date.fromisoformat(read)).days) for name, read in dates_of_parts(pack)]
     return tuple(
         sorted(
-            ((name, age) for name, age in ages if age > OLD), key=lambda item: (-item[1], item[0])
+            ((name, age) for name, age in ages if age > MAX_AGE_DAYS),
+            key=lambda item: (-item[1], item[0]),
         )
     )

@@ -1,4 +1,4 @@
-"""Which pack is used: the one that is named, else the newer of the built-in one and of the
+"""The choice of the pack: the pack that is named, else the newer of the built-in one and of the
 installed ``dractl-facts``.
 
 Every file of a pack that is not the built-in one is decoded before any of it is used.
@@ -25,70 +25,72 @@ _HINT = (
 
 
 def use(path: str | None) -> tuple[str, ...]:
-    """Chooses the pack: the folder, archive or file of one driver at ``path``, else the newest that
+    """Choose the pack: the folder, archive or file of one driver at ``path``, else the newest that
     is installed.
 
-    Returns what the user has to know about the choice. Raises UsageError if a named pack cannot be
-    used. What is read at import (the releases of Kubernetes) stays as it is, so
+    Returns notices for the user about the choice. Raises UsageError if a named pack cannot be used.
+    Facts that are read at import (the releases of Kubernetes) stay as they are, so
     :mod:`dractl.__main__` calls this first.
     """
     if CHOICE.pack is not None and CHOICE.path == path:
         return CHOICE.said
-    own = built_in()
-    chosen, said = own, list[str]()
+    default = built_in()
+    chosen, notices = default, list[str]()
     if path is not None:
         try:
-            chosen = _checked(_named(path, own))
+            chosen = _check_pack(_pack_of_path(path, default))
         except Damaged as error:
             raise UsageError(f"{path} is not a pack of facts: {error}", hint=_HINT) from None
-    elif (installed := _installed()) is not None:
+    elif (installed := _folder_of_installed_pack()) is not None:
         try:
             other = Pack(folder=installed, origin="dractl-facts", head=head_of(installed))
-            if number_of(other.head.version) > number_of(own.head.version):
-                chosen = _checked(other)
+            if number_of(other.head.version) > number_of(default.head.version):
+                chosen = _check_pack(other)
         except Damaged as error:
-            said.append(
+            notices.append(
                 f"the installed dractl-facts cannot be used ({error}); the built-in facts are used"
                 " instead"
             )
     forget()
-    CHOICE.pack, CHOICE.path, CHOICE.said = chosen, path, tuple(said)
+    CHOICE.pack, CHOICE.path, CHOICE.said = chosen, path, tuple(notices)
     return CHOICE.said
 
 
-def _checked(found: Pack) -> Pack:
+def _check_pack(pack: Pack) -> Pack:
     """Return a pack of others, every file of which can be decoded."""
     # Knows the form of every file, and the built-in pack needs no check
     from dractl.facts.check import check
 
-    check(found)
-    return found
+    check(pack)
+    return pack
 
 
 @cache
-def _installed() -> Path | None:
-    found = find_spec("dractl_facts")
-    places = found.submodule_search_locations if found is not None else None
+def _folder_of_installed_pack() -> Path | None:
+    """Return the folder of the installed package dractl-facts, if there is one."""
+    module = find_spec("dractl_facts")
+    places = module.submodule_search_locations if module is not None else None
     return Path(next(iter(places))) / "data" if places else None
 
 
-def _named(path: str, own: Pack) -> Pack:
+def _pack_of_path(path: str, default: Pack) -> Pack:
+    """Return the pack in a folder or an archive."""
     place = Path(path)
     # False, too, for a name that is too long and in a folder that may not be read
     if os.path.isdir(path):
-        return _in(place, path)
+        return _pack_of_folder(place, path)
     if not os.path.isfile(path):
         raise Damaged("there is no such file or folder")
     if place.suffix == ".json":
-        return _with_driver(place, own)
+        return _with_driver(place, default)
     try:
-        return _in(zipfile.Path(place), path)
+        return _pack_of_folder(zipfile.Path(place), path)
     except (OSError, zipfile.BadZipFile) as error:
         raise Damaged(str(error)) from None
 
 
-def _in(place: Any, origin: str) -> Pack:
-    """Return the pack in a folder or an archive: itself, or as the wheel has it."""
+def _pack_of_folder(place: Any, origin: str) -> Pack:
+    """Return the pack in a folder or an archive: its root, or the place that it has in a wheel."""
     inner = place / "dractl_facts" / "data"
     folder = inner if inner.is_dir() else place
     return Pack(folder=folder, origin=origin, head=head_of(folder))

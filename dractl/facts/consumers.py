@@ -1,5 +1,5 @@
-"""What programs besides kube-scheduler accept of claims: always a list of what they know, with its
-version and date.
+"""The claims that programs besides kube-scheduler accept: always a list of the features that they
+know, with their version and date.
 """
 
 import re
@@ -12,56 +12,57 @@ from msgspec import Struct, field
 from dractl.errors import UsageError
 from dractl.facts import pack
 
-_LONGEST = 100  # compared characters
+_MAX_COMPARED_LENGTH = 100  # compared characters
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.\d{1,4})?(?:[-+].{0,50})?\Z")
 
 
 class Accepted(Struct, frozen=True, forbid_unknown_fields=True):
-    """The attributes of a driver, by full name, that ``selectors`` can compare with a value, and
-    those that only ``constraints`` can compare with each other.
-    """
+    """The attributes of a driver, by full name, that a consumer accepts."""
 
     selectors: tuple[str, ...]
+    """The attributes that selectors can compare with a value."""
     constraints: tuple[str, ...]
+    """The attributes that only constraints can compare with each other."""
 
 
 class Supported(Struct, frozen=True, forbid_unknown_fields=True):
-    """The fields of claims and slices that a consumer takes from its version ``since`` on, of those
-    that not all of its versions take. A main branch has the date at which it was ``seen``.
+    """The fields of claims and slices that a consumer takes from a version on, of the fields that
+    not all of its versions take.
     """
 
     since: str
     accepts: tuple[str, ...]
     seen: str = ""
+    """The date at which a main branch was seen."""
 
 
 class Consumer(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A consumer, from its version ``since`` on; ``versions`` are those that differ, oldest first.
-    Of drivers that are not in ``drivers`` nothing is known; ``never_launched`` are those for which
-    it launches no node.
-    """
+    """A consumer of claims, from its version ``since`` on."""
 
     title: str
     since: str
     source: str
     read: str
     drivers: dict[str, Accepted]
+    """The attributes by driver; of other drivers nothing is known."""
     versions: tuple[Supported, ...]
+    """The versions that differ, the oldest first."""
     never_launched: tuple[str, ...] = field(default=())
+    """Drivers for which it launches no node."""
     newest: str = ""
     """The newest version that was read; empty: later ones are taken for the last of
     ``versions``.
     """
 
-    def at(self, version: str | None) -> Supported:
-        """What a version takes; None is the newest release."""
+    def support_in(self, version: str | None) -> Supported:
+        """Return the features that a version takes; None is the newest release."""
         if version is None:
-            return [one for one in self.versions if not one.seen][-1]
-        return [one for one in self.versions if _number(one.since) <= _number(version)][-1]
+            return [row for row in self.versions if not row.seen][-1]
+        return [row for row in self.versions if _number(row.since) <= _number(version)][-1]
 
     def first(self, feature: str) -> Supported | None:
         """Return the first version that takes a field."""
-        return next((one for one in self.versions if feature in one.accepts), None)
+        return next((row for row in self.versions if feature in row.accepts), None)
 
 
 def _number(version: str) -> tuple[int, int]:
@@ -75,37 +76,39 @@ def consumers() -> dict[str, Consumer]:
     return pack.current().read("consumers.json", dict[str, Consumer])
 
 
-def named(texts: Iterable[str]) -> dict[str, str | None]:
-    """Return the consumers in ``kueue=0.19``, ``karpenter``, with the version where one is named.
-    Raises UsageError.
+def parse_consumers(texts: Iterable[str]) -> dict[str, str | None]:
+    """Parse ``kueue=0.19``, ``karpenter``: consumers, each with its version if one is named. Raises
+    UsageError.
     """
-    found: dict[str, str | None] = {}
+    versions: dict[str, str | None] = {}
     for text in texts:
         name, equals, version = text.partition("=")
         if name not in consumers():
-            near = next(iter(get_close_matches(name[:_LONGEST], consumers(), 1)), None)
+            near = next(iter(get_close_matches(name[:_MAX_COMPARED_LENGTH], consumers(), 1)), None)
             hint = f"known are {', '.join(consumers())}"
             raise UsageError(
                 f"unknown consumer {name!r}" + (f"; did you mean {near}?" if near else ""),
                 hint=hint,
             )
-        known = consumers()[name]
+        consumer = consumers()[name]
         if equals and not _VERSION.match(version):
             raise UsageError(
-                f"{version!r} is not a version of {name}", hint=f"write it as {name}={known.since}"
+                f"{version!r} is not a version of {name}",
+                hint=f"write it as {name}={consumer.since}",
             )
-        if equals and _number(version) < _number(known.since):
+        if equals and _number(version) < _number(consumer.since):
             raise UsageError(
-                f"{name} {version} is older than {known.since}, the first version of which dractl"
-                " knows what it takes",
-                hint=f"write {name}={known.since}, or a later one",
+                f"{name} {version} is older than {consumer.since}, the first version of which"
+                " dractl knows what it takes",
+                hint=f"write {name}={consumer.since}, or a later one",
             )
-        if equals and known.newest and _number(version) > _number(known.newest):
+        if equals and consumer.newest and _number(version) > _number(consumer.newest):
             raise UsageError(
-                f"{name} {version} is not known", hint=f"known are {known.since} to {known.newest}"
+                f"{name} {version} is not known",
+                hint=f"known are {consumer.since} to {consumer.newest}",
             )
-        found[name] = version if equals else None
-    return found
+        versions[name] = version if equals else None
+    return versions
 
 
 pack.forget_with(consumers.cache_clear)

@@ -1,5 +1,5 @@
-"""What is known of DRA drivers: one file of the pack each, with versions, attributes, classes,
-taints and changes.
+"""Facts about DRA drivers: one file of the pack each, with versions, attributes, classes, taints
+and changes.
 """
 
 import re
@@ -14,60 +14,63 @@ from dractl.errors import UsageError
 from dractl.facts import pack
 
 Type = Literal["string", "int", "bool", "version", "strings", "ints"]
-_LONGEST = 100  # compared characters
-_CALENDAR = 20  # versions that begin with more are years
+_MAX_COMPARED_LENGTH = 100  # compared characters
+_MAX_PLAIN_MAJOR = 20  # versions that begin with more are years
 _VERSION = re.compile(r"(?:[a-z]+-)?v?(\d+)\.(\d+)(?:\.\d+)?(?:[-+].*)?\Z")
 
 
 class Row(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """What every row has: ``since`` is the first of the driver's versions that it is true of,
-    ``removed`` the first that it is no longer true of. ``source`` (repository, commit or tag, file)
-    and ``read`` (a date) are those of the file where the row has none of its own.
-    """
+    """The base of all rows."""
 
     since: str | None = None
+    """The first of the driver's versions that the row is true of."""
     removed: str | None = None
+    """The first version that it is no longer true of."""
     source: str = ""
+    """Repository, commit or tag, and file; empty: the source of the file of facts."""
     read: str = ""
+    """The date on which it was read; empty: the date of the file of facts."""
 
 
 class KnownVersion(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A version by the name that dractl uses, without the patch. ``tags`` are the releases, by git
-    tag, that publish what it publishes, oldest first; ``aliases`` its other names; ``released`` the
-    date of the first of the tags. A version that is not released yet (a main branch) has the date
-    at which it was ``seen`` instead.
-    """
+    """A version by the name that dractl uses, without the patch."""
 
     name: str
     tags: tuple[str, ...] = ()
+    """The releases, by git tag, that publish what it publishes, oldest first."""
     aliases: tuple[str, ...] = ()
+    """Its other names."""
     released: str = ""
+    """The date of the first of the tags."""
     seen: str = ""
+    """The date at which a version was seen that is not released yet (a main branch)."""
     source: str = ""
 
 
 class Attribute(Row, frozen=True, kw_only=True):
     """An attribute. ``name`` is spelled as in ResourceSlices: a bare name belongs to the driver's
     own domain.
-
-    ``devices`` are the values of the driver's ``type`` attribute that have it (empty: all).
-    ``when`` is the condition under which such a device has it; empty means always. ``values`` is
-    the complete list of values, where there is one, and ``values_since`` the first version of those
-    that came later. ``list_with`` names the driver option with which the value is a list instead of
-    a scalar. ``same_as`` is another attribute, of any version, with the same value; ``more_since``
-    the first version in which further devices have the attribute, as ``when`` says.
     """
 
     name: str
     type: Type
     about: str
     when: str = ""
+    """The condition under which such a device has it; empty means always."""
     devices: tuple[str, ...] = ()
+    """The values of the driver's ``type`` attribute that have it (empty: all)."""
     values: tuple[str | int | bool, ...] = ()
+    """The complete list of values, if there is one."""
     values_since: dict[str, str] = field(default_factory=dict)
+    """The first version of values that came later."""
     list_with: str | None = None
+    """The driver option with which the value is a list instead of a scalar."""
     same_as: str = ""
+    """Another attribute, of any version, with the same value."""
     more_since: str | None = None
+    """The first version in which further devices have the attribute, under the condition of
+    ``when``.
+    """
     site: bool = False
     """True if no description of a machine has it: an address, a name of the day, a version of
     software.
@@ -99,14 +102,13 @@ class Capacity(Row, frozen=True, kw_only=True):
 
 
 class Taint(Row, frozen=True, kw_only=True):
-    """A taint that the driver puts on its own devices. ``value`` describes the taint's value;
-    empty: it has none.
-    """
+    """A taint that the driver puts on its own devices."""
 
     key: str
     effects: tuple[str, ...]
     about: str
     value: str = ""
+    """A description of the taint's value; empty: it has none."""
     when: str = ""
 
 
@@ -121,22 +123,23 @@ class Setting(Row, frozen=True, kw_only=True):
 
 
 class InstalledClass(Row, frozen=True, kw_only=True):
-    """A DeviceClass that the driver's chart installs. ``options`` are the settings that it takes,
-    by name and value. ``types`` are the values of the attribute ``type`` that its selectors leave
-    (empty: all). Without ``selectors`` only the name is known.
+    """A DeviceClass that the driver's chart installs. Without ``selectors`` only the
+    name is known.
     """
 
     name: str
     selectors: tuple[str, ...]
     types: tuple[str, ...] = ()
+    """The values of the attribute ``type`` that its selectors leave (empty: all)."""
     options: dict[str, str] = field(default_factory=dict)
+    """The settings that it takes, by name and value."""
     extended_resource_name: str = ""
     config: tuple[dict[str, Any], ...] = ()
 
     def manifest(self) -> dict[str, Any]:
         """Return the class as its chart writes it."""
         spec: dict[str, Any] = {
-            "selectors": [{"cel": {"expression": one}} for one in self.selectors]
+            "selectors": [{"cel": {"expression": expression}} for expression in self.selectors]
         }
         if self.extended_resource_name:
             spec["extendedResourceName"] = self.extended_resource_name
@@ -151,7 +154,7 @@ class InstalledClass(Row, frozen=True, kw_only=True):
 
 
 class Model(Row, frozen=True, kw_only=True):
-    """What the driver calls the devices of a PCI device id: the model, and the family if it
+    """The driver's names for the devices of a PCI device id: the model, and the family if it
     publishes one.
     """
 
@@ -162,20 +165,19 @@ class Model(Row, frozen=True, kw_only=True):
 class Wait(Row, frozen=True, kw_only=True):
     """Something that the driver waits for inside a call, so that the kubelet's event only says that
     time ran out.
-
-    ``devices`` are the values of the driver's ``type`` attribute of the devices that it waits for.
-    ``holders`` are words in the names of pods that often have such a device open without a claim.
     """
 
     devices: tuple[str, ...]
+    """The values of the driver's ``type`` attribute of the devices that it waits for."""
     about: str
     step: str
     holders: tuple[str, ...] = ()
+    """Words in the names of pods that often have such a device open without a claim."""
 
 
 class RootSetting(Row, frozen=True, kw_only=True):
-    """Who names the folder of a node below which the driver looks for its vendor's libraries and
-    programs.
+    """The setting for the folder of a node below which the driver looks for its vendor's libraries
+    and programs.
     """
 
     variable: str
@@ -187,15 +189,14 @@ class RootSetting(Row, frozen=True, kw_only=True):
 
 
 class VendorLibraries(Row, frozen=True, kw_only=True):
-    """What the vendor's own libraries and programs in a container say when they find no device.
-
-    ``words`` are parts of their sentences, ``device_files`` where the kernel driver has the
-    devices, ``check`` the command that a node answers when they are there.
-    """
+    """The words of the vendor's own libraries and programs in a container that find no device."""
 
     words: tuple[str, ...]
+    """Parts of their sentences."""
     device_files: str
+    """The place of the kernel driver's devices."""
     check: str
+    """The command that a node answers if they are there."""
 
     def reports_no_device(self, text: str) -> bool:
         """Return True if a text has their words."""
@@ -203,47 +204,34 @@ class VendorLibraries(Row, frozen=True, kw_only=True):
 
 
 class Contradiction(Row, frozen=True, kw_only=True):
-    """Values that a device cannot have together, so that the driver has misread the hardware.
-
-    Of a device whose attributes are those of ``when``, ``attribute`` is never ``value``; ``about``
-    says why.
-    """
+    """Values that a device cannot have together, so that the driver has misread the hardware."""
 
     when: dict[str, str]
+    """The attributes of a device."""
     attribute: str
+    """An attribute of the same device."""
     value: str | int | bool
+    """A value that this attribute never has."""
     about: str
+    """The reason."""
 
 
 class CodeChange(Row, frozen=True, kw_only=True):
-    """Something that the driver's code does differently from ``since`` on, for code that asks for
-    it by name.
-    """
+    """A difference in the driver's code from ``since`` on, for code that asks for it by name."""
 
     about: str
 
 
 class Limit(Row, frozen=True, kw_only=True):
-    """Something of the API that the driver's code does not do as the API says, until
-    ``removed``.
+    """A part of the API that the driver's code does not implement as documented,
+    until ``removed``.
     """
 
     about: str
 
 
 class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """What is known of a driver, for rendering, ``dractl rule DRIVER``, lint and completion.
-
-    ``complete`` is false where devices can have attributes that are not here: an administrator adds
-    them, or the driver is known in part only. ``extension``: what may add attributes to a complete
-    list where somebody sets it up. ``images`` are the names of its container images, without
-    registry and tag; ``container`` is that of its kubelet plug-in which serves this driver, where
-    the pod serves several. ``made_pods`` are labels of the pods that it makes for claims, with the
-    same image, and ``objects`` the custom kinds, with their resources, that say more where the
-    driver is at fault. ``other_taints``: who else taints its devices, with keys that are not known.
-    ``chart``: values without which the driver's Helm chart installs neither its classes nor the
-    part that publishes. ``tables`` are those that the driver's own code has, for its module here.
-    """
+    """The facts about a driver, for rendering, ``dractl rule DRIVER``, lint and completion."""
 
     name: str
     title: str
@@ -260,41 +248,57 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     limits: dict[str, Limit] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     complete: bool = True
+    """False if devices can have attributes that are not here: an administrator adds them, or the
+    driver is known in part only.
+    """
     extension: str = ""
+    """The thing that may add attributes to a complete list if somebody sets it up."""
     other_taints: str = ""
+    """Others that taint its devices, with keys that are not known."""
     images: tuple[str, ...] = ()
+    """The names of its container images, without registry and tag."""
     container: str = ""
+    """The container of its kubelet plug-in that serves this driver, if the pod serves several."""
     made_pods: tuple[str, ...] = ()
+    """Labels of the pods that it makes for claims, with the same image."""
     objects: dict[str, str] = field(default_factory=dict)
+    """The custom kinds, with their resources, that say more if the driver is at fault."""
     chart: str = ""
+    """Values without which the driver's Helm chart installs neither its classes nor the part that
+    publishes.
+    """
     waits: tuple[Wait, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     root: RootSetting | None = None
     libraries: VendorLibraries | None = None
     tables: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Tables of the driver's own code, for its module here."""
 
     @property
     def versions(self) -> tuple[str, ...]:
         """The names of the versions, oldest first."""
-        return tuple(one.name for one in self.releases)
+        return tuple(release.name for release in self.releases)
 
     @property
     def released(self) -> str:
         """The newest version that is released; of a driver without releases, the last."""
         return next(
-            (one.name for one in reversed(self.releases) if not one.seen), self.releases[-1].name
+            (release.name for release in reversed(self.releases) if not release.seen),
+            self.releases[-1].name,
         )
 
     @property
     def tags(self) -> dict[str, tuple[str, ...]]:
         """The releases by version, for versions that have some."""
-        return {one.name: one.tags for one in self.releases if one.tags}
+        return {release.name: release.tags for release in self.releases if release.tags}
 
     @property
     def names(self) -> dict[str, str]:
         """Versions by each of their names: their own, their tags and their aliases."""
         return {
-            name: one.name for one in self.releases for name in (one.name, *one.tags, *one.aliases)
+            name: release.name
+            for release in self.releases
+            for name in (release.name, *release.tags, *release.aliases)
         }
 
     @property
@@ -323,22 +327,22 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         return f"{version} ({tags})" if tags else version
 
     def index(self, text: str | None) -> int:
-        """Index in ``versions`` of a version as users write it: ``0.10``, ``v0.10.1``,
+        """Return the index in ``versions`` of a version as users write it: ``0.10``, ``v0.10.1``,
         ``gpu-v0.10.1``, ``main``.
 
         None is the newest release. A version that is none of those known counts as the newest
         before it. Raises UsageError for everything else.
         """
-        known = self.versions
+        versions = self.versions
         if text is None:
-            return known.index(self.released)
+            return versions.index(self.released)
         names = self.names
         if text in names:
-            return known.index(names[text])
+            return versions.index(names[text])
         wanted = _number(text)
-        hint = f"dractl knows {', '.join(map(self.with_tags, known))}"
+        hint = f"dractl knows {', '.join(map(self.with_tags, versions))}"
         if wanted is None:
-            near = get_close_matches(text[:_LONGEST], names, 1)
+            near = get_close_matches(text[:_MAX_COMPARED_LENGTH], names, 1)
             suggestion = f"; did you mean {near[0]}?" if near else ""
             raise UsageError(f"{text!r} is not a version of {self.name}{suggestion}", hint=hint)
         numbers = self._numbers(wanted)
@@ -347,7 +351,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
             raise UsageError(
                 f"{self.name} {text} is older than the versions dractl knows", hint=hint
             )
-        return known.index(numbers[max(fitting)])
+        return versions.index(numbers[max(fitting)])
 
     def stand_in(self, text: str | None) -> str | None:
         """Return the known version that stands for ``text``, a version that the pack lacks; None
@@ -361,17 +365,15 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     def is_newer(self, text: str) -> bool:
         """Return True if ``text`` is a version after the newest release that the pack knows."""
         wanted = _number(text)
-        known = self._numbers(wanted) if wanted is not None else {}
+        numbers = self._numbers(wanted) if wanted is not None else {}
         return (
             wanted is not None
             and text not in self.names
-            and all(number < wanted for number in known)
+            and all(number < wanted for number in numbers)
         )
 
     def knows(self, text: str) -> bool:
-        """Return True if ``text`` is a version, whether of those that are known or not: a tag such
-        as latest is none.
-        """
+        """Return True if ``text`` is a version, known or not: a tag such as latest is none."""
         try:
             return self.index(text) >= 0
         except UsageError:
@@ -389,7 +391,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         return self.order(text)[0]
 
     def order(self, text: str) -> tuple[int, str]:
-        """Return a key that sorts versions as users write them, the oldest first; what is no
+        """Return a key that sorts versions as users write them, the oldest first; a text that is no
         version comes last.
         """
         try:
@@ -401,14 +403,14 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         """Return True if a row is true of a version as users write it (None: the
         newest release).
         """
-        at, known = self.index(version), self.versions
-        return (row.since is None or known.index(row.since) <= at) and (
-            row.removed is None or at < known.index(row.removed)
+        index, versions = self.index(version), self.versions
+        return (row.since is None or versions.index(row.since) <= index) and (
+            row.removed is None or index < versions.index(row.removed)
         )
 
     def model(self, device: str | None, version: str | None) -> Model | None:
-        """What a version calls the devices of a PCI device id; None for an id that it does not
-        know.
+        """Return a version's name for the devices of a PCI device id; None for an id that it does
+        not know.
         """
         row = self.models.get(device or "")
         return row if row is not None and self.covers(row, version) else None
@@ -422,32 +424,32 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         limit = self.limits.get(name)
         return limit if limit is not None and self.covers(limit, version) else None
 
-    def installed(
+    def classes_for(
         self, version: str | None, settings: Mapping[str, str]
     ) -> tuple[InstalledClass, ...]:
         """Return the classes that the chart of a version installs with these settings."""
-        defaults = {one.name: one.values.partition(",")[0] for one in self.settings}
+        defaults = {setting.name: setting.values.partition(",")[0] for setting in self.settings}
         return tuple(
-            one
-            for one in self.classes
-            if self.covers(one, version)
+            installed_class
+            for installed_class in self.classes
+            if self.covers(installed_class, version)
             if all(
                 (settings.get(name) or defaults.get(name)) == value
-                for name, value in one.options.items()
+                for name, value in installed_class.options.items()
             )
         )
 
     def _numbers(self, like: tuple[int, int]) -> dict[tuple[int, int], str]:
-        """Versions by the numbers of all their names that are counted like another: by calendar, or
-        not.
+        """Return the versions by the numbers of all their names that are counted like another: by
+        calendar, or not.
         """
-        found = {
+        version_by_number = {
             number: version for name, version in self.names.items() if (number := _number(name))
         }
         return {
             number: name
-            for number, name in found.items()
-            if (number[0] > _CALENDAR) == (like[0] > _CALENDAR)
+            for number, name in version_by_number.items()
+            if (number[0] > _MAX_PLAIN_MAJOR) == (like[0] > _MAX_PLAIN_MAJOR)
         }
 
 
@@ -460,15 +462,15 @@ def _number(text: str) -> tuple[int, int] | None:
 def names() -> tuple[str, ...]:
     """Return every driver that the pack knows."""
     chosen = pack.current()
-    known = chosen.entries("drivers")
-    return tuple(name for name in chosen.head.drivers if name in known) + tuple(
-        name for name in known if name not in chosen.head.drivers
+    entries = chosen.entries("drivers")
+    return tuple(name for name in chosen.head.drivers if name in entries) + tuple(
+        name for name in entries if name not in chosen.head.drivers
     )
 
 
 @cache
 def driver(name: str) -> Driver:
-    """What is known of a driver. Raises KeyError for a driver that is not in the pack."""
+    """Return the facts about a driver. Raises KeyError for a driver that is not in the pack."""
     if name not in names():
         raise KeyError(name)
     return pack.current().read(f"drivers/{name}.json", Driver)

@@ -16,16 +16,18 @@ Kind = Literal["nvidia", "amd", "intel", "nic", "nvme", "accelerator"]
 
 
 class Products(Struct, frozen=True, forbid_unknown_fields=True):
-    """``products.json``. A product's row has its PCI ids and names, and ``source`` and ``read``
-    where they are its own. ``aliases`` are other names; ``modules`` the versions of kernel drivers
-    that a described machine has.
-    """
+    """The file ``products.json``."""
 
     source: str
     read: str
     products: dict[Kind, dict[str, dict[str, Any]]]
+    """The rows by kind and name: PCI ids and names, and ``source`` and ``read`` if they are the
+    row's own.
+    """
     modules: dict[str, dict[str, str]]
+    """The versions of kernel drivers that a described machine has."""
     aliases: dict[str, str] = {}
+    """Other names."""
 
 
 class MigRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -47,14 +49,14 @@ class MigRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
 
 
 class MigTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """The profiles of a GPU. ``sure``: printed by a real machine, documented, or derived in the way
-    of ``derived``.
-    """
+    """The profiles of a GPU."""
 
     source: str
     sure: Literal["recorded", "documented", "derived"]
+    """Printed by a real machine, documented, or derived."""
     profiles: tuple[MigRow, ...]
     derived: str = ""
+    """The derivation, in words."""
     read: str = ""
 
 
@@ -67,23 +69,22 @@ class MigTables(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Room(Struct, frozen=True, forbid_unknown_fields=True):
-    """CPUs, as Linux counts them, and memory of a machine, as quantities; ``source`` documents
-    them.
-    """
+    """CPUs, as Linux counts them, and memory of a machine, as quantities."""
 
     source: str
+    """The document that has them."""
     cpu: str | None = None
     memory: str | None = None
 
 
 class Machines(Struct, frozen=True, forbid_unknown_fields=True):
-    """``machines.json``: other names of the machines, by the lower-case name of their file;
-    ``room``: of those whose description lacks it.
-    """
+    """The file ``machines.json``."""
 
     read: str
     aliases: dict[str, str]
+    """Other names of the machines, by the lower-case name of their file."""
     room: dict[str, Room] = {}
+    """The room of machines whose description lacks it."""
 
 
 @cache
@@ -100,13 +101,13 @@ def mig_tables() -> MigTables:
 
 def machine_room(name: str) -> Room | None:
     """Return the documented room for pods of a machine."""
-    known = pack.current().read("machines.json", Machines)
-    return known.room.get(known.aliases.get(name, name))
+    table = pack.current().read("machines.json", Machines)
+    return table.room.get(table.aliases.get(name, name))
 
 
 @cache
 def machine_aliases() -> dict[str, str]:
-    """Names of machines by other names."""
+    """Return the names of machines by their other names."""
     return pack.current().read("machines.json", Machines).aliases
 
 
@@ -117,7 +118,7 @@ def machines() -> tuple[str, ...]:
 
 
 def machines_folder() -> Traversable:
-    """Where the files are."""
+    """Return the folder of the files."""
     folder: Traversable = pack.current().folder.joinpath("machines")
     return folder
 

@@ -1,4 +1,4 @@
-"""Which versions of drivers run: the tags of the images in DaemonSets, Deployments and pods."""
+"""The versions of drivers that run: the tags of the images in DaemonSets, Deployments and pods."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -8,19 +8,19 @@ from dractl.facts.drivers import driver, names
 _TEMPLATES = ("DaemonSet", "Deployment", "StatefulSet", "ReplicaSet")
 
 
-def running(objects: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def versions_that_run(objects: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Return the versions of drivers, by name, that the images of these objects are tagged with. Of
     several the oldest counts: it decides what all nodes have.
     """
-    found: dict[str, set[str]] = {}
+    tags_by_driver: dict[str, set[str]] = {}
     owners = {
         image: [name for name in names() if image in driver(name).images] for image in _images()
     }
     for text in _in_pods(objects):
         path, _, tag = text.partition("@")[0].rpartition(":")
         for name in owners.get(path.rpartition("/")[2], ()) if "/" not in tag else ():
-            found.setdefault(name, set()).add(tag)
-    return {name: min(tags, key=driver(name).order) for name, tags in found.items()}
+            tags_by_driver.setdefault(name, set()).add(tag)
+    return {name: min(tags, key=driver(name).order) for name, tags in tags_by_driver.items()}
 
 
 def runs(name: str, objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -54,7 +54,7 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return since <= order and (not self.fixed or order < self._order(self.fixed))
 
     def has_words(self, text: str) -> bool:
-        """Return True if words of a pod's event or condition are those that show it."""
+        """Return True if the words of a pod's event or condition show it."""
         return any(compile_pattern(pattern).search(text) for pattern in self.words)
 
     def _order(self, version: str) -> tuple[int, tuple[int, ...]]:

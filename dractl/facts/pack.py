@@ -23,7 +23,7 @@ SCHEMA = 1
 
 BUILT_IN = "built in"
 _FOLDER = Path(__file__).resolve().parent / "data"
-_MOST = 16 << 20  # bytes of a file of a pack: a hundred times the largest
+_MAX_FILE_BYTES = 16 << 20  # bytes of a file of a pack: a hundred times the largest
 T = TypeVar("T")
 
 
@@ -32,35 +32,37 @@ class Damaged(Exception):
 
 
 class Head(Struct, frozen=True, forbid_unknown_fields=True):
-    """``pack.json``: the form of the files, the version of the pack, the date of the newest of its
-    facts, and the drivers in the order in which people are told of them (others follow).
-    """
+    """The file ``pack.json``."""
 
     schema: int
+    """The form of the files."""
     version: str
+    """The version of the pack."""
     date: str
+    """The date of the newest of its facts."""
     drivers: tuple[str, ...] = ()
+    """The drivers in the order in which they are listed to people (others follow)."""
 
 
 class Pack(Struct, frozen=True, kw_only=True):
-    """A pack. ``origin`` is where it is from, in words; ``extra`` are files that it has besides
-    those of its folder.
-    """
+    """A pack of facts."""
 
     folder: Any  # a Traversable: a folder, or a folder in an archive
     origin: str
+    """The origin of the pack, in words."""
     head: Head
     extra: dict[str, bytes] = {}
+    """Files that it has besides those of its folder."""
 
     def entries(self, folder: str, ending: str = ".json") -> tuple[str, ...]:
         """Return the names of the files of a folder that have an ending, without it, sorted; none
         where a pack lacks it.
         """
         place = self.folder.joinpath(folder)
-        own = {one.name for one in place.iterdir()} if place.is_dir() else set()
+        names = {entry.name for entry in place.iterdir()} if place.is_dir() else set()
         more = {name.rpartition("/")[2] for name in self.extra if name.rpartition("/")[0] == folder}
         return tuple(
-            sorted(name.removesuffix(ending) for name in own | more if name.endswith(ending))
+            sorted(name.removesuffix(ending) for name in names | more if name.endswith(ending))
         )
 
     def data(self, name: str) -> bytes:
@@ -69,15 +71,15 @@ class Pack(Struct, frozen=True, kw_only=True):
             return self.extra[name]
         try:
             with self.folder.joinpath(name).open("rb") as file:
-                content: bytes = file.read(_MOST + 1)
+                content: bytes = file.read(_MAX_FILE_BYTES + 1)
         except (OSError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
             raise Damaged(f"{name}: {getattr(error, 'strerror', None) or error}") from None
-        if len(content) > _MOST:
-            raise Damaged(f"{name} is larger than {_MOST >> 20} MiB")
+        if len(content) > _MAX_FILE_BYTES:
+            raise Damaged(f"{name} is larger than {_MAX_FILE_BYTES >> 20} MiB")
         return content
 
     def read(self, name: str, kind: type[T]) -> T:
-        """Return a file as a value. Raises Damaged if it is none."""
+        """Return a file as a value. Raises Damaged if it is not of the form."""
         try:
             return msgspec.json.decode(self.data(name), type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -89,29 +91,29 @@ class Pack(Struct, frozen=True, kw_only=True):
         return f"facts {self.head.version} of {self.head.date} ({self.origin}, {self.digest})"
 
     def to_json(self) -> dict[str, str]:
-        """What a report rests on, for programs."""
+        """Return the version of the facts that a report rests on, for programs."""
         return {"version": self.head.version, "date": self.head.date, "digest": self.digest}
 
     @property
     def digest(self) -> str:
         """SHA-256 over the names and contents of all files, its first 12 digits."""
-        found = sha256()
+        digest = sha256()
         for name in sorted({*_files(self.folder, ""), *self.extra}):
             content = self.data(name)
-            found.update(f"{name}\0{len(content)}\0".encode() + content)
-        return found.hexdigest()[:12]
+            digest.update(f"{name}\0{len(content)}\0".encode() + content)
+        return digest.hexdigest()[:12]
 
 
 def _files(folder: Traversable, prefix: str) -> Iterator[str]:
-    for one in folder.iterdir():
-        if one.is_dir():
-            yield from _files(one, f"{prefix}{one.name}/")
-        elif one.name.endswith((".json", ".yaml")):
-            yield prefix + one.name
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _files(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith((".json", ".yaml")):
+            yield prefix + entry.name
 
 
 class _Choice:
-    """The pack in use, and what is said about the choice. The one thing here that changes: once,
+    """The pack in use, and the notices about the choice. The only thing here that changes: once,
     before it is used.
     """
 
@@ -140,7 +142,9 @@ _CACHES: list[Callable[[], None]] = []
 
 
 def forget_with(clear: Callable[[], None]) -> None:
-    """Registers what a module remembers of the pack, to be forgotten when another one is chosen."""
+    """Register the values that a module remembers of the pack, to be forgotten when another one is
+    chosen.
+    """
     _CACHES.append(clear)
 
 

@@ -1,5 +1,5 @@
-"""What drivers refuse that is right by its schema: a way to share a device without its feature
-gate, parameters for another type of device.
+"""Parameters that drivers refuse although they are right by their schema: a way to share a device
+without its feature gate, parameters for another type of device.
 """
 
 from collections.abc import Mapping
@@ -19,20 +19,31 @@ def sharing_gate(name: str, strategy: str) -> str | None:
 
 def kind_of(name: str, parameters: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the kind of parameters and the type of device that it is for: the driver refuses it
-    for others ("cannot apply GpuConfig to device ..."). None where a driver has one kind for all.
+    for others ("cannot apply GpuConfig to device ..."). None if a driver has one kind for all.
 
     kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/device_state.go prepareDevices
     (v25.3.0 to v0.4.1; VfioDeviceConfig since v25.12)
     """
     kind, version = parameters.get("kind"), parameters.get("apiVersion")
-    known = _table(name, "parametersFor")
-    own = isinstance(version, str) and version.startswith("resource.nvidia.com/")
-    return (kind, known[kind]) if own and isinstance(kind, str) and kind in known else None
+    types_by_kind = _table(name, "parametersFor")
+    is_nvidias = isinstance(version, str) and version.startswith("resource.nvidia.com/")
+    return (
+        (kind, types_by_kind[kind])
+        if is_nvidias and isinstance(kind, str) and kind in types_by_kind
+        else None
+    )
 
 
 def kind_for(name: str, type_: str) -> str | None:
     """Return the kind of parameters that is for a type of device."""
-    return next((kind for kind, one in _table(name, "parametersFor").items() if one == type_), None)
+    return next(
+        (
+            kind
+            for kind, device_type in _table(name, "parametersFor").items()
+            if device_type == type_
+        ),
+        None,
+    )
 
 
 def _table(name: str, table: str) -> Mapping[str, str]:

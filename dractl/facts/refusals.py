@@ -49,10 +49,12 @@ Blame = Literal["hardware", "parameters", "claim", "pod", "driver", "node", "ins
 
 
 class StepFact(Struct, frozen=True, forbid_unknown_fields=True):
-    """A step: ``do`` is an imperative, ``run`` the command that does or shows it."""
+    """A step."""
 
     do: str
+    """An imperative."""
     run: str = ""
+    """The command that does or shows it."""
 
 
 class Advice(Struct, frozen=True, forbid_unknown_fields=True):
@@ -119,7 +121,7 @@ class RefusalMatch(Struct, frozen=True):
     groups: Mapping[str, str]
     """The named groups of the pattern that have a value."""
     start: int
-    """Where in the words the pattern begins."""
+    """The offset in the words at which the pattern begins."""
 
 
 @cache
@@ -133,7 +135,7 @@ def refusal_file(name: str) -> RefusalFile | None:
 
 @cache
 def refusals(driver: str) -> tuple[RefusalFact, ...]:
-    """Return what a driver can say: its own entries, those of the driver that it was made from,
+    """Return the refusals of a driver: its own entries, those of the driver that it was made from,
     those of any driver.
     """
     facts: list[RefusalFact] = []
@@ -156,12 +158,12 @@ def match_words(
     text, types = clean_words(words), frozenset(device_types)
     matches = [
         RefusalMatch(
-            fact, {name: value for name, value in found.groupdict().items() if value}, found.start()
+            fact, {name: value for name, value in match.groupdict().items() if value}, match.start()
         )
         for fact in facts
         if not fact.devices or not types.isdisjoint(fact.devices)
         for pattern in fact.words
-        for found in compile_pattern(pattern).finditer(text)
+        for match in compile_pattern(pattern).finditer(text)
     ]
     return max(matches, key=lambda match: (not match.fact.general, match.start), default=None)
 

@@ -10,16 +10,15 @@ from dractl.facts import pack
 
 
 class Resource(Struct, frozen=True, rename={"device_class": "class"}, forbid_unknown_fields=True):
-    """A resource: a whole name, or a prefix that ends in ``/`` or ``-``. ``drivers`` publish the
-    hardware behind it, the usual one first. ``request`` is a name for its request and claim,
-    ``device_class`` the class that stands for it, where one of the resource is one device of the
-    class.
-    """
+    """A resource: a whole name, or a prefix that ends in ``/`` or ``-``."""
 
     name: str
     drivers: tuple[str, ...]
+    """The drivers that publish the hardware behind it, the usual one first."""
     request: str = ""
+    """A name for its request and claim."""
     device_class: str = ""
+    """The class that stands for it, if one of the resource is one device of the class."""
     source: str = ""
     read: str = ""
 
@@ -45,13 +44,12 @@ class Companion(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Resources(Struct, frozen=True, forbid_unknown_fields=True):
-    """``resources.json``; of several rows for a resource the first counts. ``hardware`` are the
-    words of ``fit``: any other word in a shape is the name of a DeviceClass.
-    """
+    """The file ``resources.json``; of several rows for a resource the first counts."""
 
     source: str
     read: str
     hardware: dict[str, tuple[str, ...]]
+    """The words of ``fit``: any other word in a shape is the name of a DeviceClass."""
     resources: tuple[Resource, ...]
     without: tuple[Without, ...] = ()
     companions: tuple[Companion, ...] = ()
@@ -86,7 +84,9 @@ def with_plugin() -> frozenset[str]:
 
 
 def drivers_of(resource: str) -> tuple[str, ...]:
-    """DRA drivers that publish the hardware behind an extended resource; empty if none is known."""
+    """Return the DRA drivers that publish the hardware behind an extended resource; empty if none
+    is known.
+    """
     for row in resources().resources:
         name = row.name
         if (

@@ -1,5 +1,4 @@
-"""What ResourceSlices have and the pack says that it does not exist: what is seen wins, and is
-told."""
+"""Values of ResourceSlices that the pack lacks: what is seen wins, and is reported."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,8 +9,8 @@ from msgspec import Struct
 from dractl.facts.drivers import Driver, driver, names
 from dractl.program import program_name
 
-_MOST = 6  # names in a note
-_ANYBODYS = ".example.com"  # names that everybody makes up, also those of the example driver
+_MAX_NAMED = 6  # names in a note
+_EXAMPLE_DOMAIN = ".example.com"  # names that everybody makes up, also those of the example driver
 _PLAIN = re.compile(r"[A-Za-z0-9._/-]{1,130}\Z")
 
 
@@ -19,27 +18,30 @@ def differences(objects: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return a sentence for each driver whose slices have attributes, capacities or values that the
     pack lacks.
     """
-    return told([unknown_in(objects)])
+    return describe_unknown([unknown_values(objects)])
 
 
-def told(parts: Iterable[Mapping[str, Iterable[str]]]) -> tuple[str, ...]:
-    """Return the sentences about what was found in several parts of an input."""
-    found: dict[str, set[str]] = {}
+def describe_unknown(parts: Iterable[Mapping[str, Iterable[str]]]) -> tuple[str, ...]:
+    """Return the sentences about unknown values in several parts of an input."""
+    by_driver: dict[str, set[str]] = {}
     for part in parts:
         for name, unknown in part.items():
-            found.setdefault(name, set()).update(unknown)
-    return tuple(_told(driver(name), sorted(unknown)) for name, unknown in sorted(found.items()))
+            by_driver.setdefault(name, set()).update(unknown)
+    return tuple(
+        _describe_driver(driver(name), sorted(unknown))
+        for name, unknown in sorted(by_driver.items())
+    )
 
 
-def unknown_in(objects: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """What slices have and the pack lacks, by driver."""
-    found: dict[str, set[str]] = {}
+def unknown_values(objects: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return the values that slices have and the pack lacks, by driver."""
+    by_driver: dict[str, set[str]] = {}
     for name, device in _devices(objects):
         unknown = (
             text for text in _unknown(driver(name), device) if all(map(_PLAIN.match, text.split()))
         )
-        found.setdefault(name, set()).update(unknown)
-    return {name: sorted(unknown) for name, unknown in found.items() if unknown}
+        by_driver.setdefault(name, set()).update(unknown)
+    return {name: sorted(unknown) for name, unknown in by_driver.items() if unknown}
 
 
 class UnknownDriver(Struct, frozen=True):
@@ -47,7 +49,7 @@ class UnknownDriver(Struct, frozen=True):
 
     name: str
     devices: int
-    """In the newest generation of each pool."""
+    """The devices in the newest generation of each pool."""
     attributes: int
     """Different names of attributes that they have."""
 
@@ -78,20 +80,20 @@ def _count_devices(name: str, pools: Iterable[list[_Slice]]) -> UnknownDriver:
         device
         for slices in pools
         for published in slices
-        if published.generation == max(one.generation for one in slices)
+        if published.generation == max(slice_.generation for slice_ in slices)
         for device in published.devices
     ]
     attributes = {key for device in devices for key in _map(device.get("attributes"))}
     return UnknownDriver(name, len(devices), len(attributes))
 
 
-def _told(known: Driver, unknown: list[str]) -> str:
-    listed = ", ".join(unknown[:_MOST]) + (
-        f" and {len(unknown) - _MOST} more" if len(unknown) > _MOST else ""
+def _describe_driver(facts: Driver, unknown: list[str]) -> str:
+    listed = ", ".join(unknown[:_MAX_NAMED]) + (
+        f" and {len(unknown) - _MAX_NAMED} more" if len(unknown) > _MAX_NAMED else ""
     )
     return (
-        f"slices of {known.name} have {listed}, which the facts lack (known to {known.newest}, read"
-        f" on {known.read}): what is seen counts; `{program_name()} facts FILE` tells what runs and"
+        f"slices of {facts.name} have {listed}, which the facts lack (known to {facts.newest}, read"
+        f" on {facts.read}): what is seen counts; `{program_name()} facts FILE` tells what runs and"
         " is newer"
     )
 
@@ -100,7 +102,7 @@ def _devices(objects: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Mappin
     for item in objects:
         spec = item.get("spec") if item.get("kind") == "ResourceSlice" else None
         name = spec.get("driver") if isinstance(spec, dict) else None
-        if not isinstance(spec, dict) or name not in names() or str(name).endswith(_ANYBODYS):
+        if not isinstance(spec, dict) or name not in names() or str(name).endswith(_EXAMPLE_DOMAIN):
             continue
         if not driver(str(name)).judges_slices:
             continue
@@ -118,21 +120,21 @@ def _device_contents(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield content
 
 
-def _unknown(known: Driver, device: Mapping[str, Any]) -> Iterator[str]:
-    attributes = {known.full(row.name): row for row in known.attributes}
+def _unknown(facts: Driver, device: Mapping[str, Any]) -> Iterator[str]:
+    attributes = {facts.full(row.name): row for row in facts.attributes}
     domains = {name.partition("/")[0] for name in attributes}
     for key, value in _map(device.get("attributes")).items():
-        if known.full(str(key)).partition("/")[0] not in domains:
+        if facts.full(str(key)).partition("/")[0] not in domains:
             continue  # somebody else adds it
-        row = attributes.get(known.full(str(key)))
-        held = next((one for one in _map(value).values() if isinstance(one, str)), None)
+        row = attributes.get(facts.full(str(key)))
+        held = next((text for text in _map(value).values() if isinstance(text, str)), None)
         if row is None:
             yield f"attribute {key}"
         elif row.values and held is not None and held not in row.values:
             yield f"{key} {held}"
-    capacities = {known.full(row.name) for row in known.capacities}
+    capacities = {facts.full(row.name) for row in facts.capacities}
     for key in _map(device.get("capacity")):
-        if known.full(str(key)) not in capacities:
+        if facts.full(str(key)) not in capacities:
             yield f"capacity {key}"
 
 

@@ -1,4 +1,4 @@
-"""What a pack knows, part by part."""
+"""The contents of a pack, part by part."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 from dractl.facts.check import old
 from dractl.facts.drivers import driver, names
 from dractl.facts.hardware import machines, products
-from dractl.facts.images import running as versions
+from dractl.facts.images import versions_that_run as versions
 from dractl.facts.kubernetes import kubernetes
 from dractl.facts.seen import UnknownDriver, differences, unknown_drivers
 
@@ -23,22 +23,27 @@ SCHEMA = "dractl/facts/v1"
 
 
 class DriverLine(Struct, frozen=True, omit_defaults=True):
-    """A driver: the newest release that is known, a later state that was seen, the date on which it
-    was read, and the version that runs, ``newer`` if that is not known."""
+    """A driver with the versions that are known and the version that runs."""
 
     name: str
     known: str
+    """The newest release that is known."""
     read: str
+    """The date on which it was read."""
     seen: str = ""
+    """A later state that was seen."""
     running: str = ""
+    """The version that runs."""
     newer: bool = False
+    """True if the version that runs is not known."""
 
 
 class Old(Struct, frozen=True):
-    """A part that was read ``days`` ago."""
+    """A part that was read long ago."""
 
     part: str
     days: int
+    """Its age."""
 
 
 class ComingLine(Struct, frozen=True):
@@ -50,24 +55,28 @@ class ComingLine(Struct, frozen=True):
 
 
 class Summary(Struct, frozen=True):
-    """``origin``: built in, dractl-facts, or what ``--facts`` names. ``seen`` is what slices have
-    and the pack lacks, ``cluster`` the release of Kubernetes that runs, ``caveat`` what its rules
-    are, ``unread`` the resources of the cluster that may not be read: what runs may be newer than
-    is seen."""
+    """The contents of a pack, beside the cluster that uses it."""
 
     version: str
     date: str
     digest: str
     origin: str
+    """built in, dractl-facts, or the path that ``--facts`` names."""
     drivers: tuple[DriverLine, ...]
     products: int
     machines: int
     coming: tuple[ComingLine, ...]
     old: tuple[Old, ...]
     seen: tuple[str, ...] = ()
+    """Values that slices have and the pack lacks."""
     cluster: str = ""
+    """The release of Kubernetes that runs."""
     caveat: str = ""
+    """A caveat about the rules of that release."""
     unread: Sequence[Mapping[str, str]] = ()
+    """Resources of the cluster that may not be read: versions that run may be newer
+    than is seen.
+    """
     unknown: tuple[UnknownDriver, ...] = ()
     """Drivers that publish slices, and of which nothing is known."""
 
@@ -89,9 +98,10 @@ def summary(
     caveat: str | None = None,
     unread: Sequence[Mapping[str, str]] = (),
 ) -> Summary:
-    """What a pack knows on a day, beside what objects tell of the drivers that run. ``cluster`` is
-    the release that runs, with the ``caveat`` about its rules, ``unread`` what may not be read of
-    it."""
+    """Summarize a pack on a day, beside the drivers that run by the ``objects``. ``cluster`` is the
+    release that runs, with the ``caveat`` about its rules, ``unread`` the resources that may not be
+    read of it.
+    """
     running = versions(objects)
     return Summary(
         pack.head.version,
@@ -112,8 +122,15 @@ def summary(
 
 
 def _line(name: str, runs: str) -> DriverLine:
-    known = driver(name)
-    seen = next((f"{one.name}, {one.seen}" for one in known.releases if one.seen), "")
+    driver_facts = driver(name)
+    seen = next(
+        (f"{release.name}, {release.seen}" for release in driver_facts.releases if release.seen), ""
+    )
     return DriverLine(
-        name, known.newest, known.read, seen, runs, bool(runs) and known.is_newer(runs)
+        name,
+        driver_facts.newest,
+        driver_facts.read,
+        seen,
+        runs,
+        bool(runs) and driver_facts.is_newer(runs),
     )

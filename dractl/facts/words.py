@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 
-def named(words: Sequence[str], environment: Mapping[str, str]) -> str | None:
+def pack_option(words: Sequence[str], environment: Mapping[str, str]) -> str | None:
     """Return the value of ``--facts``, which every subcommand has, else of DRACTL_FACTS."""
-    own = words[: words.index("--")] if "--" in words else words
-    for index, word in enumerate(own):
+    options = words[: words.index("--")] if "--" in words else words
+    for index, word in enumerate(options):
         if word.startswith("--facts="):
             return word.partition("=")[2]
         if word == "--facts":
-            return own[index + 1] if index + 1 < len(own) else None
-    return None if "--isolated" in own else environment.get("DRACTL_FACTS") or None
+            return options[index + 1] if index + 1 < len(options) else None
+    return None if "--isolated" in options else environment.get("DRACTL_FACTS") or None

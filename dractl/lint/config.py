@@ -34,7 +34,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from dractl.errors import InputError, UsageError
-from dractl.facts.consumers import named
+from dractl.facts.consumers import parse_consumers
 from dractl.lint.finding import SEVERITIES, Severity
 from dractl.manifests.content import read_bounded
 from dractl.model.nearest import nearest
@@ -193,7 +193,7 @@ def _charts(charts: Mapping[str, Any], path: Path) -> Iterator[tuple[str, ChartS
 
 def _consumers(names: tuple[str, ...], path: Path) -> tuple[str, ...]:
     try:
-        named(names)
+        parse_consumers(names)
     except UsageError as error:
         raise UsageError(f"lint.for: {error.message}", place=str(path), hint=error.hint) from None
     return names

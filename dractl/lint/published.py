@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dractl import facts
 from dractl.facts import Attribute, Capacity, hardware, pack
-from dractl.facts.images import running
+from dractl.facts.images import versions_that_run
 from dractl.lint.model import Advice, Claim, Manifest, Run
 from dractl.model.nearest import nearest_names
 from dractl.objects import Constraint, Expression, Request, items, mapping, text
@@ -216,7 +216,7 @@ def judged(run: Run, known: KnownDriver) -> KnownDriver:
 @lru_cache(1)  # every rule asks for the same run
 def running_here(run: Run) -> dict[str, str]:
     """The versions of drivers whose images are in the input."""
-    return running(subject.document.value for subject in run.subjects if subject.pods)
+    return versions_that_run(subject.document.value for subject in run.subjects if subject.pods)
 
 
 @lru_cache(1)  # every rule asks for the same run

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dractl.facts.seen import told, unknown_in
+from dractl.facts.seen import describe_unknown, unknown_values
 from dractl.lint.evidence import evidence_of
 from dractl.lint.finding import Report
 from dractl.lint.findings import Around, Terms, findings, judged
@@ -124,7 +124,7 @@ def judge(
     ]
     known = {*(item.file for item in placed), *(source.name for source in commented)}
     digests = {name: inputs.digests[name] for name in known if name in inputs.digests}
-    unknown = unknown_in(item.document.value for item in own)
+    unknown = unknown_values(item.document.value for item in own)
     return Judged(
         placed,
         commented,
@@ -158,7 +158,7 @@ def report_of(parts: Sequence[Judged], terms: Terms) -> Report:
         suppressed=suppressed,
         skipped=tuple(item for part in parts for item in part.skipped),
         notes=(
-            *told([part.unknown for part in parts]),
+            *describe_unknown([part.unknown for part in parts]),
             *_note_beyond([file for part in parts for file in part.beyond]),
         ),
         digests={

@@ -6,7 +6,7 @@ from dractl.errors import InputError, UsageError
 from dractl.facts.hardware import machine_room
 from dractl.machines import build, described
 from dractl.machines.build import as_node
-from dractl.machines.labels import of, setter
+from dractl.machines.labels import labels_of_layout, setter
 from dractl.machines.spec import is_file, parse
 from dractl.model.quantity import PLENTY
 from dractl.topology import cpulist
@@ -34,32 +34,32 @@ _NATIVE = ("cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "hugepages-1Gi
 
 
 def room_of(spec: str) -> dict[str, str]:
-    """Return ``status.allocatable`` of the node of such a machine: CPUs and memory as its
-    description, the labels of its instance type or its maker's documents say them (what kubelet
-    keeps for the system is not known, and not taken off), :data:`PLENTY` of what none says; empty
-    if they say neither. Raises UsageError, and InputError.
+    """Return ``status.allocatable`` of the node of such a machine: CPUs and memory by its
+    description, the labels of its instance type or its maker's documents (the kubelet's reserve for
+    the system is not known, and not taken off), :data:`PLENTY` of every other resource; empty if
+    neither is known. Raises UsageError, and InputError.
     """
-    found, known = machine(spec), _documented(spec)
-    online, memory = found.cpus.online, found.host.memory_bytes
+    hardware, room = machine(spec), _memory_in_documents(spec)
+    online, memory = hardware.cpus.online, hardware.host.memory_bytes
     if online:
-        known["cpu"] = str(len(cpulist.parse(online)))
+        room["cpu"] = str(len(cpulist.parse(online)))
     if memory is not None:
-        known["memory"] = str(memory)
-    return dict.fromkeys(_NATIVE, PLENTY) | known if known else {}
+        room["memory"] = str(memory)
+    return dict.fromkeys(_NATIVE, PLENTY) | room if room else {}
 
 
-def _documented(spec: str) -> dict[str, str]:
+def _memory_in_documents(spec: str) -> dict[str, str]:
     """Return the room of an instance type of EC2 (karpenter-provider-aws pkg/apis/v1/labels.go:
     instance-memory is in MiB), or of a machine that its maker documents.
     """
     labels = {key: value for key, value in labels_of(spec).items() if key.startswith(_EC2)}
     if labels:
         memory = labels.get(f"{_EC2}memory")
-        known = {"cpu": labels.get(f"{_EC2}cpu"), "memory": f"{memory}Mi" if memory else None}
+        amounts = {"cpu": labels.get(f"{_EC2}cpu"), "memory": f"{memory}Mi" if memory else None}
     else:
         room = machine_room(spec.partition(",")[0].lower())
-        known = {"cpu": room.cpu, "memory": room.memory} if room is not None else {}
-    return {name: amount for name, amount in known.items() if amount}
+        amounts = {"cpu": room.cpu, "memory": room.memory} if room is not None else {}
+    return {name: amount for name, amount in amounts.items() if amount}
 
 
 _EC2 = "karpenter.k8s.aws/instance-"
@@ -69,4 +69,4 @@ def labels_of(spec: str) -> dict[str, str]:
     """Return the labels that the node of such a machine certainly has. Raises UsageError, and
     InputError for errors in a file.
     """
-    return of(described.read(spec) if is_file(spec) else parse(spec))
+    return labels_of_layout(described.read(spec) if is_file(spec) else parse(spec))

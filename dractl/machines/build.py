@@ -97,7 +97,7 @@ def machine(layout: Layout) -> Machine:
         given.get("cpus", 0), layout.numa, given.get("threads", 2)
     )
     plan = _Plan(settings, given.get("vfs", 0))
-    placed = sorted(_placed(layout.roots, cpus_of_nodes), key=lambda place: place[0].bdf)
+    placed = sorted(_place_devices(layout.roots, cpus_of_nodes), key=lambda place: place[0].bdf)
     parts = [_parts(function, slot, plan) for function, slot, _ in placed]
     bridges = [bridge for _, _, bridge in placed if bridge is not None]
     functions = [*bridges, *(function for part in parts for function in part.functions)]
@@ -158,12 +158,12 @@ def _check(layout: Layout, given: Mapping[str, int]) -> None:
         )
     asked = layout.settings.get("mig")
     if mig.is_on(asked) and not any(mig_layout(product) for product in held):
-        said = "on" if asked in mig.ON else asked
+        value = "on" if asked in mig.ON else asked
         drawn = ", ".join(
             dict.fromkeys(product.name for product in held if product.kind == "nvidia")
         )
         raise UsageError(
-            f"--hardware: mig={said}, but the MIG profiles of {drawn or 'a machine without a GPU'}"
+            f"--hardware: mig={value}, but the MIG profiles of {drawn or 'a machine without a GPU'}"
             " are not known",
             hint=(
                 f"they are known of {', '.join(mig_layouts())}; "
@@ -175,16 +175,18 @@ def _check(layout: Layout, given: Mapping[str, int]) -> None:
 
 
 def _notes(layout: Layout) -> tuple[Note, ...]:
-    """Return the values of the machine that are neither recorded nor documented, but derived."""
+    """Return a note for each value of the machine that is neither recorded nor documented, but
+    derived.
+    """
     notes = [
         Note("hardware", f"assumed: {item.of} ({item.source})")
         for item in layout.evidence
         if item.sure == "derived"
     ]
     partitioned = {product.name: mig_layout(product) for product in layout.products}
-    for name, found in partitioned.items():
-        if found is not None and found.derived:
-            notes.append(Note("hardware", f"MIG profiles of {name}: {found.derived}"))
+    for name, layout_of_product in partitioned.items():
+        if layout_of_product is not None and layout_of_product.derived:
+            notes.append(Note("hardware", f"MIG profiles of {name}: {layout_of_product.derived}"))
     return tuple(notes)
 
 
@@ -203,10 +205,10 @@ def _host(layout: Layout, memory: int | None) -> Host:
     )
 
 
-# --- places ------------------------------------------------------------------------------------------------------
+# --- places ---------------------------------------------------------------------------------------
 
 
-def _placed(
+def _place_devices(
     roots: Sequence[PlannedRoot], cpus_of_nodes: Sequence[str]
 ) -> Iterator[tuple[PciDevice, PlannedDevice, PciDevice | None]]:
     """Yield each device's function with only its place, and the root port above it, if any."""
@@ -250,8 +252,8 @@ def _placed(
 
 
 def _next_address(host: str, number: int) -> str:
-    """On bus 00, as in guests, the device is directly on the root; elsewhere each has a bus of its
-    own.
+    """Return the next address. On bus 00, as in guests, the device is directly on the root;
+    elsewhere each has a bus of its own.
     """
     domain, bus = host[3:].split(":")
     if bus == "00":
@@ -306,7 +308,7 @@ def _processors(cpus: int, numa: int, threads: int) -> tuple[list[str], Cpus]:
     return shown, Cpus(online=f"0-{cpus - 1}", smt=threads > 1, packages=packages, cores=cores)
 
 
-# --- devices -----------------------------------------------------------------------------------------------------
+# --- devices --------------------------------------------------------------------------------------
 
 
 def _parts(function: PciDevice, slot: PlannedDevice, plan: _Plan) -> _Parts:
@@ -463,10 +465,10 @@ def _nic(function: PciDevice, slot: PlannedDevice, plan: _Plan) -> _Parts:
         product.facts if slot.subsystem is None else {**product.facts, "subsystem": slot.subsystem}
     )
     vfs = plan.vfs if product.virtual_functions else 0
-    physical = replace(_described(function, facts, "nic"), sriov=_physical(vfs))
+    physical = replace(_apply_facts(function, facts, "nic"), sriov=_physical(vfs))
     name = slot.interface or f"eth{plan.take('eth')}" if facts.get("interface", True) else None
     pf = _network(physical, facts, plan, name, vfs, virtual_function=bool(facts.get("virtual")))
-    found = [
+    parts = [
         replace(
             pf, interfaces=tuple(_as_recorded(interface, slot, vfs) for interface in pf.interfaces)
         )
@@ -478,18 +480,18 @@ def _nic(function: PciDevice, slot: PlannedDevice, plan: _Plan) -> _Parts:
             device_name=facts["vf"]["name"],
         )
         virtual = replace(virtual, driver=facts["vf"]["driver"])
-        name = f"{found[0].interfaces[0].name}v{number}"
-        found.append(_network(virtual, facts, plan, name, 0, virtual_function=True))
+        name = f"{parts[0].interfaces[0].name}v{number}"
+        parts.append(_network(virtual, facts, plan, name, 0, virtual_function=True))
     return _Parts(
-        tuple(pci for part in found for pci in part.functions),
-        interfaces=tuple(interface for part in found for interface in part.interfaces),
-        rdma=tuple(rdma for part in found for rdma in part.rdma),
+        tuple(pci for part in parts for pci in part.functions),
+        interfaces=tuple(interface for part in parts for interface in part.interfaces),
+        rdma=tuple(rdma for part in parts for rdma in part.rdma),
     )
 
 
 def _as_recorded(interface: NetInterface, slot: PlannedDevice, vfs: int) -> NetInterface:
-    """Return an interface with what its machine's file says of it. How many virtual functions it
-    can have is not said.
+    """Return an interface with the facts of its machine's file. The number of virtual functions
+    that it can have is not recorded.
     """
     infiniband = slot.link == "infiniband"
     return replace(
@@ -545,8 +547,8 @@ def _rdma_name(pci: PciDevice, prefix: str, plan: _Plan) -> str:
     """Return ``mlx5_0``; ``rdmap16s27`` as udev names EFA after bus and device."""
     if prefix != "rdmap":
         return f"{prefix}{plan.take(prefix)}"
-    _, bus, rest = pci.bdf.split(":")
-    return f"rdmap{int(bus, 16)}s{int(rest.partition('.')[0], 16)}"
+    _, bus, device_and_function = pci.bdf.split(":")
+    return f"rdmap{int(bus, 16)}s{int(device_and_function.partition('.')[0], 16)}"
 
 
 def _accelerator(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
@@ -554,7 +556,7 @@ def _accelerator(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
     vfs = plan.vfs if product.virtual_functions else 0
     prefix = facts.get("prefix")
     physical = replace(
-        _described(function, facts, "accelerator"),
+        _apply_facts(function, facts, "accelerator"),
         names=(f"{prefix}{plan.take(prefix)}",) if prefix is not None else (),
         iommu_group=plan.take("group") if facts.get("group") else None,
         sriov=_physical(vfs),
@@ -571,7 +573,7 @@ def _accelerator(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
     return _Parts((physical, *virtual))
 
 
-def _described(function: PciDevice, facts: Mapping[str, Any], kind: Any) -> PciDevice:
+def _apply_facts(function: PciDevice, facts: Mapping[str, Any], kind: Any) -> PciDevice:
     subsystem = facts.get("subsystem")
     return replace(
         function,

@@ -1,15 +1,14 @@
-"""Machines in a YAML file: the settings of a line, and ``roots`` that say where devices are.
+"""Machines in a YAML file: the settings of a line, and ``roots`` with the places of devices.
 
 A root is ``{numa: 0, devices: [2xH100, nic]}``. It may have a name (``root: pci0000:44``), and
 ``devices`` may be a map from products to counts or addresses: ``{H100: ["0000:53:00.0"], EFAv2:
-4}``. In place of an address, a NIC can have a map with more of what is known of it: ``{address:
-"0000:0c:00.0", interface: rdma0, mtu: 9000}``. ``behind`` is the folder of /sys/devices that holds
-the root where it is not /sys/devices itself. ``numa: null`` is a root whose node the kernel does
-not know.
+4}``. In place of an address, a NIC can have a map with further facts: ``{address: "0000:0c:00.0",
+interface: rdma0, mtu: 9000}``. ``behind`` is the folder of /sys/devices that holds the root if it
+is not /sys/devices itself. ``numa: null`` is a root whose node the kernel does not know.
 
 ``reported`` are devices that only a vendor's agent knows, by driver: ``{npu.rebellions.ai: [{name:
 rbln0, ...}]}``; the attributes are those that ``dractl rule DRIVER`` lists. ``labels`` are labels
-of the node. ``evidence`` says where values come from.
+of the node. ``evidence`` has the sources of values.
 """
 
 import os
@@ -33,8 +32,8 @@ from dractl.machines.layout import (
     PlannedDevice,
     PlannedRoot,
     Provenance,
-    counted,
     numbers,
+    parse_count,
     unknown_key,
     unknown_product,
 )
@@ -45,7 +44,7 @@ from dractl.topology.machine import BDF, Reported
 _ROOT = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}\Z")
 _ROOT_KEYS = ("root", "numa", "devices", "behind")
 _KEYS = {"nic": ("interface", "link", "mtu", "sriov", "subsystem", "uplink"), "nvidia": ("number",)}
-"""What can be said of a device beside its address, by the kind of its product."""
+"""The keys of a device beside its address, by the kind of its product."""
 _SLOT = {
     "address": (BDF, "have the form 0000:53:00.0"),
     "interface": (re.compile(r"[^\s/:]{1,15}\Z"), "be a name of at most 15 bytes"),
@@ -132,7 +131,7 @@ def read(path: str) -> Layout:
         settings,
         str(value.get("title", "")),
         _evidence(at, value.get("evidence", [])),
-        _reported(at, value.get("reported", {})),
+        _devices_of_reports(at, value.get("reported", {})),
         _labels(at, value.get("labels", {})),
     )
 
@@ -149,7 +148,7 @@ def _roots(at: _At, value: Any) -> tuple[PlannedRoot, ...]:
         raise at.error(
             ("roots",), "roots must be a list such as [{numa: 0, devices: [2xH100, nic]}]"
         )
-    found: list[PlannedRoot] = []
+    roots: list[PlannedRoot] = []
     seen: dict[str, tuple[str | int, ...]] = {}
     for number, item in enumerate(value):
         path = ("roots", number)
@@ -172,27 +171,27 @@ def _roots(at: _At, value: Any) -> tuple[PlannedRoot, ...]:
         if name is not None:
             seen[name] = path
         slots = _slots(at, (*path, "devices"), item.get("devices", []))
-        found.append(PlannedRoot(slots, node, name, str(item.get("behind", "")).strip("/")))
-    taken: set[str] = set()
-    for number, root in enumerate(found):
+        roots.append(PlannedRoot(slots, node, name, str(item.get("behind", "")).strip("/")))
+    addresses: set[str] = set()
+    for number, root in enumerate(roots):
         for slot in root.slots:
-            if slot.address in taken:
+            if slot.address in addresses:
                 raise at.error(
                     ("roots", number, "devices"), f"address {slot.address} is given to two devices"
                 )
-            taken |= {slot.address} if slot.address is not None else set()
-    return tuple(found)
+            addresses |= {slot.address} if slot.address is not None else set()
+    return tuple(roots)
 
 
 def _slots(at: _At, path: tuple[str | int, ...], value: Any) -> tuple[PlannedDevice, ...]:
     if isinstance(value, list):
-        found = [
+        products = [
             _product(at, (*path, number), str(item), count=True)
             for number, item in enumerate(value)
         ]
         return tuple(
             PlannedDevice(product)
-            for product, count in found
+            for product, count in products
             for _ in range(min(count, MAX_DEVICES + 1))
         )
     if not isinstance(value, dict):
@@ -218,17 +217,17 @@ def _slots(at: _At, path: tuple[str | int, ...], value: Any) -> tuple[PlannedDev
 
 
 def _slot(at: _At, path: tuple[str | int, ...], product: Product, place: Any) -> PlannedDevice:
-    """Return an address, or a map of what is known of a device."""
-    known = ("address", *_KEYS.get(product.kind, ()))
+    """Return the device at an address, or of a map with further facts."""
+    keys = ("address", *_KEYS.get(product.kind, ()))
     facts = place if isinstance(place, dict) else {"address": place}
     for key, value in facts.items():
-        if key not in known:
-            raise at.unknown((*path, key), known)
+        if key not in keys:
+            raise at.unknown((*path, key), keys)
         pattern, wanted = _SLOT[key]
         if not pattern.match(str(value)):
-            where = path if facts is not place else (*path, key)
+            location = path if facts is not place else (*path, key)
             raise at.error(
-                where, f"{'an ' if key == 'address' else ''}{key} must {wanted}, not {value!r}"
+                location, f"{'an ' if key == 'address' else ''}{key} must {wanted}, not {value!r}"
             )
     return PlannedDevice(product, **facts)
 
@@ -238,13 +237,13 @@ def _product(
 ) -> tuple[Product, int]:
     try:
         if count:
-            return counted(text)
-        found = find(text)
-        if found is None:
+            return parse_count(text)
+        product = find(text)
+        if product is None:
             raise unknown_product(text)
     except UsageError as error:
         raise at.error(path, error.message.removeprefix("--hardware: "), error.hint) from error
-    return found, 1
+    return product, 1
 
 
 @cache
@@ -290,33 +289,33 @@ def _evidence(at: _At, value: Any) -> tuple[Provenance, ...]:
             ("evidence",),
             "evidence must be a list such as [{of: roots, sure: recorded, source: ...}]",
         )
-    found = []
+    evidence = []
     for number, item in enumerate(value):
         path = ("evidence", number)
         if not isinstance(item, dict) or set(item) != {"of", "sure", "source"}:
             raise at.error(path, "evidence must have the keys of, sure and source")
         if item["sure"] not in SURE:
             raise at.error((*path, "sure"), f"sure must be {', '.join(SURE)}, not {item['sure']!r}")
-        found.append(Provenance(str(item["of"]), item["sure"], str(item["source"])))
-    return tuple(found)
+        evidence.append(Provenance(str(item["of"]), item["sure"], str(item["source"])))
+    return tuple(evidence)
 
 
-def _reported(at: _At, value: Any) -> tuple[Reported, ...]:
+def _devices_of_reports(at: _At, value: Any) -> tuple[Reported, ...]:
     """Return the devices that a vendor's agent reports; the driver's catalogue has their attributes
     and types.
     """
     if not isinstance(value, dict):
         raise at.error(("reported",), "reported must be a map from drivers to lists of devices")
-    found = []
+    all_devices = []
     for driver, devices in value.items():
         if not isinstance(devices, list):
             raise at.error(("reported", driver), f"the devices of {driver} must be a list")
         for number, item in enumerate(devices):
             path = ("reported", driver, number)
             try:
-                found.append(reported.device(str(driver), item))
+                all_devices.append(reported.device(str(driver), item))
             except reported.Unpublishable as misfit:
                 raise at.error((*path, *misfit.path), misfit.message, misfit.hint) from misfit
             except UsageError as error:
                 raise at.error(("reported", driver), error.message, error.hint) from error
-    return tuple(found)
+    return tuple(all_devices)

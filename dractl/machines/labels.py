@@ -50,34 +50,36 @@ def is_value(value: object) -> bool:
     return isinstance(value, str) and (not value or _NAME.match(value) is not None)
 
 
-def of(layout: Layout) -> dict[str, str]:
+def labels_of_layout(layout: Layout) -> dict[str, str]:
     """Return the labels of a machine's node."""
-    found = {"kubernetes.io/os": "linux"}
+    labels = {"kubernetes.io/os": "linux"}
     kind = layout.settings.get("instanceType")
     if kind is not None:
-        found[INSTANCE_TYPE] = kind
+        labels[INSTANCE_TYPE] = kind
     architecture = architecture_of(layout)
     if architecture is not None:
-        found[ARCH] = architecture
-    return {**found, **_of_gpus(layout), **layout.labels}
+        labels[ARCH] = architecture
+    return {**labels, **_gpu_labels(layout), **layout.labels}
 
 
 def architecture_of(layout: Layout) -> str | None:
-    """Return ``amd64`` or ``arm64``: the machine's label, else that of a product which there is
-    with one architecture only.
+    """Return ``amd64`` or ``arm64``: the machine's label, else the architecture of a product that
+    exists with one architecture only.
     """
     products = (product.facts.get("arch") for product in layout.products)
     return layout.labels.get(ARCH) or next(filter(None, products), None)
 
 
-def _of_gpus(layout: Layout) -> dict[str, str]:
-    """What GPU Feature Discovery finds where all NVIDIA GPUs are alike and none is in MIG mode."""
+def _gpu_labels(layout: Layout) -> dict[str, str]:
+    """Return the labels of GPU Feature Discovery if all NVIDIA GPUs are alike and none is in MIG
+    mode.
+    """
     gpus = [product for product in layout.products if product.kind == "nvidia"]
     if len({gpu.name for gpu in gpus}) != 1 or mig.is_on(layout.settings.get("mig")):
         return {}
     gpu = gpus[0]
     major, minor = gpu.facts["compute"].split(".")
-    found = {
+    labels = {
         "product": "-".join(_OUTSIDE.sub("", gpu.facts["name"]).split()),
         "count": str(len(gpus)),
         "compute.major": major,
@@ -87,8 +89,8 @@ def _of_gpus(layout: Layout) -> dict[str, str]:
     }
     memory = _mib(layout, gpu)
     if memory is not None:
-        found["memory"] = str(memory)
-    return {f"nvidia.com/gpu.{key}": value for key, value in found.items()}
+        labels["memory"] = str(memory)
+    return {f"nvidia.com/gpu.{key}": value for key, value in labels.items()}
 
 
 def _mib(layout: Layout, gpu: Product) -> int | None:
@@ -98,7 +100,7 @@ def _mib(layout: Layout, gpu: Product) -> int | None:
 
 
 def _family(major: int, minor: int) -> str:
-    """resource.go getArchFamily."""
+    """Return the family of an architecture (getArchFamily in resource.go)."""
     if major == 7:
         return "volta" if minor < 5 else "turing"
     if major == 8:

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from dractl.errors import UsageError
 from dractl.machines import mig, names
-from dractl.machines.products import Product, beginning, find, products
+from dractl.machines.products import Product, find, products, products_with_prefix
 from dractl.model import Quantity
 from dractl.model.nearest import nearest_names
 from dractl.program import program_name
@@ -55,8 +55,8 @@ MIN_MEMORY, MAX_MEMORY = 1 << 20, 1 << 50
 
 Sure = Literal["recorded", "documented", "derived"]
 SURE: tuple[Sure, ...] = ("recorded", "documented", "derived")
-"""How sure a value is: printed by a real machine or its driver, documented by the vendor, or
-concluded from those.
+"""The degrees of certainty of a value: printed by a real machine or its driver, documented by the
+vendor, or concluded from those.
 """
 
 MAX_SUGGESTED = 3  # names that an unknown one may have meant
@@ -67,35 +67,37 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 
 
 class PlannedDevice(Struct, frozen=True):
-    """A device on a root. Without ``address`` it gets the next free one below its root. Of a NIC,
-    ``interface`` is the name of its network interface; without it there is a made-up one.
-    ``uplink`` carries the node's default route. Of an NVIDIA GPU, ``number`` is NVML's index and
-    the minor of its device; without it they are counted by address.
-    """
+    """A device on a root."""
 
     product: Product
     address: str | None = None
+    """The address; without it the device gets the next free one below its root."""
     interface: str | None = None
+    """The name of a NIC's network interface; without it there is a made-up one."""
     link: str = "ethernet"
     mtu: int | None = None
     sriov: bool = False
     subsystem: str | None = None
     uplink: bool = False
+    """True if a NIC carries the node's default route."""
     number: int | None = None
+    """NVML's index of an NVIDIA GPU and the minor of its device; without it they are counted by
+    address.
+    """
 
 
 class PlannedRoot(Struct, frozen=True):
-    """A PCIe root. Without ``name`` it gets one; ``numa`` is None where the kernel knows no node of
-    it.
-
-    ``behind`` is the folder of ``/sys/devices`` that the root lies in, where it is not there
-    itself: Hyper-V's VMBus, of which the drivers' helper library computes no ``pcieRoot``.
-    """
+    """A PCIe root."""
 
     slots: tuple[PlannedDevice, ...] = ()
     numa: int | None = 0
+    """The NUMA node; None if the kernel knows none."""
     name: str | None = None
+    """The name; without it the root gets one."""
     behind: str = ""
+    """The folder of ``/sys/devices`` that holds the root if it is not ``/sys/devices`` itself:
+    Hyper-V's VMBus, of which the drivers' helper library computes no ``pcieRoot``.
+    """
 
 
 class Provenance(Struct, frozen=True):
@@ -107,17 +109,17 @@ class Provenance(Struct, frozen=True):
 
 
 class Layout(Struct, frozen=True):
-    """A described machine. ``settings`` are the keys of :data:`KEYS` and :data:`FILE_KEYS` as
-    written, ``labels`` are those of its node.
-    """
+    """A described machine."""
 
     roots: tuple[PlannedRoot, ...] = ()
     numa: int = 1
     settings: Mapping[str, Any] = field(default_factory=dict)
+    """The keys of :data:`KEYS` and :data:`FILE_KEYS` as written."""
     title: str = ""
     evidence: tuple[Provenance, ...] = ()
     reported: tuple[Reported, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
+    """The labels of its node."""
 
     @property
     def products(self) -> tuple[Product, ...]:
@@ -129,7 +131,7 @@ def numbers(settings: Mapping[str, Any]) -> dict[str, int]:
     """Return the settings that are numbers. Raises UsageError for unknown keys, and for impossible
     values.
     """
-    found: dict[str, int] = {}
+    values: dict[str, int] = {}
     for key, value in settings.items():
         if key in NUMBERS:
             most = NUMBERS[key]
@@ -137,12 +139,12 @@ def numbers(settings: Mapping[str, Any]) -> dict[str, int]:
                 raise UsageError(
                     f"--hardware: {key} must be a number from 1 to {most}, not {value!r}"
                 )
-            found[key] = int(value)
+            values[key] = int(value)
         elif key not in KEYS and key not in FILE_KEYS:
             raise unknown_key(key)
         elif (wanted := _unfit(key, value)) is not None:
             raise UsageError(f"--hardware: {key} must be {wanted}, not {value!r}")
-    return found
+    return values
 
 
 def _unfit(key: str, value: Any) -> str | None:
@@ -203,14 +205,18 @@ def unknown_key(key: str, known: tuple[str, ...] = KEYS) -> UsageError:
 
 def unknown_product(text: str, machines: tuple[str, ...] = ()) -> UsageError:
     """Return the error for a name that is neither a product nor a machine: the nearest ones."""
-    known = {name.lower(): name for name in (*products(), *machines)}
-    family = [name for name in (*names.beginning(text), *beginning(text)) if name.lower() in known]
-    if text[:1] in ("x", "X") and text[1:].lower() in known:
+    spellings = {name.lower(): name for name in (*products(), *machines)}
+    family = [
+        name
+        for name in (*names.names_with_prefix(text), *products_with_prefix(text))
+        if name.lower() in spellings
+    ]
+    if text[:1] in ("x", "X") and text[1:].lower() in spellings:
         return UsageError(
-            f"--hardware: {text!r} has no count", hint=f"write 8x{known[text[1:].lower()]}"
+            f"--hardware: {text!r} has no count", hint=f"write 8x{spellings[text[1:].lower()]}"
         )
-    similar = get_close_matches(text.lower(), known, MAX_SUGGESTED, 0.6)
-    *others, last = family[:MAX_SUGGESTED] or [known[name] for name in similar] or [""]
+    similar = get_close_matches(text.lower(), spellings, MAX_SUGGESTED, 0.6)
+    *others, last = family[:MAX_SUGGESTED] or [spellings[name] for name in similar] or [""]
     suggestion = f"{', '.join(others)}{' or ' if others else ''}{last}"
     return UsageError(
         f"--hardware: unknown machine or product {text!r}"
@@ -220,23 +226,23 @@ def unknown_product(text: str, machines: tuple[str, ...] = ()) -> UsageError:
     )
 
 
-def counted(text: str, machines: tuple[str, ...] = ()) -> tuple[Product, int]:
-    """Return ``2xH100`` as a product and a count. Raises UsageError with the nearest products and
+def parse_count(text: str, machines: tuple[str, ...] = ()) -> tuple[Product, int]:
+    """Parse ``2xH100`` as a product and a count. Raises UsageError with the nearest products and
     ``machines``.
     """
     match = _ITEM.match(text.strip())
-    found = find(match[2]) if match is not None else None
-    if match is not None and match[1] and found is None and names.canonical(match[2]) in machines:
+    product = find(match[2]) if match is not None else None
+    if match is not None and match[1] and product is None and names.canonical(match[2]) in machines:
         raise UsageError(
             f"--hardware: {match[2]} is a whole machine, which takes no count in front",
             hint=f"write {match[2]}*{match[1].lstrip('0')[:20] or 1} for as many nodes",
         )
-    if match is None or found is None:
+    if match is None or product is None:
         raise unknown_product(match[2] if match is not None else text, machines)
     count = (match[1] or "1").lstrip("0")
     if not count or len(count) > len(str(MAX_DEVICES)) or int(count) > MAX_DEVICES:
         raise UsageError(
-            f"--hardware: the count of {found.name} must be from 1 to {MAX_DEVICES}, not"
+            f"--hardware: the count of {product.name} must be from 1 to {MAX_DEVICES}, not"
             f" {match[1][:20]}"
         )
-    return found, int(count)
+    return product, int(count)

@@ -20,7 +20,7 @@ _NAMES = uuid.UUID("6f6b9dc4-27f7-4f3a-8a0e-6a1f3a1d54a9")
 
 
 def fits(value: Any) -> bool:
-    """Return True if a setting has the form of one."""
+    """Return True if a setting has the form of ``mig``."""
     return value in (*ON, *_OFF) or (
         isinstance(value, str)
         and bool(value)
@@ -33,7 +33,7 @@ def is_on(value: Any) -> bool:
     return value is not None and value not in _OFF
 
 
-def wanted(value: Any) -> tuple[str, ...]:
+def profiles_of(value: Any) -> tuple[str, ...]:
     """Return the profiles of the MIG devices of a GPU, one by one; none with MIG mode alone."""
     if value is None or value in (*ON, *_OFF):
         return ()
@@ -45,10 +45,12 @@ def devices(
     value: Any, profiles: tuple[MigProfile, ...], gpu: str, bdf: str
 ) -> tuple[MigDevice, ...]:
     """Return the MIG devices of a GPU: each at the first place that is free, in the order in which
-    they are named. Raises UsageError for a profile that the GPU does not have, and where there is
-    no room.
+    they are named. Raises UsageError for a profile that the GPU does not have, and if there is no
+    room.
     """
-    return tuple(_devices(wanted(value), {profile.name: profile for profile in profiles}, gpu, bdf))
+    return tuple(
+        _devices(profiles_of(value), {profile.name: profile for profile in profiles}, gpu, bdf)
+    )
 
 
 def _devices(
@@ -61,14 +63,18 @@ def _devices(
             raise UsageError(
                 f"--hardware: mig: {gpu} has no profile {name}", hint=f"it has {', '.join(known)}"
             )
-        place = next((one for one in profile.placements if not taken & _slices(one)), None)
+        place = next(
+            (placement for placement in profile.placements if not taken & _slices(placement)), None
+        )
         if place is None:
             raise UsageError(
                 f"--hardware: mig: {gpu} has no room for {name} beside {', '.join(names[:index])}"
             )
         taken |= _slices(place)
-        own = f"MIG-{uuid.uuid5(_NAMES, f'{bdf} {index} {name}')}"
-        yield MigDevice(own, name, profile.id, place, index + 1, 0, index, profile.slices)
+        uuid_of_device = f"MIG-{uuid.uuid5(_NAMES, f'{bdf} {index} {name}')}"
+        yield MigDevice(
+            uuid_of_device, name, profile.id, place, index + 1, 0, index, profile.slices
+        )
 
 
 def _slices(place: Placement) -> set[int]:

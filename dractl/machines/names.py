@@ -17,17 +17,19 @@ def aliases(name: str) -> tuple[str, ...]:
 
 @cache
 def _by_spelling() -> dict[str, str]:
-    """Names of machines by every name without the characters that people leave out or exchange."""
-    found = {}
+    """Return the names of machines by every name without the characters that people leave out or
+    exchange.
+    """
+    names = {}
     for machine in every():
         for name in (machine.lower(), *aliases(machine)):
-            found[_bare(name)] = machine
-    return found
+            names[_bare(name)] = machine
+    return names
 
 
 def _bare(name: str) -> str:
-    """Return ``Standard_ND96isr_H100_v5``, ``nd96isr-h100-v5``: ``nd96isrh100v5``; ``ml.p5.48xl``:
-    ``p5.48xlarge``.
+    """Return a name without separators and common prefixes: ``nd96isrh100v5`` for
+    ``Standard_ND96isr_H100_v5`` and ``nd96isr-h100-v5``; ``p5.48xlarge`` for ``ml.p5.48xl``.
     """
     bare = name.strip().lower().replace("_", "").replace("-", "").replace(" ", "")
     bare = bare.removeprefix("standard").removeprefix("ml.")
@@ -41,8 +43,8 @@ def canonical(name: str) -> str | None:
     return _by_spelling().get(_bare(name))
 
 
-def beginning(text: str) -> tuple[str, ...]:
-    """Return the machines whose names begin like this: those of a family."""
+def names_with_prefix(text: str) -> tuple[str, ...]:
+    """Return the machines whose names begin with a text: the machines of a family."""
     bare = _bare(text)
     return tuple(
         name for spelling, name in _by_spelling().items() if bare and spelling.startswith(bare)

@@ -12,13 +12,12 @@ _MIB = 1 << 20
 
 
 class Product(Struct, frozen=True):
-    """One product. ``facts`` are the rest of its row: PCI ids, names, the kernel driver that binds
-    it.
-    """
+    """One product."""
 
     name: str
     kind: hardware.Kind
     facts: dict[str, Any]
+    """The facts of its row: PCI ids, names, the kernel driver that binds it."""
 
     @property
     def memory_bytes(self) -> int | None:
@@ -33,33 +32,32 @@ class Product(Struct, frozen=True):
 
 
 class MigLayout(Struct, frozen=True):
-    """The GPU instance profiles of a GPU. ``derived`` says which values were not read from a
-    machine or document.
-    """
+    """The GPU instance profiles of a GPU."""
 
     profiles: tuple[MigProfile, ...]
     source: str
     sure: str
     derived: str = ""
+    """The values that were not read from a machine or document, in words."""
 
 
 @cache
 def products() -> dict[str, Product]:
     """Return every product by name, GPUs first."""
-    found: dict[str, Product] = {}
+    by_name: dict[str, Product] = {}
     for kind, rows in hardware.products().products.items():
         for name, row in rows.items():
             facts = rows[row["same"]] if "same" in row else row
-            found[name] = Product(name, kind, facts)
-    return found
+            by_name[name] = Product(name, kind, facts)
+    return by_name
 
 
 @cache
 def _by_bare_name() -> dict[str, Product]:
-    found = {_bare(name): product for name, product in products().items()}
+    by_name = {_bare(name): product for name, product in products().items()}
     return {
         **{_bare(alias): products()[name] for alias, name in hardware.products().aliases.items()},
-        **found,
+        **by_name,
     }
 
 
@@ -72,15 +70,15 @@ def find(name: str) -> Product | None:
     return _by_bare_name().get(_bare(name))
 
 
-def beginning(text: str) -> tuple[str, ...]:
-    """Return the products whose names begin like this."""
+def products_with_prefix(text: str) -> tuple[str, ...]:
+    """Return the products whose names begin with a text."""
     bare = _bare(text)
     return tuple(name for name in products() if bare and _bare(name).startswith(bare))
 
 
 @cache
 def mig_layouts() -> dict[str, MigLayout]:
-    """MIG layouts by name; a product names its own as ``mig``."""
+    """Return the MIG layouts by name; a product names its own as ``mig``."""
     return {
         name: MigLayout(
             tuple(map(_profile, table.profiles)), table.source, table.sure, table.derived

@@ -17,8 +17,8 @@ def site_attributes_of(driver: str) -> frozenset[str]:
     """
     if driver not in facts.names():
         return frozenset()
-    known = facts.driver(driver)
-    return frozenset(known.full(row.name) for row in known.attributes if row.site)
+    driver_facts = facts.driver(driver)
+    return frozenset(driver_facts.full(row.name) for row in driver_facts.attributes if row.site)
 
 
 @cache

@@ -21,7 +21,14 @@ from msgspec.structs import replace
 
 from dractl.errors import UsageError
 from dractl.machines import described, names
-from dractl.machines.layout import Layout, PlannedDevice, PlannedRoot, counted, numbers, unknown_key
+from dractl.machines.layout import (
+    Layout,
+    PlannedDevice,
+    PlannedRoot,
+    numbers,
+    parse_count,
+    unknown_key,
+)
 from dractl.machines.products import Product, find
 from dractl.program import program_name
 
@@ -30,26 +37,26 @@ def parse(line: str) -> Layout:
     """Return the layout that a line describes. Raises UsageError."""
     settings: dict[str, Any] = {}
     counts: dict[str, tuple[Product, int]] = {}
-    named: list[str] = []
+    machines: list[str] = []
     for item in filter(None, (part.strip() for part in line.split(","))):
         key, equals, value = item.partition("=")
         if equals:
             settings[key.strip()] = value.strip()
         elif names.canonical(item) is not None and find(item) is None:
-            named.append(item)
+            machines.append(item)
         else:
-            found, count = counted(item, names.every())
-            counts[found.name] = (found, counts.get(found.name, (found, 0))[1] + count)
-    if named:
-        return _named(named, list(counts), settings)
+            product, count = parse_count(item, names.every())
+            counts[product.name] = (product, counts.get(product.name, (product, 0))[1] + count)
+    if machines:
+        return _machine_by_name(machines, list(counts), settings)
     given = numbers(settings)
     roots = given.get("roots") or max((count for _, count in counts.values()), default=1)
     numa = given.get("numa") or (2 if roots > 1 else 1)
     slots: list[list[PlannedDevice]] = [[] for _ in range(roots)]
-    for found, count in counts.values():
+    for product, count in counts.values():
         for number in range(count):
             slots[number * roots // count if count <= roots else number % roots].append(
-                PlannedDevice(found)
+                PlannedDevice(product)
             )
     layout = tuple(
         PlannedRoot(tuple(held), number * numa // roots) for number, held in enumerate(slots)
@@ -58,7 +65,7 @@ def parse(line: str) -> Layout:
 
 
 def is_file(text: str) -> bool:
-    """Return True if a name is that of a machine file."""
+    """Return True if a name is the name of a machine file."""
     return os.path.sep in text or text.endswith((".yaml", ".yml"))
 
 
@@ -95,7 +102,7 @@ def node_groups(text: str) -> tuple[NodeGroup, ...]:
             groups.append(NodeGroup(",".join(items)))
             items = []
         if not items and groups and "=" in item:
-            raise _behind_count(groups[-1], part)
+            raise _setting_after_count(groups[-1], part)
         items.append(item)
         if star:
             groups.append(NodeGroup(",".join(items), _nodes(text, count)))
@@ -131,14 +138,14 @@ def _nodes(text: str, count: str) -> int:
     return int(count)
 
 
-def _behind_count(group: NodeGroup, setting: str) -> UsageError:
+def _setting_after_count(group: NodeGroup, setting: str) -> UsageError:
     return UsageError(
         f"--hardware: {setting} stands behind the number of nodes of {group}",
         hint=f"write {group.machine},{setting}*{group.count}",
     )
 
 
-def _named(named: list[str], products: list[str], settings: dict[str, Any]) -> Layout:
+def _machine_by_name(named: list[str], products: list[str], settings: dict[str, Any]) -> Layout:
     """Return a machine by its name, with settings of the line on top of its own."""
     if len(named) > 1:
         raise UsageError(f"--hardware: {named[0]} and {named[1]} are two machines")
@@ -151,7 +158,7 @@ def _named(named: list[str], products: list[str], settings: dict[str, Any]) -> L
     fixed = [key for key in settings if key in ("roots", "numa")]
     if fixed:
         raise UsageError(f"--hardware: {named[0]} has its own {fixed[0]}; leave {fixed[0]}= out")
-    known = described.load(named[0])
+    layout = described.load(named[0])
     for key in settings:
         if key not in (
             "cpus",
@@ -164,4 +171,4 @@ def _named(named: list[str], products: list[str], settings: dict[str, Any]) -> L
             "addressingMode",
         ):
             raise unknown_key(key)
-    return replace(known, settings={**known.settings, **settings})
+    return replace(layout, settings={**layout.settings, **settings})

@@ -45,7 +45,7 @@ class Host(Struct, frozen=True):
     """The machine as a whole."""
 
     name: str | None = None
-    """The host name, which is identity (:meth:`Machine.without_identity`)."""
+    """The host name, which is identity (:meth:`Machine.drop_identity`)."""
     kernel: str | None = None
     architecture: str | None = None
     vendor: str | None = None

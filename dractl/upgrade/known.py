@@ -4,7 +4,7 @@ from collections.abc import Collection, Container, Iterator
 from typing import Final
 
 from dractl.cluster import ClusterState
-from dractl.facts.images import running
+from dractl.facts.images import versions_that_run
 from dractl.facts.known import Breakage, Component, breakages
 from dractl.objects import slice_of
 from dractl.upgrade.finding import Finding, Level
@@ -57,7 +57,9 @@ def of_release(components: Collection[Component], text: str, start: str = "") ->
 
 def of_drivers(state: ClusterState, upgraded: Container[str]) -> Iterator[Finding]:
     """Yield what is broken in the drivers that run and are not ``upgraded``."""
-    present = running(value for kind in state.kinds for value in state.objects(kind).values())
+    present = versions_that_run(
+        value for kind in state.kinds for value in state.objects(kind).values()
+    )
     slices = map(slice_of, state.objects("ResourceSlice").values())
     names = {item.driver for item in slices} | present.keys()
     for row in breakages():

@@ -13,7 +13,7 @@ from dractl.cluster import ClusterState, sources
 from dractl.cluster.described_nodes import DescribedNode
 from dractl.cluster.schedulers import identify
 from dractl.errors import UsageError
-from dractl.facts.images import running
+from dractl.facts.images import versions_that_run
 from dractl.facts.kubernetes import kubernetes
 from dractl.model import Target
 from dractl.model.releases import (
@@ -226,7 +226,7 @@ def _change(state: ClusterState, name: str, text: str) -> _Change | None:
         for item in found
     ]
     objects = (value for kind in state.kinds for value in state.objects(kind).values())
-    tag = first if dots else running(objects).get(name)
+    tag = first if dots else versions_that_run(objects).get(name)
     start = (drivers.later(name, first),) if dots else drivers.present(name, slices, tag)
     if not slices and tag is None:
         return None

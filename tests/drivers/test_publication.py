@@ -43,7 +43,7 @@ def test_uplinks_have_a_reason(plx: Machine, rendered: Renderer) -> None:
 def test_notices_about_a_function_are_its_reason(mi300x: Machine, rendered: Renderer) -> None:
     """0000:61:00.0 has no amdgpu driver, so gpu.amd.com has nothing to publish of it."""
     found = publication(rendered(mi300x), mi300x)
-    assert found.of("0000:61:00.0") == ()
+    assert found.devices_of("0000:61:00.0") == ()
     assert "amdgpu" in found.left_out["0000:61:00.0"]
 
 

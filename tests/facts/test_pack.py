@@ -20,8 +20,8 @@ from dractl.cli.main import main
 from dractl.cluster import live
 from dractl.cluster.state import ClusterState
 from dractl.facts import check, pack
-from dractl.facts.images import running, runs
-from dractl.facts.words import named
+from dractl.facts.images import runs, versions_that_run
+from dractl.facts.words import pack_option
 from dractl.resources import data_dir
 
 DATA = Path(pack.__file__).parent / "data"
@@ -330,7 +330,7 @@ def test_every_file_of_the_pack_is_sound() -> None:
     ],
 )
 def test_the_pack_that_a_command_line_names(words: list[str], path: str | None) -> None:
-    assert named(words, {"DRACTL_FACTS": "c"}) == path
+    assert pack_option(words, {"DRACTL_FACTS": "c"}) == path
 
 
 def test_workloads_that_run_a_driver() -> None:
@@ -361,9 +361,13 @@ def test_versions_that_run() -> None:
         pod("registry/dra-driver-nvidia-gpu:v0.4.1"),
         pod("host:5000/dra-driver-nvidia-gpu:v0.5.0@sha256:1"),
     ]
-    assert running(both)["gpu.nvidia.com"] == "v0.4.1"
-    assert running([pod("host:5000/dranet"), pod("dranet:v1.4.0-x")]) == {"dra.net": "v1.4.0-x"}
-    assert running([{"kind": "DaemonSet", "spec": {"template": 3}}, {"kind": "Pod"}]) == {}
+    assert versions_that_run(both)["gpu.nvidia.com"] == "v0.4.1"
+    assert versions_that_run([pod("host:5000/dranet"), pod("dranet:v1.4.0-x")]) == {
+        "dra.net": "v1.4.0-x"
+    }
+    assert (
+        versions_that_run([{"kind": "DaemonSet", "spec": {"template": 3}}, {"kind": "Pod"}]) == {}
+    )
 
 
 def test_drivers_that_run_and_are_newer(tmp_path: Path) -> None:

@@ -80,5 +80,5 @@ def test_a_pack_without_kube_scheduler_is_damaged(tmp_path: Path) -> None:
 
 
 def test_facts_about_schedulers_age() -> None:
-    parts = dict(check.dated(pack.current()))
+    parts = dict(check.dates_of_parts(pack.current()))
     assert parts["scheduler Volcano"] == schedulers()["volcano"].read

@@ -26,7 +26,7 @@ from dractl.cli.options.values import ValuesOptions
 from dractl.cli.rendering import Rendering
 from dractl.cli.terminal import notice
 from dractl.errors import InputError, Unsupported, UsageError
-from dractl.facts.consumers import named
+from dractl.facts.consumers import parse_consumers
 from dractl.lint import registry
 from dractl.lint.cache import Cache
 from dractl.lint.config import baseline as fingerprints
@@ -468,7 +468,7 @@ def _make_job(
     driver_versions: Mapping[str, str],
 ) -> Job:
     """Collect the input, the rules and the options for linting it."""
-    consumers = named(_split_values(rules.for_) or settings.consumers)
+    consumers = parse_consumers(_split_values(rules.for_) or settings.consumers)
     baseline = baseline_path(rules.baseline, environment, settings)
     exclude = (*settings.exclude, *_split_values(inputs.exclude), *_exclude_pattern(baseline))
     return Job(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dractl.facts.images import running as running_versions
+from dractl.facts.images import versions_that_run as running_versions
 from dractl.facts.known import Breakage, breakages
 
 if TYPE_CHECKING:

@@ -87,7 +87,9 @@ def correct_configuration(problem: FixProblem, _: NotPrepared) -> Iterator[Candi
             continue
         target, prefix = claim.editable.target, claim.editable.path
         value = problem.state.get(*parse_target(target)) or {}
-        for index, driver, fault in opaque.find_faults_in_claim(maps_at(value, *prefix, "devices", "config")):
+        for index, driver, fault in opaque.find_faults_in_claim(
+            maps_at(value, *prefix, "devices", "config")
+        ):
             if fault.nearest is None or fault.key:
                 continue
             path = (*prefix, "devices", "config", index, "opaque", "parameters", *fault.path)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from dractl.facts.check import OLD
+from dractl.facts.check import MAX_AGE_DAYS
 from dractl.facts.seen import UnknownDriver
 from dractl.facts.summary import DriverLine, Summary
 from dractl.model.releases import PREVIEWS, RELEASES
@@ -43,7 +43,8 @@ def render(said: Summary, canvas: Canvas, *, every: bool) -> str:
     if said.old:
         lines += [
             "",
-            f"Older than {OLD} days: {len(said.old)}" + ("" if every else "; -v lists them"),
+            f"Older than {MAX_AGE_DAYS} days: {len(said.old)}"
+            + ("" if every else "; -v lists them"),
         ]
         lines += [f"  {part.part}: {part.days} days" for part in said.old] if every else []
     return canvas.plain("\n".join(lines))

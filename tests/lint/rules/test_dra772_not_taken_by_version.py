@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dractl.errors import UsageError
-from dractl.facts.consumers import named
+from dractl.facts.consumers import parse_consumers
 from dractl.lint import lint
 from dractl.manifests import load
 from dractl.model import Target
@@ -62,7 +62,7 @@ def test_counters_and_cluster_autoscaler(version: str | None, number: int) -> No
 
 
 def test_versions_of_consumers_as_they_are_written() -> None:
-    assert named(["kueue=0.19", "karpenter"]) == {"kueue": "0.19", "karpenter": None}
+    assert parse_consumers(["kueue=0.19", "karpenter"]) == {"kueue": "0.19", "karpenter": None}
 
 
 @pytest.mark.parametrize(
@@ -78,4 +78,4 @@ def test_versions_of_consumers_as_they_are_written() -> None:
 )
 def test_other_consumers_are_wrong_usage(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said.replace("?", r"\?")):
-        named([text])
+        parse_consumers([text])

@@ -74,7 +74,7 @@ def _used(claim: Claim) -> Iterator[tuple[str, Path]]:
 
 def _against(run: Run, name: str, feature: str, subject: Manifest, path: Path) -> Found:
     known, stated = consumers()[name], run.versions.get(name)
-    at, first = known.at(stated), known.first(feature)
+    at, first = known.support_in(stated), known.first(feature)
     if first is None or feature in at.accepts:
         return
     judged = f"{known.title} {stated or at.since}"
