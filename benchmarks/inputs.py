@@ -225,6 +225,127 @@ def monorepo(folder: Path, count: int) -> None:
             path.write_text((DEPLOYMENT if number % 2 else CONFIG).format(n=number))
 
 
+FLUX_APP = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: app-{n}
+spec:
+  components:
+  - ../../../../components/gpu
+  dependsOn:
+  - name: gpu-driver
+    namespace: kube-system
+  interval: 1h
+  path: ./apps/team-{team}/app-{n}/app
+  postBuild:
+    substitute:
+      APP: app-{n}
+  prune: true
+  sourceRef:
+    kind: GitRepository
+    name: flux-system
+    namespace: flux-system
+  targetNamespace: team-{team}
+"""
+FLUX_RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata:
+  name: app-{n}
+spec:
+  chartRef:
+    kind: OCIRepository
+    name: app-{n}
+  interval: 1h
+  values:
+    controllers:
+      app-{n}:
+        pod:
+          resourceClaims:
+          - name: gpu
+            resourceClaimTemplateName: app-{n}-gpu
+        containers:
+          app:
+            image:
+              repository: registry.example.com/app-{n}
+              tag: 1.0.{n}
+            resources:
+              claims:
+              - name: gpu
+              requests:
+                cpu: 100m
+              limits:
+                memory: 4Gi
+"""
+FLUX_TEMPLATE = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata:
+  name: ${APP}-gpu
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly:
+          deviceClassName: gpu.intel.com
+          allocationMode: All
+          adminAccess: true
+"""
+FLUX_NAMESPACE = """\
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: _
+  labels:
+    resource.kubernetes.io/admin-access: "true"
+"""
+FLUX_ROOT = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: apps
+  namespace: flux-system
+spec:
+  interval: 1h
+  path: ./apps
+  prune: true
+  sourceRef:
+    kind: GitRepository
+    name: flux-system
+"""
+
+
+def flux(folder: Path, apps: int, files: int) -> None:
+    """A repository for Flux: a Kustomization for each of ``apps`` in six namespaces, a component with a template that
+    all of them have, and as many other manifests as make up ``files``."""
+    texts = {
+        ".git/HEAD": "ref: refs/heads/main\n",
+        "flux/ks.yaml": FLUX_ROOT,
+        "components/gpu/kustomization.yaml": "kind: Component\nresources: [template.yaml]\n",
+        "components/gpu/template.yaml": FLUX_TEMPLATE,
+    }
+    for number in range(apps):
+        team = f"apps/team-{number % 6}"
+        texts[f"{team}/app-{number}/ks.yaml"] = FLUX_APP.format(n=number, team=number % 6)
+        app = f"{team}/app-{number}/app"
+        texts[f"{app}/release.yaml"] = FLUX_RELEASE.format(n=number)
+        texts[f"{app}/config.yaml"] = CONFIG.format(n=number)
+        texts[f"{app}/kustomization.yaml"] = "resources: [release.yaml, config.yaml]\n"
+    for team in range(6):
+        names = [f"app-{number}/ks.yaml" for number in range(team, apps, 6)]
+        texts[f"apps/team-{team}/namespace.yaml"] = FLUX_NAMESPACE
+        text = f"namespace: team-{team}\nresources: [namespace.yaml, {', '.join(names)}]\n"
+        texts[f"apps/team-{team}/kustomization.yaml"] = text
+    for number in range(files - len(texts) + 1):
+        texts[f"other/{number // 40:02}/{number:04}.yaml"] = DEPLOYMENT.format(n=number)
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
 def _schema(depth: int, names: random.Random) -> dict[str, Any]:
     """An OpenAPI schema as controller-gen writes it: objects in objects with long descriptions."""
     if depth == 0:

@@ -133,6 +133,10 @@ def tables(peers: Peers) -> list[Table]:
             commands, "kubeconform", "-ignore-missing-schemas", str(folder / "mono")
         )
 
+    def flux(folder: Path) -> Mapping[str, Sequence[str]]:
+        inputs.flux(folder / "flux", 60, 1_000)
+        return {"dractl": [*DRACTL, "lint", "--no-cache", str(folder / "flux")]}
+
     def definitions(folder: Path) -> Mapping[str, Sequence[str]]:
         inputs.definitions(folder / "crds", 132)
         return {"dractl": [*DRACTL, "lint", "--no-cache", str(folder / "crds")]}
@@ -226,6 +230,12 @@ def tables(peers: Peers) -> list[Table]:
             "it has no schema of, the ConfigMaps.",
             monorepo,
             (Goal("dractl", "wall", 0.3, "kubeconform", MONOREPO_NOTE),),
+        ),
+        Table(
+            "A repository for Flux",
+            "1,000 files with 60 Kustomizations, each with a HelmRelease and a component with a claim template.",
+            flux,
+            (Goal("dractl", "cpu", 3),),
         ),
         Table(
             "CustomResourceDefinitions",

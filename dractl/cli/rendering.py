@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from functools import cache
@@ -35,6 +36,22 @@ class Rendering:
         self._renderers: list[ChartRenderer] = []
         self._store = Store(cache, "rendered", "1") if cache else None
         self._memory: Memory | None = None
+
+    def _deliver(
+        self, inputs: Inputs, target: Target, overlay: Mapping[str, bytes]
+    ) -> tuple[Inputs, frozenset[str]]:
+        """Add what Flux and Argo CD apply; return the files of which that is made, too."""
+        if not inputs.appliers:
+            return inputs, frozenset()
+        from dractl.inputs.charts import ChartRenderer
+        from dractl.inputs.gitops import deliver
+        from dractl.inputs.kustomizations import KustomizationBuilder
+        from dractl.inputs.trees import Overlay
+
+        unwritten = Overlay(overlay)
+        charts = ChartRenderer(target, overlay=unwritten, memory=self._remember())
+        builder = KustomizationBuilder(overlay=unwritten, memory=self._remember())
+        return deliver(inputs, charts.render_release, builder, unwritten)
 
     def _remember(self) -> Memory:
         from dractl.inputs.memory import Memory
@@ -78,14 +95,23 @@ class Rendering:
 
             refuse_values()
 
-    def kustomizations(
-        self, inputs: Inputs, files: Iterable[str] = (), overlay: Mapping[str, bytes] = _NO_OVERLAY
+    def deliveries(
+        self,
+        inputs: Inputs,
+        target: Target,
+        files: Iterable[str] = (),
+        overlay: Mapping[str, bytes] = _NO_OVERLAY,
     ) -> Inputs:
-        """Add the objects of the kustomizations among ``files``, and of those that the input
-        belongs to.
+        """Add what Flux and Argo CD apply of the input, and the objects of the other kustomizations
+        among ``files``, and of those that the input belongs to.
         """
-        candidates = list(dict.fromkeys((*files, *inputs.kustomizations)))
-        if not any(map(is_kustomization, candidates)):
+        inputs, delivered = self._deliver(inputs, target, overlay)
+        candidates = [
+            file
+            for file in dict.fromkeys((*files, *inputs.kustomizations))
+            if is_kustomization(file) and os.path.abspath(file) not in delivered
+        ]
+        if not candidates:
             return inputs
         from dractl.inputs.kustomizations import KustomizationBuilder
         from dractl.inputs.trees import Overlay

@@ -45,6 +45,7 @@ MAX_WORKERS = 4
 _CI_VALUES = re.compile(r"ci/[^/]*-values\.yaml")
 """helm/chart-testing pkg/chart/chart.go Chart.ValuesFilePathsForCI"""
 _SCHEMA = "values.schema.json"
+_RELEASE_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?")
 _MAX_ARCHIVE_BYTES = 64 * 2**20
 _UNDEFINED = re.compile(r'function "\w+" not defined')
 
@@ -76,6 +77,19 @@ class ValueChoice(Struct, frozen=True):
 NO_CHOICE = ValueChoice()
 
 
+class Release(Struct, frozen=True):
+    """A release of a chart, as a GitOps controller installs it."""
+
+    name: str
+    """The name of the release."""
+    namespace: str
+    """The namespace of its objects."""
+    values: tuple[bytes, ...] = ()
+    """Values files; the last one takes precedence."""
+    settings: tuple[str, ...] = ()
+    """Arguments of ``--set``."""
+
+
 class _Layer(Struct, frozen=True):
     """Values on top of a chart's own: one rendering."""
 
@@ -85,6 +99,10 @@ class _Layer(Struct, frozen=True):
     """Their contents."""
     settings: tuple[str, ...] = ()
     """Arguments of ``--set``."""
+    release: str = RELEASE
+    """The name of the release."""
+    namespace: str = ""
+    """The namespace of the release; empty for the default, or another one if a chart refuses it."""
 
 
 class _Job(Struct, frozen=True):
@@ -152,6 +170,28 @@ class ChartRenderer:
             for index, (layer, end) in enumerate(zip(layers, ends, strict=True))
         ]
 
+    def render_release(self, chart: str, release: Release) -> Rendered:
+        """Render the chart in a folder as a release in a namespace, with the values of its own."""
+        helm = shutil.which("helm")
+        if helm is None:
+            return Rendered(None)
+        # helm would take a name that begins with a dash for an option.
+        for name in filter(None, (release.name, release.namespace)):
+            if _RELEASE_NAME.fullmatch(name) is None:
+                return Rendered(None, f"{name!r} is not a name of a release or a namespace")
+        layer = _Layer(
+            (), release.values, release.settings, release.name or RELEASE, release.namespace
+        )
+        try:
+            tree = read_folder(chart, self._overlay)
+            _check_schemas(tree)
+        except NotRenderable as error:
+            return Rendered(None, error.why)
+        with TemporaryDirectory(prefix="dractl-") as scratch:
+            job = _Job(helm, chart, tree, os.path.realpath(scratch))
+            (end,) = self._outputs(job, [layer])
+        return Rendered(end.output, end.problem)
+
     @property
     def has_charts(self) -> bool:
         """Return True if a chart took the values of the command line."""
@@ -192,10 +232,7 @@ class ChartRenderer:
         """Return the output for each layer, remembered or rendered now, several at a time."""
         program = identify(job.helm)
         shared = key_of([program, *map(str.encode, self._options), *job.tree.parts()]).encode()
-        keys = [
-            key_of([shared, *map(os.fsencode, layer.settings), b"", *layer.contents])
-            for layer in layers
-        ]
+        keys = [key_of([shared, *_words(layer), b"", *layer.contents]) for layer in layers]
         ends: dict[str, Completion] = {
             key: Completion(output) for key in keys if (output := self._memory.get(key)) is not None
         }
@@ -216,7 +253,8 @@ class ChartRenderer:
         if self._timeouts >= MAX_TIMEOUTS:
             return Completion(None, f"{MAX_TIMEOUTS} renderings before it took too long")
         home = mkdtemp(dir=job.scratch)
-        command = [job.helm, "template", RELEASE, job.copy, *self._options]
+        command = [job.helm, "template", layer.release, job.copy, *self._options]
+        command += ["--namespace", layer.namespace] if layer.namespace else []
         for number, content in enumerate(layer.contents):
             place = os.path.join(home, f"values-{number}.yaml")
             with open(place, "xb") as file:
@@ -225,11 +263,19 @@ class ChartRenderer:
         for setting in layer.settings:
             command += ["--set", setting]
         end = run(command, home, self._limits)
-        if end.output is None and not end.is_timeout:
+        if end.output is None and not end.is_timeout and not layer.namespace:
             # Charts of drivers refuse the namespace default.
             end = run([*command, "--namespace", RELEASE], home, self._limits)
         self._timeouts += end.is_timeout
         return replace(end, problem=_explain(end.problem, job, home, layer))
+
+
+def _words(layer: _Layer) -> list[bytes]:
+    """Return the arguments that make a rendering differ from another one of the same chart."""
+    words = list(map(os.fsencode, layer.settings))
+    if layer.namespace or layer.release != RELEASE:
+        words += [b"", os.fsencode(layer.release), os.fsencode(layer.namespace)]
+    return words
 
 
 def refuse_values() -> NoReturn:

@@ -8,8 +8,9 @@ before it starts (:mod:`dractl.manifests.kustomize`).
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any
 
 from dractl.inputs.memory import Memory, key_of
@@ -43,8 +44,17 @@ class KustomizationBuilder:
         self._memory = memory or Memory()
         self._limits = limits
 
-    def build(self, folder: str) -> Rendered:
-        """Build the kustomization in a folder; an annotation names the file of each object."""
+    def build(
+        self,
+        folder: str,
+        settings: Mapping[str, Any] = MappingProxyType({}),
+        components: Sequence[str] = (),
+    ) -> Rendered:
+        """Build the kustomization in a folder; an annotation names the file of each object.
+
+        ``settings`` are fields of a kustomization around it, and ``components`` folders in it, as a
+        GitOps controller adds them.
+        """
         commands = (
             (program, subcommand)
             for name, subcommand in _PROGRAMS
@@ -54,7 +64,7 @@ class KustomizationBuilder:
         if command is None:
             return Rendered(None, "neither kustomize nor kubectl is installed")
         try:
-            tree = read_kustomization(folder, self._overlay)
+            tree = read_kustomization(folder, self._overlay, components)
         except NotRenderable as error:
             return Rendered(None, error.why)
         program, subcommand = command
@@ -62,8 +72,12 @@ class KustomizationBuilder:
         if not name:
             return Rendered(None, "it is at the root of the file system")
         base = os.path.dirname(tree.root)
-        start = os.path.relpath(os.path.realpath(folder), base).replace(os.sep, "/")
-        key = key_of([identify(program), subcommand.encode(), os.fsencode(start), *tree.parts()])
+        names = [
+            os.path.relpath(os.path.realpath(path), base).replace(os.sep, "/")
+            for path in (folder, *components)
+        ]
+        outermost = _compose_outermost(names, settings)
+        key = key_of([identify(program), subcommand.encode(), outermost, *tree.parts()])
         output = self._memory.get(key)
         if output is not None:
             return Rendered(output, base=base)
@@ -71,7 +85,8 @@ class KustomizationBuilder:
             scratch = os.path.realpath(made)
             work = os.path.join(scratch, "work")
             tree.write(os.path.join(work, name))
-            _write_outermost(work, start)
+            with open(os.path.join(work, "kustomization.yaml"), "xb") as file:
+                file.write(outermost)
             home = os.path.join(scratch, "home")
             os.mkdir(home)
             end = run([program, subcommand, work], home, self._limits)
@@ -81,21 +96,26 @@ class KustomizationBuilder:
         return Rendered(end.output, problem, base=base)
 
 
-def _write_outermost(folder: str, start: str) -> None:
-    """Write a kustomization around another one that annotates each object with its file."""
-    text = json.dumps({"buildMetadata": ["originAnnotations"], "resources": [start]})
-    with open(os.path.join(folder, "kustomization.yaml"), "x", encoding="utf-8") as file:
-        file.write(text)
+def _compose_outermost(names: Sequence[str], settings: Mapping[str, Any]) -> bytes:
+    """Return a kustomization around another one, and components, by their paths; it annotates each
+    object with its file.
+    """
+    start, *components = names
+    fields = {name: value for name, value in settings.items() if value}
+    value = {"buildMetadata": ["originAnnotations"], "resources": [start], **fields}
+    return json.dumps({**value, "components": components} if components else value).encode()
 
 
-def read_kustomization(folder: str, overlay: Overlay) -> FileTree:
-    """Read a kustomization and all that its texts name, with the kustomizations among that.
+def read_kustomization(folder: str, overlay: Overlay, components: Sequence[str] = ()) -> FileTree:
+    """Read a kustomization and all that its texts name, with the kustomizations among that, and
+    further components of it.
 
     Raises NotRenderable if it leaves its repository. Outside of any repository, nobody else's
     change can have made it do so.
     """
     walk = _Walk(TreeReader(find_repository(folder), overlay))
-    walk.visit(folder)
+    for path in (folder, *components):
+        walk.visit(path)
     root = os.path.commonpath(walk.folders | {os.path.dirname(path) for path in walk.files})
     return FileTree(
         root,

@@ -7,9 +7,11 @@ make namespaces, a network of its own that has no devices.
 """
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from threading import Event, Thread, Timer
 from typing import IO
@@ -25,6 +27,8 @@ _MIB = 2**20
 _UNREACHABLE_PROXY = "http://127.0.0.1:9"
 _MAX_ERROR_BYTES = _MIB
 _MAX_ERROR_CHARACTERS = 300
+_MAX_FIRST_LINE = 256
+_SCRIPT = re.compile(rb"#!\s*/usr/bin/env\s+([\w.-]+)\s*$", re.MULTILINE)
 _OUT_OF_MEMORY = ("out of memory", "cannot allocate memory")
 """How a Go program ends at its limit of memory (runtime/malloc.go, runtime/mem_linux.go)."""
 
@@ -68,6 +72,7 @@ def run(command: Sequence[str], home: str, limits: Limits) -> Completion:
     name = " ".join([os.path.basename(command[0]), command[1]])
     bin_folder = os.path.join(home, "bin")
     os.makedirs(bin_folder, exist_ok=True)
+    _link_interpreter(command[0], bin_folder)
     try:
         process = subprocess.Popen(
             [*_network_isolation(), *command],
@@ -81,6 +86,22 @@ def run(command: Sequence[str], home: str, limits: Limits) -> Completion:
         return Completion(None, f"{name} cannot be run: {error.strerror}")
     _restrict(process.pid, limits)
     return _await(process, name, limits)
+
+
+def _link_interpreter(program: str, bin_folder: str) -> None:
+    """Let a program that is a script find the interpreter that its first line asks ``env`` for, as
+    version managers' wrappers do; no other program is in its search path.
+    """
+    try:
+        with open(program, "rb") as file:
+            match = _SCRIPT.match(file.read(_MAX_FIRST_LINE))
+    except OSError:
+        return
+    name = os.fsdecode(match[1]) if match else ""
+    interpreter = shutil.which(name) if name else None
+    if interpreter is not None:
+        with suppress(OSError):
+            os.symlink(interpreter, os.path.join(bin_folder, name))
 
 
 def _environment(home: str, bin_folder: str) -> dict[str, str]:

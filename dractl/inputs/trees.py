@@ -25,6 +25,10 @@ class NotRenderable(Exception):
         self.why = why
 
 
+class NotInRepository(NotRenderable):
+    """The reason not to build what is not in the repository at hand."""
+
+
 class FileTree(Struct, frozen=True):
     """Files below a folder, and links between folders."""
 

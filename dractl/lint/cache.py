@@ -2,7 +2,7 @@
 
 The key of a report covers everything that it depends on: the contents of all files that may concern DRA under their
 names, the kustomizations around them, the release and its gates, the configuration, and the code of dractl itself. So a
-cached report is never wrong, only missing.
+cached report is never wrong, only missing: of a repository with objects of Flux or Argo CD there is none.
 """
 
 import os
@@ -52,6 +52,8 @@ class Cache:
 def digests_of(read: Relevant, kustomizations: Kustomizations) -> list[str]:
     """The digests of the files that matter, and what the kustomizations around them say."""
     found = [str((read.files, read.alone))]
+    if read.appliers:  # what they apply depends on files of any kind
+        found.append(os.urandom(16).hex())
     folders: set[str] = set()
     for item in read.contents:
         if isinstance(item, Skipped):

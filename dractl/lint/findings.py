@@ -14,7 +14,7 @@ from dractl.lint.foreign_pods import foreign_pods
 from dractl.lint.model import Advice, Manifest, Run, manifest
 from dractl.lint.namespaces import Namespaces
 from dractl.lint.place import from_advice, from_violation
-from dractl.lint.placeholders import hides
+from dractl.lint.placeholders import hides, holds_placeholder
 from dractl.lint.repeated import advice_of
 from dractl.lint.selection import Selection
 from dractl.lint.verdict import verdict
@@ -51,12 +51,18 @@ class Terms(Struct, frozen=True):
 
 class Around(Struct, frozen=True):
     """What an input knows besides its objects: its namespaces, what it says about drivers, and ``files`` and
-    ``undecided`` as in ``around`` and ``undecided`` of :class:`Inputs`."""
+    ``undecided`` as in ``around`` and ``undecided`` of :class:`Inputs`. ``worlds``: the namespaces of each cluster to
+    which Flux or Argo CD applies objects of the input."""
 
     namespaces: Namespaces
     evidence: Evidence = NOTHING
     files: frozenset[str] = frozenset()
     undecided: Sequence[str] = ()
+    worlds: Mapping[str, Namespaces] = MappingProxyType({})
+
+    def namespaces_of(self, document: Document) -> Namespaces:
+        """The namespaces that an object may be in."""
+        return self.worlds.get(document.world or "", self.namespaces)
 
 
 class Meant(Struct, frozen=True):
@@ -79,18 +85,32 @@ def findings(
     whole: list[Meant] = []
     patches: list[Meant] = []
     for reading in readable:
-        remarks, meant = _remarked(reading, terms, around.namespaces.labels)
+        labels = around.namespaces_of(reading.document).labels
+        remarks, meant = _remarked(reading, terms, labels)
         if remarks and not _is_other(reading.document, around.files):
             found += _placed(reading, remarks, terms)
         subject = reading.subject if meant is None else manifest(meant)
         (patches if reading.patch else whole).append(Meant(subject, reading.number))
-    others = Run([*beside, *(item.subject for item in whole)], terms.target, terms.devices)
+    subjects = [*beside, *(item.subject for item in whole)]
+    others = Run(subjects, terms.target, terms.devices)
+    others_of_worlds = Run(list(_outside_worlds(subjects)), terms.target, terms.devices)
     silent: set[Hashable] = set()
     for group in _apart(whole, kustomizations):
         if _asked(group, around.files):
-            found += _advice(group, terms, kustomizations, others, around, silent)
+            elsewhere = others_of_worlds if group[0].subject.document.world else others
+            found += _advice(group, terms, kustomizations, elsewhere, around, silent)
     found += _advice_on_patches(patches, terms, kustomizations)
     return [item for item in found if item.finding.position.file not in around.files]
+
+
+def _outside_worlds(subjects: Sequence[Manifest]) -> Iterator[Manifest]:
+    """The objects of which no world has a form of its own: those of files that no GitOps controller applies, and those
+    whose names are completed by variables."""
+    files = {subject.document.file for subject in subjects if subject.document.world}
+    for subject in subjects if files else ():
+        is_open = subject.document.file not in files or holds_placeholder(subject.name)
+        if not subject.document.world and is_open:
+            yield subject
 
 
 def _asked(together: Sequence[Meant], around: Container[str]) -> bool:
@@ -154,7 +174,7 @@ def _advice(
         terms.devices,
         others,
         applied_together=bool(first.rendered) or kustomizations.naming(first.file) is not None,
-        namespaces=around.namespaces.known,
+        namespaces=around.namespaces_of(first).known,
         consumers=terms.consumers,
         versions=terms.versions,
         undecided=around.undecided,
@@ -202,11 +222,8 @@ def _apart(meant: Iterable[Meant], kustomizations: Kustomizations) -> list[list[
     homes: dict[str, list[Meant]] = {}
     for item in meant:
         document = item.subject.document
-        home = (
-            f"{document.rendered} rendered"
-            if document.rendered
-            else kustomizations.home_of(document.file)
-        )
+        together = document.world or document.rendered
+        home = f"{together} rendered" if together else kustomizations.home_of(document.file)
         if document.file.endswith(SUFFIXES):  # examples, and not what stands beside them
             home = document.file
         homes.setdefault(home, []).append(item)

@@ -182,6 +182,17 @@ class Run:
             whole=whole,
         )
 
+    @cached_property
+    def applied_files(self) -> frozenset[str]:
+        """The files of objects that charts, kustomizations and GitOps controllers make."""
+        rendered = (subject.document for subject in self.subjects if subject.document.rendered)
+        return frozenset(document.file for document in rendered)
+
+    @cached_property
+    def unfinished(self) -> Sequence[Manifest]:
+        """The objects whose names are completed by variables of Flux."""
+        return [subject for subject in self.subjects if "${" in subject.name]
+
     def of(self, kind: str) -> list[Manifest]:
         """The objects of a kind."""
         return self._kinds.get(kind, [])

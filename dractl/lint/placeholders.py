@@ -13,6 +13,7 @@ _ANY = re.compile(
     r"\$\{[^{}]*\}|\$\([A-Za-z_][\w.-]*\)|\(\$[A-Za-z_][\w.]*\)|__[A-Z][A-Z0-9_]*__|<[A-Za-z_][\w. -]*>|\{\{.*?\}\}",
     re.DOTALL,
 )
+_OF_FLUX = re.compile(r"\$\{[^{}]*\}")
 _BY_HAND = re.compile(r"<[A-Za-z_][\w. -]*>\Z")
 
 
@@ -22,6 +23,13 @@ def holds_placeholder(value: object) -> bool:
         return False
     marked = "$" in value or "__" in value or "<" in value or "{{" in value
     return marked and _ANY.search(value) is not None
+
+
+def may_become(text: str, name: str) -> bool:
+    """True if a text with a placeholder of Flux can become a name: ``${APP}-gpu`` becomes jellyfin-gpu."""
+    parts = _OF_FLUX.split(text)
+    pattern = "[a-z0-9.-]*".join(map(re.escape, parts))
+    return len(parts) > 1 and bool("".join(parts)) and re.fullmatch(pattern, name) is not None
 
 
 def filled_in_by_hand(value: object) -> bool:

@@ -21,6 +21,7 @@ from dractl import __version__
 from dractl.lint.evidence import NOTHING, evidence_of
 from dractl.lint.namespaces import tells_labels
 from dractl.lint.nearby import Budget, sort_by_distance
+from dractl.lint.placeholders import may_become
 from dractl.lint.reading import Reading, readings
 from dractl.lint.relevance import class_mappings
 from dractl.lint.store import Store
@@ -28,14 +29,14 @@ from dractl.manifests import Inputs, Skipped
 from dractl.manifests.content import MANIFEST_SUFFIXES
 from dractl.manifests.files import Entry, list_files
 from dractl.manifests.kustomize import NAMES, Kustomizations, is_kustomization
-from dractl.manifests.load import FileFilter, is_relevant, load_readable
+from dractl.manifests.load import FileFilter, is_relevant, load_readable, names_applier
 from dractl.manifests.markdown import SUFFIXES
 from dractl.manifests.naming import display_path
 from dractl.manifests.rendered import Rendered, Renderer
 from dractl.manifests.templates import chart_of, is_values
 from dractl.objects import text
 
-_FORMAT = f"4 {__version__}"
+_FORMAT = f"5 {__version__}"
 _MAX_FILES = 50_000
 _MAX_LOOSE = 5_000
 """Of a folder that is no repository."""
@@ -63,7 +64,8 @@ class Part(Struct, frozen=True, array_like=True):
     objects use.
 
     ``parts``: the files and folders that a kustomization consists of, and ``affix`` what it adds to their names.
-    ``undecided``: it is a template, or not YAML, and may define anything.
+    ``undecided``: it is a template, or not YAML, and may define anything. ``applies``: it has objects of Flux or Argo
+    CD, which apply other files.
     """
 
     state: tuple[int, int, int]
@@ -72,6 +74,7 @@ class Part(Struct, frozen=True, array_like=True):
     parts: tuple[str, ...] = ()
     undecided: bool = False
     affix: tuple[str, str] = ("", "")
+    applies: bool = False
 
     @property
     def matters(self) -> bool:
@@ -187,17 +190,20 @@ def _part(
     affix = own.affix if own is not None else ("", "")
     try:
         with open(path, "rb") as file:
-            relevant = is_relevant(file.read())
+            data = file.read()
     except OSError:
-        relevant = False
-    if not relevant:
-        return Part(state, parts=parts, affix=affix)
+        data = b""
+    applies = names_applier(data)
+    if not is_relevant(data):
+        return Part(state, parts=parts, affix=affix, applies=applies)
     if budget is not None and not budget.parse(state[0]):
         return None
     choice = FileFilter(changed_files=True)
     inputs = load_readable([path], choice=choice, render=lambda _: (Rendered(None),))
     names = names_of(inputs, readings(inputs.documents, kustomizations))
-    return Part(state, tuple(names.defined), tuple(names.used), parts, bool(names.undecided), affix)
+    return Part(
+        state, tuple(names.defined), tuple(names.used), parts, bool(names.undecided), affix, applies
+    )
 
 
 class Names(Struct, frozen=True):
@@ -266,6 +272,7 @@ def surrounded(
     """
     rank: dict[str, int] = {}
     around: list[str] = []
+    unasked: set[str] = set()
     found = inputs
     for top, files in _homes(inputs).items():
         index = repositories.parts(top, files)
@@ -286,11 +293,15 @@ def surrounded(
         skipped = [*index.unread, *(path for path in wanted if path not in near)]
         unread = _naming(skipped, used, parts)
         undecided = [path for path, part in parts.items() if part.undecided and path not in files]
+        appliers = [path for path, part in parts.items() if part.applies]
+        if appliers:  # what they apply may have any file of the repository
+            unasked |= {display_path(path) for path in parts if path not in files}
         found = replace(
             found,
             undecided=(*found.undecided, *map(display_path, undecided), *map(display_path, unread)),
             kustomizations=(*found.kustomizations, *map(display_path, needed.kustomizations)),
             beyond=(*found.beyond, *map(display_path, unread)),
+            appliers=tuple(dict.fromkeys((*found.appliers, *map(display_path, appliers)))),
         )
     if not rank:
         return found
@@ -309,7 +320,7 @@ def surrounded(
     return replace(
         found,
         documents=tuple(documents),
-        around=frozenset({*more.digests, *values} - {*inputs.digests}),
+        around=frozenset({*more.digests, *values, *unasked} - {*inputs.digests}),
     )
 
 
@@ -502,11 +513,17 @@ class _Needed:
                 for name in self._parts[path].uses
             ),
         ]
+        unfinished = [name for name in definitions if "${" in name[1]]
         seen: set[Name] = set()
         while open_:
             name = open_.pop()
             if name not in seen:
                 seen.add(name)
+                open_ += (
+                    other
+                    for other in unfinished
+                    if other[0] == name[0] and may_become(other[1], name[1])
+                )
                 found = definitions.get(name, ())
                 self.files.update(found)
                 self._built(self._making(name, definitions) if not found else ())

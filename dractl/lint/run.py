@@ -19,6 +19,7 @@ from dractl.lint.proof import proven, proven_when_rendered
 from dractl.lint.reading import readings
 from dractl.lint.repository import Repositories, surrounded
 from dractl.lint.selection import Selection, drop_repetitions, select
+from dractl.lint.unlisted import find_unlisted
 from dractl.manifests import Broken, Document, read_text
 from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.markdown import SUFFIXES
@@ -90,7 +91,7 @@ def judge(
             return []
         here = _around((*written, *documents), inputs) if file in prose else around
         return [
-            judged(item, terms, here.namespaces.labels)[0]
+            judged(item, terms, here.namespaces_of(item.document).labels)[0]
             for item in readings(documents, kustomizations)
         ]
 
@@ -112,7 +113,9 @@ def judge(
     def again_rendered(document: Document) -> list[Located]:
         trials = readings([document], kustomizations)
         return [
-            item for trial in trials for item in judged(trial, terms, around.namespaces.labels)[0]
+            item
+            for trial in trials
+            for item in judged(trial, terms, around.namespaces_of(document).labels)[0]
         ]
 
     placed = proven_when_rendered(proven(_once(found), again), again_rendered)
@@ -130,7 +133,7 @@ def judge(
         commented,
         len(own) + len(inputs.broken),
         inputs.files,
-        inputs.skipped,
+        (*inputs.skipped, *find_unlisted(readable, kustomizations, around.files)),
         digests,
         unknown,
         inputs.beyond,
@@ -138,12 +141,25 @@ def judge(
 
 
 def _around(documents: Sequence[Document], inputs: Inputs) -> Around:
-    return Around(namespaces_of(documents), evidence_of(documents), inputs.around, inputs.undecided)
+    worlds = list(dict.fromkeys(item.world for item in documents if item.world))
+    delivered = {item.file for item in documents if item.world}
+    outside = [item for item in documents if not item.world and item.file not in delivered]
+    return Around(
+        namespaces_of(documents),
+        evidence_of(documents),
+        inputs.around,
+        inputs.undecided,
+        {
+            world: namespaces_of([*outside, *(item for item in documents if item.world == world)])
+            for world in worlds
+        },
+    )
 
 
 def report_of(parts: Sequence[Judged], terms: Terms) -> Report:
     """The report on an input that was judged in parts: without suppressed findings, in the order of the places."""
     placed = [item for part in parts for item in part.placed]
+    placed = _once(placed) if len(parts) > 1 else placed
     commented = [source for part in parts for source in part.commented]
     kept, suppressed = select(placed, commented, terms.config)
     kept = drop_repetitions(kept)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -52,6 +53,7 @@ def add_built_objects(
     roots = kustomizations.roots()
     refusals = {root: why for root in roots if (why := kustomizations.refusal(root)) is not None}
     local = [root for root in roots if root not in refusals]
+    rivals = kustomizations.rivals(local)
     skipped = [_report_not_built(root, why) for root, why in refusals.items()]
     documents: list[Document] = []
     with ThreadPoolExecutor(_WORKERS) as pool:
@@ -59,8 +61,10 @@ def add_built_objects(
             if result.data is None:
                 skipped.append(_report_not_built(root, result.why or "it cannot be built"))
             else:
+                world = display_path(root) if root in rivals else None
+                patches = kustomizations.patches(root)
                 documents += _locate_objects(
-                    result.data, root, result.base, written, kustomizations.patches(root)
+                    result.data, root, result.base, written, patches, world
                 )
     return replace(
         inputs,
@@ -135,6 +139,28 @@ class _Kustomizations:
         # Other patches are lists of operations
         of_objects = documents and not is_kustomization(path)
         return not of_objects or any(map(self._matters, documents))
+
+    def rivals(self, roots: Iterable[str]) -> frozenset[str]:
+        """Return the kustomizations among ``roots`` that use a file which another one uses, too:
+        they are for different clusters, or namespaces, as the overlays of a base are.
+        """
+        files = {root: self._files(root) for root in roots}
+        uses = Counter(path for paths in files.values() for path in paths)
+        return frozenset(
+            root for root, paths in files.items() if any(uses[path] > 1 for path in paths)
+        )
+
+    def _files(self, root: str) -> set[str]:
+        """Return the files and folders that a kustomization consists of, directly or not."""
+        paths: set[str] = set()
+        stack = [root]
+        while stack:
+            path = stack.pop()
+            part = self._read.kustomization(path) if os.path.isdir(path) else None
+            inner = part.resources - paths if part is not None else ()
+            paths.update(inner)
+            stack.extend(inner)
+        return paths
 
     def patches(self, folder: str) -> tuple[Document, ...]:
         """Return the patches of a kustomization, in files or in itself, and of the kustomizations
@@ -212,7 +238,12 @@ class _Written:
 
 
 def _locate_objects(
-    data: bytes, root: str, base: str, written: _Written, patches: Sequence[Document]
+    data: bytes,
+    root: str,
+    base: str,
+    written: _Written,
+    patches: Sequence[Document],
+    world: str | None,
 ) -> Iterator[Document]:
     relevant = [
         part
@@ -225,17 +256,21 @@ def _locate_objects(
         value, origin = strip_origin(item.value)
         if origin is None:
             continue
-        before = _find_source(
+        before = find_before(
             value, written.documents_of(os.path.normpath(os.path.join(base, origin)))
         )
         if before is not None:
-            places = _Places(value, before, patches)
+            places = Places(
+                value, before, [patch for patch in patches if _changes(patch.value, value)]
+            )
             yield Document(
                 before.file,
                 before.index,
                 value,
                 places,
-                provenance=Provenance(rendered=display_path(root), layers=places.patches),
+                provenance=Provenance(
+                    rendered=display_path(root), layers=places.patches, world=world
+                ),
             )
 
 
@@ -253,7 +288,7 @@ def strip_origin(value: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
     ] if path else None
 
 
-def _find_source(value: dict[str, Any], documents: Iterable[Document]) -> Document | None:
+def find_before(value: dict[str, Any], documents: Iterable[Document]) -> Document | None:
     """Return an object before kustomize changed it: the object of its kind whose name is its own,
     or a part of it.
     """
@@ -266,7 +301,7 @@ def _find_source(value: dict[str, Any], documents: Iterable[Document]) -> Docume
     )
 
 
-class _Places(Within):
+class Places(Within):
     """Finds the values of an object where they were written: in its file, or in the patch that adds
     them; other values are placed at their parent.
     """
@@ -276,7 +311,7 @@ class _Places(Within):
     ) -> None:
         super().__init__(before)
         self._value = value
-        self.patches = [patch for patch in patches if _changes(patch.value, value)]
+        self.patches = patches
 
     def source(self, path: Path) -> Spot | None:
         """Return the value of a patch that makes up a value as a whole."""

@@ -112,6 +112,10 @@ class Provenance(Struct, frozen=True):
     """Documents of other files whose values are in it: a chart's values, a kustomization's
     patches.
     """
+    world: str | None = None
+    """The name of the cluster that a GitOps controller applies it to, with all other objects of
+    that world.
+    """
 
 
 _AS_WRITTEN = Provenance()
@@ -191,11 +195,21 @@ class Document:
         return self.provenance.layers
 
     @property
+    def world(self) -> str | None:
+        """The cluster that a GitOps controller applies it to."""
+        return self.provenance.world
+
+    @property
     def built(self) -> bool:
         """True for an object as a kustomization makes it, whose file has it as it was before, and
         for one that a chart makes with further values.
         """
         return self.rendered is not None and (self.origin is None or self.variant is not None)
+
+    @property
+    def is_kustomized(self) -> bool:
+        """True for an object as a kustomization makes it."""
+        return self.rendered is not None and self.origin is None
 
     @property
     def editable(self) -> bool:
@@ -320,6 +334,8 @@ class Inputs(Struct, frozen=True):
     """Files like those of ``around`` that were not read, because there are too many, or they are
     too large.
     """
+    appliers: tuple[str, ...] = ()
+    """Files with objects of Flux or Argo CD, which apply other files."""
 
     @property
     def unread(self) -> tuple[Skipped, ...]:

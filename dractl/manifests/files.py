@@ -23,6 +23,7 @@ from dractl.manifests.content import (
 )
 from dractl.manifests.documents import Skipped
 from dractl.manifests.ignored import Ignored, make_exclusion
+from dractl.manifests.templates import is_bare_template
 
 _OTHER_SUFFIXES = (".go", ".py", ".sh", ".rst", ".adoc", ".rs", ".java", ".ts", ".js")
 """The suffixes of text that often has manifests within, and is none."""
@@ -58,7 +59,9 @@ def list_files(
     """
     walker = _Walker(exclude, gitignore=gitignore, suffixes=suffixes)
     for path in paths:
-        meant = path == "-" or path.endswith(suffixes) or os.path.isdir(path)
+        meant = (
+            path == "-" or path.endswith(suffixes) or os.path.isdir(path) or is_bare_template(path)
+        )
         if force_exclude and (walker.excludes(path) or not meant):
             continue
         if path == "-":
@@ -203,7 +206,7 @@ class _Walker:
                     if ignored is None or not ignored.folder(path):
                         (linked if entry.is_symlink() else folders).append((path, relative))
                 elif (
-                    entry.name.endswith(self._suffixes)
+                    (entry.name.endswith(self._suffixes) or is_bare_template(path))
                     and not self._skips(relative, path)
                     and (hides is None or not hides(path))
                 ):

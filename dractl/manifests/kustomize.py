@@ -5,6 +5,7 @@ Field names follow kubernetes-sigs/kustomize api/types/kustomization.go.
 
 import os
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -61,6 +62,8 @@ class Kustomization(Struct, frozen=True):
     """The reason not to build it, if any."""
     affix: tuple[str, str] = ("", "")
     """The text that it puts before and behind the names of its objects."""
+    files: frozenset[str] = frozenset()
+    """The names of files that stand anywhere in it, such as those of generators."""
 
 
 class Kustomizations:
@@ -178,8 +181,22 @@ def _read(folder: str) -> Kustomization | None:
                 component,
                 _build_refusal(value),
                 affix,
+                frozenset(_file_names(value)),
             )
     return None
+
+
+def _file_names(value: dict[str, Any]) -> Iterator[str]:
+    """Yield the base names of the paths that may stand in a kustomization."""
+    stack: list[Any] = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
+        elif isinstance(node, str) and "." in node and "\n" not in node:
+            yield os.path.basename(node.rpartition("=")[2])
 
 
 REMOTE = "it refers to files that are not on this machine"

@@ -28,6 +28,7 @@ from dractl.manifests.templates import (
     rendering_hint,
 )
 from dractl.manifests.text import decode, digest
+from dractl.manifests.unrendered import report_unrendered
 from dractl.program import program_name
 
 # Byte strings that name DRA: the group, the kinds (also under a misspelt group), the fields of
@@ -59,6 +60,8 @@ _ABOUT_DRIVERS = (
 Kueue.
 """
 NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
+_APPLIERS = (b"kustomize.toolkit.fluxcd.io/", b"argoproj.io/")
+"""Groups of objects that say what is applied to a cluster: of Flux and Argo CD."""
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: not searchable as bytes
 _LOGS_BEGIN, _LOGS_END = "==== START logs for container ", "==== END logs for container "
 _MAX_YAML_FALLBACK = 1024 * 1024
@@ -161,26 +164,37 @@ class Relevant(Struct, frozen=True):
     """The number of files that were examined."""
     alone: bool
     """True if the user names one path and means manifests by it."""
+    appliers: Sequence[str] = ()
+    """Files with objects of Flux or Argo CD, which apply other files."""
 
 
 def read_relevant(entries: Iterable[Entry | Skipped], *, alone: bool) -> Relevant:
     """Read listed files, and keep those that may concern DRA."""
     files = 0
     kept: list[Content | Skipped] = []
+    appliers: list[str] = []
     for content in contents(entries):
         if isinstance(content, Skipped):
             kept.append(content)
             continue
         files += 1
+        if content.on_disk and names_applier(content.data):
+            appliers.append(content.name)
         if _is_meant(content, alone=alone) or is_relevant(content.data):
             kept.append(content)
-    return Relevant(kept, files, alone)
+    return Relevant(kept, files, alone, appliers)
 
 
 def load_relevant(read: Relevant) -> Inputs:
     """Load files that have been read as :func:`load_readable` does; charts are not rendered."""
     loaded = _load_contents(
-        read.contents, alone=read.alone, relevant_only=True, overlay={}, render=None, digested=True
+        read.contents,
+        alone=read.alone,
+        relevant_only=True,
+        appliers=read.appliers,
+        overlay={},
+        render=None,
+        digested=True,
     )
     return replace(loaded, files=read.files)
 
@@ -195,6 +209,7 @@ def _load_contents(
     *,
     alone: bool,
     relevant_only: bool,
+    appliers: Iterable[str] = (),
     overlay: Mapping[str, bytes],
     render: Renderer | None,
     digested: bool,
@@ -207,6 +222,7 @@ def _load_contents(
     undecided: list[str] = []
     templates: dict[str, dict[str, Source]] = {}
     charts: dict[str, str | None] = {}  # by folder
+    applying = list(appliers)
     for content in contents:
         if isinstance(content, Skipped):
             skipped.append(content)
@@ -214,8 +230,12 @@ def _load_contents(
         files += 1
         data = overlay.get(content.name, content.data)
         meant = _is_meant(content, alone=alone)
+        applies = content.on_disk and names_applier(data)
+        if applies:
+            applying.append(content.name)
         if relevant_only and not meant and not is_relevant(data):
-            if content.named and (is_values(content.name) or is_kustomization(content.name)):
+            is_part = is_values(content.name) or is_kustomization(content.name) or applies
+            if content.named and is_part:
                 digests[content.name] = digest(data)
             continue
         if digested:
@@ -245,7 +265,13 @@ def _load_contents(
             if isinstance(item, Skipped):
                 undecided.append(item.file)
     return Inputs(
-        tuple(documents), tuple(broken), tuple(skipped), files, digests, undecided=tuple(undecided)
+        tuple(documents),
+        tuple(broken),
+        tuple(skipped),
+        files,
+        digests,
+        undecided=tuple(undecided),
+        appliers=tuple(dict.fromkeys(applying)),
     )
 
 
@@ -269,13 +295,20 @@ def _chart_documents(
             chart, sources, defaults, renderings[0], definitions=definitions
         )
         return
+    unused = dict(sources)
     for at, item in enumerate(complete):
         layers = [
             *filter(None, map(read, reversed(item.values))),
             *([defaults] if defaults else []),
         ]
         variant = item.values[-1] if at and item.values else None
-        yield from _documents_of_chart(item.data or b"", chart, sources, layers, variant)
+        for document in _documents_of_chart(item.data or b"", chart, sources, layers, variant):
+            unused.pop(document.file, None)
+            yield document
+    values = complete[0].values
+    yield from report_unrendered(
+        chart, unused, [*filter(None, map(read, reversed(values))), defaults]
+    )
     for item in renderings:
         if item.data is None and item.is_variant:
             yield Skipped(item.values[-1], f"the chart was not rendered with it: {item.why}")
@@ -440,6 +473,14 @@ def is_relevant(data: bytes) -> bool:
         or any(word in data for word in _ABOUT_DRIVERS)
         or data.startswith(_WIDE)
     )
+
+
+def names_applier(data: bytes) -> bool:
+    """Return True if a file may have objects of Flux or Argo CD, which apply other files."""
+    for word in _APPLIERS:  # noqa: SIM110 - as in names_dra
+        if word in data:
+            return True
+    return False
 
 
 def is_definition(data: bytes) -> bool:

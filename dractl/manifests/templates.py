@@ -43,6 +43,18 @@ def chart_of(path: str) -> str | None:
         folder = parent
 
 
+def is_bare_template(path: str) -> bool:
+    """Return True for a template of a chart whose name is not that of a manifest: helm renders
+    every file below ``templates/`` whose name does not begin with ``_`` (pkg/engine/engine.go
+    allTemplates, render).
+    """
+    return (
+        path.endswith(".tpl")
+        and not os.path.basename(path).startswith("_")
+        and chart_of(path) is not None
+    )
+
+
 def is_values(path: str) -> bool:
     """Return True for the default values of a chart."""
     folder, name = os.path.split(path)

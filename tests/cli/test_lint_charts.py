@@ -304,3 +304,34 @@ def test_charts_of_a_large_input_are_rendered_too(
     monkeypatch.setattr("dractl.cli.commands.lint.is_large", lambda _: True)
     (chart / "values.yaml").write_text("count: -1\ndriver: gpu.example.com\n")
     assert places(findings(capsys, ".")) == [("DRA116", "c/values.yaml", 1)]
+
+
+def test_a_template_that_values_switch_off_is_named_with_the_value(
+    chart: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (chart / "templates" / "claim.yaml").read_text()
+    off = "{{- if .Values.dra.enabled }}\n" + text + "{{- end }}\n"
+    for name in ("claim.yaml", "more.yaml"):
+        (chart / "templates" / name).write_text(off)
+    (chart / "values.yaml").write_text("dra:\n  enabled: false\n")
+    renders_nothing = HELM[: HELM.index("for name in sorted")]
+    (Path("bin") / "helm").write_text(f"#!{sys.executable} -IS\n{renders_nothing}")
+    assert main(["lint", "c"]) == 0
+    captured = capsys.readouterr()
+    assert "c/templates/claim.yaml and 1 more: skipped, 2 templates with DRA" in captured.err
+    assert "were not rendered: dra.enabled is false" in captured.err
+    assert "no DRA objects found" not in captured.err
+    assert main(["lint", "c", "--fail-on-skipped"]) == 1
+
+
+def test_a_template_without_the_name_of_a_manifest_is_rendered(
+    chart: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (chart / "templates" / "claim.yaml").rename(chart / "templates" / "claim.tpl")
+    (chart / "templates" / "_helpers.tpl").write_text("resource.k8s.io/v1 {{ broken")
+    (chart / "values.yaml").write_text("count: -1\ndriver: gpu.example.com\n")
+    helm = Path("bin") / "helm"
+    helm.write_text(
+        helm.read_text().replace("for name in sorted(", "for name in ['claim.tpl'] or (")
+    )
+    assert places(findings(capsys, "c")) == [("DRA116", "c/values.yaml", 1)]

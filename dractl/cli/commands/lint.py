@@ -600,7 +600,7 @@ class Job(Struct, frozen=True):
         if self.rendering is None:
             return inputs
         files = [item.path for item in entries if not isinstance(item, Skipped)]
-        return self.rendering.kustomizations(inputs, files, overlay)
+        return self.rendering.deliveries(inputs, self.target, files, overlay)
 
     def lint_releases(self, targets: Sequence[Target]) -> Report:
         """Report on one release, or on several and mark the findings of each."""
@@ -702,8 +702,8 @@ def _print_notices(report: Report) -> None:
     for omission in omissions(report.skipped):
         if not omission.unread:
             hint = f"; {omission.hint}" if omission.hint else ""
-            notice(f"{omission.place}: skipped, {omission.why}{hint}")
-    if any(skipped.unread for skipped in report.skipped) or report.documents or report.findings:
+            notice(f"{omission.place}: {omission.sentence}{hint}")
+    if report.skipped or report.documents or report.findings:
         return
     if not report.files:
         notice("no manifests found: no file whose name ends in .yaml, .yml or .json")

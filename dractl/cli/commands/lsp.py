@@ -123,7 +123,7 @@ class Editor(Struct):
                     assumed=self.assumed,
                     repositories=self.repositories,
                     completed=(
-                        self.rendering.kustomizations
+                        (lambda inputs: self.rendering.deliveries(inputs, self.target))
                         if _is_saved(document)
                         else lambda inputs: inputs
                     ),

@@ -8,6 +8,10 @@ name, if the object is in another namespace (both must name one), or if a claim 
 the other way round. The classes in Kueue's `deviceClassMappings` are looked up, too, and their resources among the
 quotas of ClusterQueues.
 
+Where Flux, Argo CD or a kustomization applies a pod, its claims and templates have to be applied, too: one that stands in
+a file which no kustomization lists is reported, and one that a component makes of its variables which is not among the
+components. What goes to one cluster is looked up there, and not in the folders of others.
+
 ## Why is this bad
 
 Pods wait forever: a claim in another namespace is never found, nor is a class that does not exist.
@@ -52,6 +56,7 @@ import re
 from collections.abc import Iterator
 
 from dractl.lint.model import Advice, Found, Manifest, Replacement, Run
+from dractl.lint.placeholders import may_become
 from dractl.lint.published import classes as installed_classes
 from dractl.lint.references import closeness, may_share_namespace, named, namespace_of
 from dractl.lint.relevance import class_mappings, mapped_resources
@@ -120,9 +125,35 @@ def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
         for path, entry in pod.claims:
             for field, kind in _FIELDS.items():
                 name = text(entry.get(field))
-                if name and name not in made and named(run, kind, name, pod.subject) is None:
+                if name and name not in made and not _is_known(run, pod.subject, kind, name):
                     for advice in _elsewhere(run, pod.subject, (*path, field), name, names):
                         yield advice, kind, name
+
+
+def _is_known(run: Run, user: Manifest, kind: str, name: str) -> bool:
+    """True if an object of that name is there, or may be: what Flux or Argo CD apply to a cluster is known."""
+    if run.own(kind, name):
+        return named(run, kind, name, user) is not None
+    if user.document.world or (user.document.is_kustomized and _is_left_out(run, kind, name)):
+        return False
+    return named(run, kind, name, user) is not None
+
+
+def _is_left_out(run: Run, kind: str, name: str) -> bool:
+    """True if all objects of that name stand beside files of a kustomization, in files that none lists."""
+    others = run.others.own(kind, name) if run.others is not None else []
+    return bool(others) and all(_is_beside(run, other) for other in others)
+
+
+def _is_beside(run: Run, other: Manifest) -> bool:
+    """True for an object of a file that nothing applies, beside files that are applied."""
+    applied = run.others.applied_files if run.others is not None else frozenset()
+    file = other.document.file
+    return (
+        not other.document.rendered
+        and file not in applied
+        and os.path.dirname(file) in {os.path.dirname(item) for item in run.applied_files}
+    )
 
 
 def _no_quota(subject: Manifest, path: Path, name: str, near: str) -> Advice:
@@ -148,6 +179,9 @@ def _elsewhere(run: Run, subject: Manifest, path: Path, name: str, names: _Names
     """Names that may have been meant by one that the subject's namespace does not have."""
     field = str(path[-1])
     kind = _FIELDS[field]
+    if subject.document.rendered and (unapplied := _unapplied(run, subject, path, kind, name)):
+        yield from list(_nearest(subject, path, kind, name, names)) or [unapplied]
+        return
     if any(may_share_namespace(found, subject) for found in run.anywhere(kind, name)):
         return  # which of them is meant is open
     for right, other in _FIELDS.items():
@@ -171,6 +205,39 @@ def _elsewhere(run: Run, subject: Manifest, path: Path, name: str, names: _Names
     yield from list(_nearest(subject, path, kind, name, names)) or _unused_beside(
         run, subject, path, kind, name
     )
+
+
+def _unapplied(run: Run, subject: Manifest, path: Path, kind: str, name: str) -> Advice | None:
+    """An object that the repository has, and that Flux or Argo CD does not apply to the pod's cluster: beside files
+    that they do apply, or in a component, whose variables complete its name."""
+    if run.own(kind, name) or run.others is None:
+        return None
+    unfinished = (item for item in run.others.unfinished if item.kind == kind)
+    for other in (*run.others.own(kind, name), *unfinished):
+        if other.name == name and not _is_beside(run, other):
+            return None  # nobody knows who applies it
+        is_open = subject.document.world is not None and may_become(other.name, name)
+        if other.name != name and not is_open:
+            continue
+        why = "applies" if other.name == name else "makes this name of"
+        return Advice(
+            subject,
+            path,
+            f"nothing applies {kind} {name}: no kustomization {why} {other.document.file}",
+            help="list that file as a resource, or its folder as a component"
+            + _same_delivery(run, subject, kind),
+            confidence="likely",
+            severity="warning",
+            related=((f"{kind} {other.name}", other, ("metadata", "name")),),
+        )
+    return None
+
+
+def _same_delivery(run: Run, subject: Manifest, kind: str) -> str:
+    """What is applied together with a pod, and may have been meant."""
+    rendered = subject.document.rendered
+    beside = [item.name for item in run.of(kind) if item.document.rendered == rendered]
+    return f"; {rendered} makes {', '.join(beside)}" if beside else ""
 
 
 def _of_another(

@@ -1,0 +1,241 @@
+"""The objects that Flux and Argo CD apply, as documents at the places where people edit them."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from dractl.inputs import flux
+from dractl.inputs.charts import Release
+from dractl.inputs.deliveries import Chart, Delivery, DeliveryReader, World
+from dractl.inputs.layering import Files, Member
+from dractl.inputs.substitution import Substitution, Variables, substitute_object
+from dractl.inputs.trees import NO_OVERLAY, NotRenderable, read_folder
+from dractl.manifests import Document, read_text
+from dractl.manifests.built import Places
+from dractl.manifests.documents import Path, Provenance, Spot, Within
+from dractl.manifests.load import is_relevant, names_dra
+from dractl.manifests.naming import display_path
+from dractl.manifests.rendered import Rendered, in_template
+from dractl.manifests.source import Position, Source
+from dractl.manifests.text import decode
+from dractl.model.paths import at, text_at
+from dractl.objects import encode_json
+
+_MAX_NAMED_CHARTS = 8
+
+
+class ReleaseRenderer(Protocol):
+    """Renders the chart in a folder as a release."""
+
+    def __call__(self, chart: str, release: Release, /) -> Rendered: ...
+
+
+class WorldDocuments:
+    """Makes the documents of what is applied to one cluster."""
+
+    def __init__(
+        self, world: World, files: Files, reader: DeliveryReader, render: ReleaseRenderer
+    ) -> None:
+        self._world = world
+        self._files = files
+        self._reader = reader
+        self._render = render
+        self._remote: dict[str, tuple[Member, str]] = {}
+
+    def make(self) -> Iterator[Document]:
+        """Yield the documents that may concern DRA."""
+        for delivery in self._world.deliveries:
+            variables = Variables({})
+            if flux.is_kustomization(delivery.applier):
+                variables = flux.load_variables(delivery.applier, self._world.find_config)
+            undefined: set[str] = set()
+            for member in delivery.members:
+                try:
+                    yield from self._make_documents(delivery, member, variables, undefined)
+                except NotRenderable as error:
+                    why = f"{member.kind} {member.name} of {delivery.label} was not built"
+                    self._reader.skip(member, f"{why}: {error.why}")
+            for chart in delivery.charts:
+                yield from self._make_chart(delivery, chart)
+            if undefined:
+                names = ", ".join(f"${{{name}}}" for name in sorted(undefined))
+                self._reader.skip(
+                    delivery.applier,
+                    f"{delivery.label} uses {names}, which nothing in this repository defines",
+                    "Flux puts nothing in its place; define it in postBuild.substitute",
+                )
+        self._note_remote()
+
+    def _make_documents(
+        self, delivery: Delivery, member: Member, variables: Variables, undefined: set[str]
+    ) -> Iterator[Document]:
+        document = self._place(delivery, member)
+        substitution = substitute_object(member.value, variables)
+        if substitution.value != member.value:
+            places = _SubstitutedPlaces(document, substitution, delivery.applier)
+            document = document.another(substitution.value, places)
+            flux.add_layers(document, [delivery.applier.before])
+        if flux.is_release(member):
+            release = replace(member, value=document.value)
+            documents = list(self._make_release(release, document))
+        else:
+            documents = [document] if is_relevant(encode_json(member.value)) else []
+        if any(names_dra(encode_json(item.value)) for item in documents):
+            undefined |= substitution.undefined
+        yield from documents
+
+    def _place(self, delivery: Delivery, member: Member) -> Document:
+        """Return an object at its places in its file and in patches."""
+        before = member.before
+        return Document(
+            before.file,
+            before.index,
+            member.value,
+            _DeliveredPlaces(member.value, before, member.patches),
+            provenance=Provenance(
+                rendered=f"{delivery.label} of {display_path(delivery.applier.before.file)}",
+                layers=member.patches,
+                world=self._world.name,
+            ),
+        )
+
+    def _make_release(self, member: Member, document: Document) -> Iterator[Document]:
+        """Yield a HelmRelease with its values, and what its chart makes of them."""
+        values = flux.load_values(member, self._files, self._world.find_config)
+        if values.layers and values.is_complete:
+            document = flux.merge_values(document, values)
+        data = encode_json(document.value)
+        if is_relevant(data):
+            yield document
+        matters = names_dra(data)
+        kind, name = flux.chart_path(member)
+        folder = flux.find_chart(member, name) if kind == "GitRepository" else None
+        if folder is None:
+            if matters and name:
+                self._remote[member.before.file] = member, self._chart_name(member, kind, name)
+            return
+        layers = [document.part(flux.VALUES)] if values.value else []
+        release = Release(
+            flux.release_name(member),
+            flux.release_namespace(member),
+            (encode_json(values.value),) if values.value else (),
+        )
+        yield from self._render_chart(member, folder, release, layers)
+
+    def _chart_name(self, member: Member, kind: str, name: str) -> str:
+        """Return the name of a chart: that of the repository behind an OCIRepository."""
+        for delivery in self._world.deliveries if kind == "OCIRepository" else ():
+            for other in delivery.members:
+                if other.kind == kind and other.name == name:
+                    url = text_at(other.value, "spec", "url")
+                    if other.namespace == member.namespace and url:
+                        return url.rstrip("/").rpartition("/")[2]
+        return name
+
+    def _note_remote(self) -> None:
+        """Note the charts that are not in the repository, once, with their names."""
+        charts = sorted({name for _, name in self._remote.values()})
+        more = len(charts) - _MAX_NAMED_CHARTS
+        names = ", ".join(charts[:_MAX_NAMED_CHARTS]) + (f" and {more} more" if more > 0 else "")
+        for member, _ in self._remote.values():
+            self._reader.skip(
+                member,
+                f"linted, but not rendered, since these charts are not in this repository: {names}",
+                "their values are judged as they are",
+            )
+
+    def _make_chart(self, delivery: Delivery, chart: Chart) -> Iterator[Document]:
+        options = chart.options
+        try:
+            values = [self._files.content(path) for path in options.files]
+        except NotRenderable as error:
+            self._reader.skip(delivery.applier, f"{delivery.label} was not built: {error.why}")
+            return
+        layers = [*options.inline[::-1]]
+        for path in reversed(options.files):
+            layers += self._files.documents(path)[:1]
+        texts = (*values, *(encode_json(item.value) for item in options.inline))
+        namespace = text_at(delivery.applier.value, "spec", "destination", "namespace")
+        release = Release(options.release, namespace, texts, options.settings)
+        yield from self._render_chart(delivery.applier, chart.folder, release, layers)
+
+    def _render_chart(
+        self, applier: Member, folder: str, release: Release, layers: Sequence[Document]
+    ) -> Iterator[Document]:
+        """Yield the objects that a chart makes for a release."""
+        try:
+            tree = read_folder(folder, NO_OVERLAY)
+        except NotRenderable as error:
+            self._reader.skip(applier, f"{applier.kind} {applier.name} was not built: {error.why}")
+            return
+        templates = {
+            path: Source(display_path(os.path.join(folder, path)), decode(content))
+            for path, content in tree.files.items()
+            if "templates" in path.split(os.sep) and names_dra(content)
+        }
+        if not templates:
+            return
+        rendered = self._render(folder, release)
+        if rendered.data is None:
+            why = rendered.why or "helm is not installed"
+            self._reader.skip(applier, f"{applier.kind} {applier.name} was not rendered: {why}")
+            return
+        defaults = os.path.join(folder, "values.yaml")
+        further = self._files.documents(defaults)[:1] if os.path.isfile(defaults) else []
+        for item in read_text(display_path(folder), decode(rendered.data)):
+            if not isinstance(item, Document) or not isinstance(item.value, dict):
+                continue
+            path = os.path.normpath((item.origin or "").partition("/")[2])
+            if path not in templates:
+                continue
+            made = in_template(item, templates[path], [*layers, *further], applier.before.file)
+            made.provenance = replace(made.provenance, world=self._world.name)
+            yield made if made.namespace else _in_namespace(made, release.namespace)
+
+
+def _in_namespace(document: Document, namespace: str) -> Document:
+    """Return an object in the namespace that Helm installs it in."""
+    metadata = document.value.get("metadata")
+    if not namespace or not isinstance(metadata, dict):
+        return document
+    return document.with_value({**document.value, "metadata": {**metadata, "namespace": namespace}})
+
+
+class _DeliveredPlaces(Places):
+    """Finds the values of an object that a controller applies."""
+
+    def source(self, path: Path) -> Spot | None:
+        """Return the value of a patch, or of the object as it is written, that a value is."""
+        spot = super().source(path)
+        before = self._outer
+        if spot is None and path and before.editable and before.at(path) == at(self._value, *path):
+            return Spot(before, path)
+        return spot
+
+
+class _SubstitutedPlaces(Within):
+    """Finds the values of an object in which variables are substituted."""
+
+    def __init__(self, outer: Document, substitution: Substitution, applier: Member) -> None:
+        super().__init__(outer)
+        self._value = substitution.value
+        self._applier = applier
+
+    def _is_same(self, path: Path) -> bool:
+        return bool(self._outer.at(path) == at(self._value, *path))
+
+    def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
+        return self._outer.locate(path, key=key, offset=offset if self._is_same(path) else None)
+
+    def source(self, path: Path) -> Spot | None:
+        """Return the variable that a value consists of, or what the value itself comes from."""
+        if self._is_same(path):
+            return self._outer.source(path)
+        text: Any = self._outer.at(path)
+        if not isinstance(text, str) or text[:2] != "${" or text[-1:] != "}":
+            return None
+        place: Path = ("spec", "postBuild", "substitute", text[2:-1])
+        home = self._applier.before
+        return Spot(home, place) if home.at(place) == at(self._value, *path) else None

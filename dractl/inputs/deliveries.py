@@ -1,0 +1,324 @@
+"""Deliveries: the objects that Flux and Argo CD apply of a repository.
+
+A *delivery* is what one Flux Kustomization or Argo CD Application applies. Deliveries make others,
+as the Kustomization of a cluster makes those of its apps: they are followed from those that no
+other makes, so that each has the patches and the variables of the ones above it.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dractl.inputs import argo, flux
+from dractl.inputs.kustomizations import KustomizationBuilder, read_kustomization
+from dractl.inputs.layering import Files, Layers, Member
+from dractl.inputs.origins import Origins
+from dractl.inputs.patching import NeedsProgram
+from dractl.inputs.substitution import Variables, substitute_object
+from dractl.inputs.trees import NO_OVERLAY, NotInRepository, NotRenderable
+from dractl.inputs.worlds import Identity, Root, group_roots
+from dractl.manifests import Document, Skipped, read_text
+from dractl.manifests.built import find_before, strip_origin
+from dractl.manifests.kustomize import Kustomizations
+from dractl.manifests.load import is_relevant
+from dractl.manifests.naming import display_path
+from dractl.manifests.text import decode
+from dractl.model.paths import at, map_at, text_at
+from dractl.objects import items, mapping
+
+_MAX_DEPTH = 16
+_MAX_DELIVERIES = 5_000
+_OF_ONE_CLUSTER = frozenset({flux.HELM, flux.KUSTOMIZE, argo.ARGO, "resource.k8s.io"})
+
+
+class Chart(Struct, frozen=True):
+    """A chart of this repository that an Application installs."""
+
+    folder: str
+    """The absolute path of the chart."""
+    options: argo.HelmOptions
+    """What the Application says about it."""
+
+
+class Delivery(Struct, frozen=True):
+    """The objects that one Flux Kustomization or Argo CD Application applies."""
+
+    applier: Member
+    """The Kustomization or the Application."""
+    members: tuple[Member, ...] = ()
+    """Its objects, before variables are substituted in them."""
+    charts: tuple[Chart, ...] = ()
+    """The charts that it installs."""
+
+    @property
+    def label(self) -> str:
+        """Return its kind and its name."""
+        return f"{self.applier.kind} {self.applier.name}"
+
+
+class World(Struct, frozen=True):
+    """The objects that are applied to one cluster."""
+
+    name: str
+    """The file with the object that applies it."""
+    deliveries: tuple[Delivery, ...]
+    """Each delivery, those that make others before these."""
+
+    def find_config(self, kind: str, namespace: str, name: str) -> Member | None:
+        """Find a ConfigMap or a Secret; one without a namespace may be in any."""
+        rows = [
+            member
+            for delivery in self.deliveries
+            for member in delivery.members
+            if member.kind == kind and member.name == name
+        ]
+        rows = [member for member in rows if member.namespace in (namespace, "") or not namespace]
+        return min(rows, key=lambda member: member.namespace != namespace, default=None)
+
+
+class DeliveryReader:
+    """Reads the deliveries of the objects in some files."""
+
+    def __init__(self, files: Files, builder: KustomizationBuilder, origins: Origins) -> None:
+        self._files = files
+        self._builder = builder
+        self._origins = origins
+        self._layers = Layers(files)
+        self._made: dict[tuple[str, int], list[Delivery]] = {}
+        self._urls: dict[str, str] = {}
+        self._skipped: dict[tuple[str, str], Skipped] = {}
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """Return what was not built."""
+        remote = (
+            Skipped(display_path(path), f"linted, but what is elsewhere is not fetched: {name}")
+            for name, path in self._layers.remote.items()
+            if "crd" not in name.lower()  # definitions are not judged
+        )
+        return (*self._skipped.values(), *remote)
+
+    def skip(self, member: Member, why: str, hint: str | None = None) -> None:
+        """Note that what an object applies was not built, once for each reason."""
+        file = member.before.file
+        self._skipped.setdefault((file, why), Skipped(file, why, hint))
+
+    def read(self, paths: Iterable[str]) -> list[World]:
+        """Return what the objects in files apply, by cluster."""
+        written = [member for path in paths for member in self._appliers_of(path)]
+        for member in written[_MAX_DELIVERIES:]:
+            why = f"the {member.kind} was not built: there are more than {_MAX_DELIVERIES:,}"
+            self.skip(member, why)
+        del written[_MAX_DELIVERIES:]
+        inner = {
+            _key(member)
+            for applier in written
+            for member in self._build(applier).members
+            if _is_applier(member) and _key(member) != _key(applier)
+        }
+        trees: list[list[Delivery]] = []
+        reached: set[tuple[str, int]] = set()
+        # Of deliveries that make each other, the first one is followed.
+        for applier in sorted(written, key=lambda member: _key(member) in inner):
+            if _key(applier) not in inner or _key(applier) not in reached:
+                tree = list(self._follow(applier, frozenset(), 0))
+                reached.update(_key(delivery.applier) for delivery in tree)
+                trees.append(tree)
+        roots = [_root(tree) for tree in trees]
+        return [
+            World(
+                display_path(roots[group[0]].file),
+                tuple(delivery for number in group for delivery in trees[number]),
+            )
+            for group in group_roots(roots)
+        ]
+
+    def _appliers_of(self, path: str) -> list[Member]:
+        try:
+            documents = self._files.objects(path)
+        except NotRenderable:
+            return []  # lint reports a file that does not parse
+        members = [Member(item.value, item) for item in documents]
+        for member in members:
+            if member.kind == "GitRepository":
+                self._urls[member.name] = text_at(member.value, "spec", "url")
+        return [item for member in members for item in self._expand(member)]
+
+    def _expand(self, member: Member) -> list[Member]:
+        """Return the appliers that an object is or makes."""
+        if argo.is_application_set(member):
+            try:
+                return argo.expand_set(member)
+            except NotRenderable as error:
+                self.skip(member, f"ApplicationSet {member.name} was not followed: {error.why}")
+                return []
+        return [member] if _is_applier(member) else []
+
+    def _follow(
+        self, applier: Member, way: frozenset[tuple[str, int]], depth: int
+    ) -> Iterator[Delivery]:
+        """Yield a delivery and those that it makes."""
+        delivery = self._build(applier)
+        yield delivery
+        variables = Variables(_inline_variables(applier), is_complete=False)
+        for member in delivery.members:
+            if _key(member) in way or _key(member) == _key(applier) or depth > _MAX_DEPTH:
+                continue
+            for inner in self._expand(member):
+                try:
+                    value = substitute_object(inner.value, variables).value
+                except NotRenderable as error:
+                    self.skip(inner, f"{inner.kind} {inner.name} was not built: {error.why}")
+                    continue
+                child = replace(inner, value=value)
+                yield from self._follow(child, way | {_key(applier)}, depth + 1)
+
+    def _build(self, applier: Member) -> Delivery:
+        """Return a delivery; one that cannot be built has nothing in it, and is in ``skipped``."""
+        earlier = self._made.setdefault(_key(applier), [])
+        for delivery in earlier:
+            if delivery.applier.value == applier.value:
+                return delivery
+        try:
+            if argo.is_application(applier):
+                delivery = self._build_application(applier)
+            else:
+                delivery = Delivery(applier, tuple(self._build_kustomization(applier)))
+        except NotInRepository as error:  # one reason for all
+            self.skip(applier, f"the {applier.kind} was not built: {error.why}")
+            delivery = Delivery(applier)
+        except NotRenderable as error:
+            self.skip(applier, f"{applier.kind} {applier.name} was not built: {error.why}")
+            delivery = Delivery(applier)
+        earlier.append(delivery)
+        return delivery
+
+    def _build_kustomization(self, applier: Member) -> list[Member]:
+        spec = map_at(applier.value, "spec")
+        self._check_source(spec)
+        folder = flux.find_folder(applier, spec.get("path"))
+        try:
+            return flux.build(applier, folder, self._layers, self._files)
+        except NeedsProgram as need:
+            settings = {
+                "namespace": spec.get("targetNamespace"),
+                "namePrefix": spec.get("namePrefix"),
+                "nameSuffix": spec.get("nameSuffix"),
+                "patches": spec.get("patches"),
+            }
+            components = [os.path.join(folder, str(item)) for item in items(spec.get("components"))]
+            return self._run_program(folder, need.why, settings, components)
+
+    def _check_source(self, spec: Any) -> None:
+        """Raise NotRenderable for the source of a Kustomization that is another repository."""
+        source = mapping(mapping(spec).get("sourceRef"))
+        kind, name = text_at(source, "kind"), text_at(source, "name")
+        if kind == "GitRepository" and not self._origins.has(self._urls.get(name, "")):
+            raise NotInRepository("its source is another repository")
+
+    def _run_program(
+        self, folder: str, why: str, settings: dict[str, Any], components: list[str]
+    ) -> list[Member]:
+        """Return what kustomize makes of a kustomization; nothing if no file of it matters."""
+        if self._files.kustomization(folder) is None:
+            raise NotRenderable(f"{why}, and there is no kustomization in {display_path(folder)}")
+        tree = read_kustomization(folder, NO_OVERLAY, components)
+        if not any(map(is_relevant, tree.files.values())):
+            return []
+        kustomizations = Kustomizations()
+        for place in (folder, *components):
+            refusal = kustomizations.refusal(place)
+            if refusal is not None:
+                raise NotRenderable(refusal)
+        settings["patches"] = list(map(_inline_patch, items(settings.get("patches"))))
+        rendered = self._builder.build(folder, settings, components)
+        if rendered.data is None:
+            raise NotRenderable(f"{why}, and {rendered.why}")
+        members: list[Member] = []
+        for item in read_text(display_path(folder), decode(rendered.data)):
+            if isinstance(item, Document) and isinstance(item.value, dict):
+                value, origin = strip_origin(item.value)
+                place = os.path.normpath(os.path.join(rendered.base, origin or ""))
+                documents = self._files.documents(place) if os.path.isfile(place) else []
+                before = find_before(value, documents)
+                if before is not None:
+                    members.append(Member(value, before))
+        return members
+
+    def _build_application(self, applier: Member) -> Delivery:
+        sources = argo.list_sources(applier)
+        references = {
+            f"${source.fields['ref']}": flux.find_folder(applier, ".")
+            for source in sources
+            if isinstance(source.fields.get("ref"), str)
+        }
+        members: list[Member] = []
+        charts: list[Chart] = []
+        for source in sources:
+            if source.fields.get("chart"):
+                name = source.fields["chart"]
+                self.skip(applier, f"{applier.kind} {applier.name}: the chart {name} is remote")
+            elif source.fields.get("path") is not None:
+                if not self._origins.has(str(source.fields.get("repoURL") or "")):
+                    raise NotInRepository("its source is another repository")
+                folder = flux.find_folder(applier, source.fields["path"])
+                if os.path.isfile(os.path.join(folder, "Chart.yaml")):
+                    options = argo.read_helm(applier, source, folder, references)
+                    charts.append(Chart(folder, options))
+                else:
+                    members += self._build_source(applier, source, folder)
+        return Delivery(applier, tuple(members), tuple(charts))
+
+    def _build_source(self, applier: Member, source: argo.Source, folder: str) -> list[Member]:
+        try:
+            return argo.build(applier, source, folder, self._layers, self._files)
+        except NeedsProgram as need:
+            options = map_at(source.fields, "kustomize")
+            names = ("namespace", "namePrefix", "nameSuffix", "patches")
+            settings = {name: options.get(name) for name in names}
+            components = [
+                os.path.join(folder, str(item)) for item in items(options.get("components"))
+            ]
+            return self._run_program(folder, need.why, settings, components)
+
+
+def _inline_patch(row: Any) -> dict[str, Any]:
+    """Return an inline patch without what would have kustomize read a file."""
+    return {
+        name: part
+        for name, part in mapping(row).items()
+        if (name == "patch" and isinstance(part, str))
+        or (name == "target" and isinstance(part, dict))
+    }
+
+
+def _is_applier(member: Member) -> bool:
+    return (
+        flux.is_kustomization(member)
+        or argo.is_application(member)
+        or argo.is_application_set(member)
+    )
+
+
+def _key(member: Member) -> tuple[str, int]:
+    """Return what tells an object from all others that are written down."""
+    return member.before.file, member.before.index
+
+
+def _inline_variables(applier: Member) -> dict[str, str | None]:
+    written = mapping(at(applier.value, "spec", "postBuild", "substitute"))
+    return {str(name): text for name, text in written.items() if isinstance(text, str)}
+
+
+def _root(tree: list[Delivery]) -> Root:
+    """Return a delivery that no other makes, with what it and those below it apply."""
+    identities: set[Identity] = set()
+    for delivery in tree:
+        for member in (delivery.applier, *delivery.members):
+            is_unique = member.group in _OF_ONE_CLUSTER or member.kind == "Namespace"
+            if is_unique and "${" not in member.name:
+                identities.add((member.group, member.kind, member.namespace, member.name))
+    return Root(os.path.abspath(tree[0].applier.before.file), frozenset(identities))

@@ -1,0 +1,391 @@
+"""Builds kustomizations without kustomize, as far as they list files, merge patches into objects
+whose lists have no merge keys, and set namespaces and labels.
+
+That is nearly all of what repositories for Flux consist of. Each of their Kustomizations would cost
+the start of a program, and many machines have none. Whatever else a kustomization does, a program
+has to do (NeedsProgram). The order is that of kustomize: resources, components, patches, namespace,
+labels (api/internal/target/kusttarget.go AccumulateTarget, kusttarget_configplugin.go).
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dractl.inputs.patching import NeedsProgram, apply_operations, merge_patch, selects
+from dractl.inputs.trees import NotRenderable, TreeReader
+from dractl.manifests import Broken, Document, read_text
+from dractl.manifests.embedded import in_text
+from dractl.manifests.kustomize import NAMES, decode_kustomization
+from dractl.manifests.load import is_definition, is_relevant
+from dractl.manifests.naming import display_path
+from dractl.manifests.text import decode
+from dractl.model.paths import at
+from dractl.objects import items
+
+_SIMPLE = frozenset(
+    {
+        "$schema",
+        "apiVersion",
+        "kind",
+        "metadata",
+        "resources",
+        "bases",
+        "components",
+        "crds",
+        "namespace",
+        "patches",
+        "patchesStrategicMerge",
+        "patchesJson6902",
+        "configMapGenerator",
+        "secretGenerator",
+        "generatorOptions",
+        "configurations",
+        "labels",
+        "commonLabels",
+        "commonAnnotations",
+        "buildMetadata",
+        "sortOptions",
+        "openapi",
+        "images",
+        "replicas",
+    }
+)
+"""Fields that change nothing else about the objects that matter here."""
+_WANTED = (b"toolkit.fluxcd.io", b"argoproj.io")
+_CONFIGURATION = re.compile(rb"(?m)^kind:\s*[\"']?(?:ConfigMap|Secret)\b")
+_CLUSTER_SCOPED = frozenset(
+    {
+        "Namespace",
+        "Node",
+        "DeviceClass",
+        "ResourceSlice",
+        "DeviceTaintRule",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "CustomResourceDefinition",
+        "ClusterQueue",
+        "ResourceFlavor",
+    }
+)
+_NATIVE = frozenset({"", "apps", "batch", "autoscaling", "policy"})
+"""Groups of kinds whose lists have merge keys."""
+_REMOTE = re.compile(r"(?i)://|^github\.com[/:]|@|[?&]ref=")
+_MAX_DEPTH = 64
+
+
+class Member(Struct, frozen=True):
+    """An object that a kustomization makes."""
+
+    value: dict[str, Any]
+    """The object."""
+    before: Document
+    """The object as its file has it."""
+    patches: tuple[Document, ...] = ()
+    """The patches that changed it."""
+    files: Mapping[str, str] = MappingProxyType({})
+    """The paths of files by the key that has their text in ``data``, of a generated ConfigMap."""
+
+    @property
+    def kind(self) -> str:
+        return str(self.value.get("kind"))
+
+    @property
+    def group(self) -> str:
+        return str(self.value.get("apiVersion") or "").rpartition("/")[0]
+
+    @property
+    def name(self) -> str:
+        return str(at(self.value, "metadata", "name") or "")
+
+    @property
+    def namespace(self) -> str:
+        return str(at(self.value, "metadata", "namespace") or "")
+
+
+class Files:
+    """The documents of files, each read and decoded once."""
+
+    def __init__(self, reader: TreeReader, documents: Iterable[Document] = ()) -> None:
+        self._reader = reader
+        self._contents: dict[str, bytes] = {}
+        self._documents: dict[str, list[Document]] = {}
+        for document in documents:
+            if not document.rendered and os.path.isfile(document.file):
+                path = os.path.abspath(document.file)
+                self._documents.setdefault(path, []).append(document)
+
+    @property
+    def paths(self) -> Iterable[str]:
+        """Return the absolute paths of the files that were read."""
+        return self._contents
+
+    def content(self, path: str) -> bytes:
+        """Return the bytes of a file. Raises NotRenderable."""
+        if path not in self._contents:
+            self._contents[path] = self._reader.read(path)
+        return self._contents[path]
+
+    def kustomization(self, folder: str) -> tuple[str, dict[str, Any]] | None:
+        """Return the path and the value of the kustomization in a folder. Raises NotRenderable."""
+        for path in (os.path.join(folder, name) for name in NAMES):
+            if os.path.isfile(path):
+                value = decode_kustomization(path, self.content(path))
+                if value is None:
+                    raise NotRenderable(f"{display_path(path)} cannot be read")
+                return path, value
+        return None
+
+    def documents(self, path: str) -> list[Document]:
+        """Return the documents of a file. Raises NotRenderable if it does not parse."""
+        if path not in self._documents:
+            items = read_text(display_path(path), decode(self.content(path)))
+            broken = next((item for item in items if isinstance(item, Broken)), None)
+            if broken is not None:
+                raise NotRenderable(
+                    f"{display_path(path)}:{broken.position.line} does not parse: {broken.message}"
+                )
+            self._documents[path] = [
+                item
+                for item in items
+                if isinstance(item, Document) and isinstance(item.value, dict | list)
+            ]
+        return self._documents[path]
+
+    def objects(self, path: str) -> list[Document]:
+        """Return the objects in a file that matter here. Raises NotRenderable."""
+        data = self.content(path)
+        wanted = (
+            is_relevant(data)
+            or any(word in data for word in _WANTED)
+            or _CONFIGURATION.search(data) is not None
+        )
+        if not wanted or is_definition(data):
+            return []
+        return [item for item in self.documents(path) if item.kind and item.name]
+
+
+class Layers:
+    """The objects of the kustomizations of one run, by folder."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._folders: dict[str, list[Member]] = {}
+        self.remote: dict[str, str] = {}
+        """The kustomizations that take something from elsewhere, by what they take."""
+
+    def members(self, folder: str, way: tuple[str, ...] = ()) -> list[Member]:
+        """Return what the kustomization in a folder makes.
+
+        Raises NotRenderable for what kustomize refuses, and NeedsProgram.
+        """
+        real = os.path.realpath(folder)
+        if real in way or len(way) > _MAX_DEPTH:
+            steps = " -> ".join(
+                map(display_path, (*way[way.index(real) :], real)) if real in way else ()
+            )
+            raise NotRenderable(f"kustomizations that consist of each other: {steps}")
+        if real not in self._folders:
+            kustomization = self._files.kustomization(real)
+            if kustomization is None:
+                members = self._scan(real, way)
+            else:
+                members = self.apply(*kustomization, [], (*way, real))
+            self._folders[real] = members
+        return self._folders[real]
+
+    def _scan(self, folder: str, way: tuple[str, ...]) -> list[Member]:
+        """Return the objects of a folder without a kustomization, as Flux lists its files
+        (fluxcd/pkg kustomize/kustomize_generator.go generateKustomization).
+        """
+        members: list[Member] = []
+        for name in list_folder(folder):
+            path = os.path.join(folder, name)
+            if name == ".git":
+                continue
+            if os.path.isdir(path) and not os.path.islink(path):
+                inner = any(os.path.isfile(os.path.join(path, item)) for item in NAMES)
+                members += self.members(path, way) if inner else self._scan(path, way)
+            elif name.endswith((".yaml", ".yml")):
+                members += self._read_file(path)
+        return members
+
+    def _read_file(self, path: str) -> list[Member]:
+        return [Member(item.value, item) for item in self._files.objects(path)]
+
+    def apply(
+        self, path: str, value: Mapping[str, Any], members: Sequence[Member], way: tuple[str, ...]
+    ) -> list[Member]:
+        """Return the objects of a kustomization, and of those that it is a component of."""
+        extra = next((name for name in value if name not in _SIMPLE and value[name]), None)
+        folder = os.path.dirname(path)
+        made = list(members)
+        for name in self._names(path, value, "resources", "bases"):
+            made += self._resource(folder, name, way)
+        for name in self._names(path, value, "components"):
+            made = self.add_component(os.path.join(folder, name), made, way)
+        if "configMapGenerator" in value:
+            made += _generate(path, value, self._files.documents(path)[0])
+        if extra is not None and made:
+            raise NeedsProgram(f"{display_path(path)} has {extra}")
+        made = self._patch(path, value, made)
+        namespace = value.get("namespace")
+        if isinstance(namespace, str) and namespace:
+            made = [set_namespace(member, namespace) for member in made]
+        return [_set_labels(member, value) for member in made]
+
+    def add_component(
+        self, folder: str, members: Sequence[Member], way: tuple[str, ...] = ()
+    ) -> list[Member]:
+        """Return objects after a component, which may add to them and change them."""
+        real = os.path.realpath(folder)
+        kustomization = self._files.kustomization(real) if os.path.isdir(real) else None
+        if kustomization is None:
+            raise NotRenderable(f"the component {display_path(folder)} does not exist")
+        if real in way:
+            steps = " -> ".join(map(display_path, (*way[way.index(real) :], real)))
+            raise NotRenderable(f"components that consist of each other: {steps}")
+        return self.apply(*kustomization, members, (*way, real))
+
+    def _names(self, path: str, value: Mapping[str, Any], *fields: str) -> Iterator[str]:
+        for field in fields:
+            names = value.get(field)
+            for name in names if isinstance(names, list) else ():
+                if not isinstance(name, str):
+                    raise NotRenderable(f"an item of {field} is not a string")
+                if _REMOTE.search(name):
+                    self.remote[name] = path
+                else:
+                    yield name
+
+    def _resource(self, folder: str, name: str, way: tuple[str, ...]) -> list[Member]:
+        path = os.path.normpath(os.path.join(folder, name))
+        if os.path.isdir(path):
+            if self._files.kustomization(path) is None:
+                raise NotRenderable(f"{display_path(path)} has no kustomization")
+            return self.members(path, way)
+        if not os.path.isfile(path):
+            raise NotRenderable(f"{display_path(path)} does not exist")
+        return self._read_file(path)
+
+    def _patch(
+        self, path: str, value: Mapping[str, Any], members: Sequence[Member]
+    ) -> list[Member]:
+        """Return objects after the patches of a kustomization."""
+        made = list(members)
+        for field in ("patchesStrategicMerge", "patches", "patchesJson6902"):
+            rows = value.get(field)
+            for number, row in enumerate(rows if isinstance(rows, list) else ()):
+                target = row.get("target") if isinstance(row, dict) else None
+                for patch in self._patches(path, field, number, row):
+                    made = apply_patch(made, patch, target)
+        return made
+
+    def _patches(self, path: str, field: str, number: int, row: Any) -> list[Document]:
+        """Return the patches of an item: a text, or the name of a file."""
+        inline = row.get("patch") if isinstance(row, dict) else row
+        name = row.get("path") if isinstance(row, dict) else row
+        if isinstance(inline, str) and ("\n" in inline or inline.startswith(("[", "{"))):
+            home = self._files.documents(path)[0]
+            place = (field, number, "patch") if isinstance(row, dict) else (field, number)
+            return list(in_text(home, place, inline))
+        if isinstance(name, str):
+            file = os.path.normpath(os.path.join(os.path.dirname(path), name))
+            if not os.path.isfile(file):
+                raise NotRenderable(f"{display_path(file)} does not exist")
+            return self._files.documents(file)
+        return []
+
+
+def list_folder(folder: str) -> list[str]:
+    """Return the sorted names in a folder. Raises NotRenderable."""
+    try:
+        return sorted(os.listdir(folder))
+    except OSError as error:
+        raise NotRenderable(f"{display_path(folder)} cannot be read: {error.strerror}") from None
+
+
+def apply_patch(
+    members: Iterable[Member], patch: Document, target: Mapping[str, Any] | None
+) -> list[Member]:
+    """Return objects after one patch. Raises NeedsProgram where lists may have merge keys."""
+    value = patch.value
+    if target is None and isinstance(value, dict):
+        target = {"kind": patch.kind, "name": re.escape(patch.name or "")}
+    made: list[Member] = []
+    for member in members:
+        if target is None or not selects(target, member.value):
+            made.append(member)
+            continue
+        if isinstance(value, list):
+            changed = apply_operations(member.value, value)
+        elif member.group in _NATIVE and member.kind not in ("ConfigMap", "Secret", "Namespace"):
+            changed = None
+        else:
+            changed = merge_patch(member.value, value)
+        if changed is None:
+            raise NeedsProgram(f"a patch of {member.kind} {member.name} needs kustomize")
+        if changed:
+            made.append(replace(member, value=changed, patches=(*member.patches, patch)))
+    return made
+
+
+def set_namespace(member: Member, namespace: str) -> Member:
+    """Return an object in another namespace; a Namespace is renamed (kustomize
+    api/filters/namespace/namespace.go).
+    """
+    if member.kind == "Namespace" and not member.group:
+        return replace(member, value=_put_metadata(member.value, "name", namespace))
+    if member.kind in _CLUSTER_SCOPED:
+        return member
+    return replace(member, value=_put_metadata(member.value, "namespace", namespace))
+
+
+def _put_metadata(value: dict[str, Any], field: str, text: Any) -> dict[str, Any]:
+    metadata = value.get("metadata")
+    return {**value, "metadata": {**(metadata if isinstance(metadata, dict) else {}), field: text}}
+
+
+def _set_labels(member: Member, value: Mapping[str, Any]) -> Member:
+    rows = value.get("labels")
+    pairs = [row.get("pairs") for row in rows if isinstance(row, dict)] if rows else []
+    added = {
+        str(name): text
+        for item in (*pairs, value.get("commonLabels"))
+        if isinstance(item, dict)
+        for name, text in item.items()
+    }
+    if not added:
+        return member
+    labels = at(member.value, "metadata", "labels")
+    merged = {**(labels if isinstance(labels, dict) else {}), **added}
+    return replace(member, value=_put_metadata(member.value, "labels", merged))
+
+
+def _generate(path: str, value: Mapping[str, Any], home: Document) -> list[Member]:
+    """Return the ConfigMaps that a kustomization makes of files and literals, without the hashes in
+    their names.
+    """
+    rows = value.get("configMapGenerator")
+    members: list[Member] = []
+    for row in rows if isinstance(rows, list) else ():
+        if not isinstance(row, dict) or not isinstance(row.get("name"), str):
+            continue
+        literals = (str(text).partition("=") for text in items(row.get("literals")))
+        files: dict[str, str] = {}
+        for text in items(row.get("files")):
+            key, equals, name = str(text).rpartition("=")
+            place = os.path.normpath(os.path.join(os.path.dirname(path), name))
+            files[key if equals else os.path.basename(name)] = place
+        made = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {name: row[name] for name in ("name", "namespace") if name in row},
+            "data": {key: literal.strip("\"'") for key, _, literal in literals},
+        }
+        members.append(Member(made, home, files=files))
+    return members

@@ -1,0 +1,150 @@
+"""Patches of kustomizations on objects whose lists have no merge keys: of custom resources, and of
+resource.k8s.io, which kustomize's schema does not know either.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dractl.model.paths import at
+
+_MAX_QUANTIFIERS = 3
+_REPEATED_GROUP = re.compile(r"\)[*+?{]|[*+?}][*+{]")
+_OPERATIONS = frozenset({"add", "replace", "remove"})
+
+
+class NeedsProgram(Exception):
+    """The reason why a kustomization cannot be built without kustomize."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+def selects(target: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
+    """Return True if the target of a patch selects an object (kustomize api/types/selector.go).
+
+    Names are regular expressions that match as a whole. Raises NeedsProgram for one that may take
+    long: kustomize's engine cannot be slowed down.
+    """
+    group, _, version = str(value.get("apiVersion") or "").rpartition("/")
+    facts = {
+        "group": group,
+        "version": version,
+        "kind": value.get("kind"),
+        "name": at(value, "metadata", "name"),
+        "namespace": at(value, "metadata", "namespace"),
+    }
+    for field, text in facts.items():
+        pattern = target.get(field)
+        if not isinstance(pattern, str) or not pattern:
+            continue
+        if _REPEATED_GROUP.search(pattern) or len(re.findall(r"[*+{]", pattern)) > _MAX_QUANTIFIERS:
+            raise NeedsProgram(f"the target {pattern[:80]!r} of a patch needs kustomize")
+        try:
+            is_match = re.fullmatch(pattern, str(text or "")) is not None
+        except re.error:
+            is_match = False  # kustomize refuses it
+        if not is_match:
+            return False
+    return _selects_labels(target.get("labelSelector"), at(value, "metadata", "labels")) and (
+        _selects_labels(target.get("annotationSelector"), at(value, "metadata", "annotations"))
+    )
+
+
+_SET = re.compile(r"\s*([^\s,()=!]+)\s+(in|notin)\s+\(([^)]*)\)\s*(?:,|\Z)")
+_EQUAL = re.compile(r"\s*([^\s,()=!]+)\s*(==|=|!=)\s*([^\s,]*)\s*(?:,|\Z)")
+_EXISTS = re.compile(r"\s*(!?)\s*([^\s,()=!]+)\s*(?:,|\Z)")
+
+
+def _selects_labels(selector: Any, labels: Any) -> bool:
+    """Return True if a selector of labels, as text, matches (k8s.io/apimachinery pkg/labels)."""
+    text = selector if isinstance(selector, str) else ""
+    values = labels if isinstance(labels, dict) else {}
+    while text.strip():
+        if match := _SET.match(text):
+            listed = {item.strip() for item in match[3].split(",")}
+            is_in = match[1] in values and str(values[match[1]]) in listed
+            is_match = is_in == (match[2] == "in")
+        elif match := _EQUAL.match(text):
+            is_equal = match[1] in values and str(values[match[1]]) == match[3]
+            is_match = is_equal == (match[2] != "!=")
+        elif match := _EXISTS.match(text):
+            is_match = (match[2] in values) == (not match[1])
+        else:
+            return False
+        if not is_match:
+            return False
+        text = text[match.end() :]
+    return True
+
+
+def merge_patch(value: Any, patch: Any, *, is_inner: bool = False) -> Any:
+    """Return a value after a strategic merge patch without merge keys: maps are merged, all else is
+    replaced, null deletes. An empty map for an object that the patch deletes.
+    """
+    if not isinstance(patch, dict):
+        return patch
+    directive = patch.get("$patch")
+    if directive == "delete":
+        return {}
+    fields = {name: item for name, item in patch.items() if not str(name).startswith("$")}
+    if directive == "replace" or not isinstance(value, dict):
+        return {name: merge_patch(None, item) for name, item in fields.items() if item is not None}
+    merged = dict(value)
+    about = fields.get("metadata")
+    if not is_inner and isinstance(about, dict):
+        # The name in a patch says which object it is for.
+        kept = {key: text for key, text in about.items() if key not in ("name", "namespace")}
+        fields["metadata"] = kept
+    for name, item in fields.items():
+        if item is None or (isinstance(item, dict) and item.get("$patch") == "delete"):
+            merged.pop(name, None)
+        else:
+            merged[name] = merge_patch(value.get(name), item, is_inner=True)
+    return merged
+
+
+def apply_operations(value: dict[str, Any], operations: Sequence[Any]) -> dict[str, Any] | None:
+    """Return an object after the operations of a JSON patch (RFC 6902); None for those that only
+    kustomize does, or refuses.
+    """
+    made: Any = value
+    for operation in operations:
+        pointer = operation.get("path") if isinstance(operation, dict) else None
+        if not isinstance(pointer, str) or operation.get("op") not in _OPERATIONS:
+            return None
+        steps = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+        if not steps:
+            return None
+        try:
+            made = _put(made, steps, operation)
+        except (KeyError, IndexError, ValueError, TypeError):
+            return None
+    return made if isinstance(made, dict) else None
+
+
+def _put(node: Any, steps: Sequence[str], operation: Mapping[str, Any]) -> Any:
+    """Return a value after one operation at a path below it; the parts beside the path are shared.
+
+    Raises an error for a path that does not exist.
+    """
+    step, *below = steps
+    name, kind = operation["op"], operation.get("value")
+    if isinstance(node, dict):
+        if below:
+            return {**node, step: _put(node[step], below, operation)}
+        if name != "add":
+            node[step]  # has to exist
+        kept = {key: item for key, item in node.items() if key != step}
+        return kept if name == "remove" else {**node, step: kind}
+    if not isinstance(node, list):
+        raise TypeError(step)
+    number = len(node) if step == "-" else int(step)
+    if below or name != "add":
+        node[number]  # has to exist
+    if below:
+        return [*node[:number], _put(node[number], below, operation), *node[number + 1 :]]
+    if name == "remove":
+        return [*node[:number], *node[number + 1 :]]
+    return [*node[:number], kind, *node[number + (name == "replace") :]]

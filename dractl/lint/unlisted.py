@@ -1,0 +1,45 @@
+"""Manifests beside a kustomization that does not list them: nothing applies them with the others."""
+
+import os
+from collections.abc import Container, Iterable, Iterator
+
+from dractl.lint.reading import Reading
+from dractl.manifests import Skipped
+from dractl.manifests.kustomize import Kustomizations, is_kustomization
+from dractl.manifests.markdown import SUFFIXES
+from dractl.manifests.naming import display_path
+from dractl.manifests.templates import chart_of
+
+
+def find_unlisted(
+    readings: Iterable[Reading], kustomizations: Kustomizations, others: Container[str]
+) -> Iterator[Skipped]:
+    """Find the files with DRA objects that the kustomization in their folder does not name, except
+    for ``others``, which nobody asked about, and for what Flux or Argo CD applies.
+    """
+    read = list(readings)
+    delivered = {item.document.file for item in read if item.document.rendered}
+    files = dict.fromkeys(
+        item.document.file
+        for item in read
+        if not item.document.rendered and item.document.kind and not item.resources
+    )
+    for file in files:
+        if file not in delivered and file not in others and _is_unlisted(file, kustomizations):
+            place = display_path(kustomizations.folder(file))
+            why = f"linted, but the kustomization in {place} does not list it"
+            yield Skipped(file, why, "list it as a resource, or nothing applies it")
+
+
+def _is_unlisted(file: str, kustomizations: Kustomizations) -> bool:
+    """Return True for a manifest beside a kustomization that no kustomization lists."""
+    beside = kustomizations.kustomization(kustomizations.folder(file))
+    return (
+        beside is not None
+        and os.path.basename(file) not in beside.files
+        and os.path.isfile(file)
+        and not file.endswith(SUFFIXES)
+        and not is_kustomization(file)
+        and kustomizations.naming(file) is None
+        and chart_of(file) is None
+    )

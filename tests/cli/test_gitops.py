@@ -1,0 +1,550 @@
+"""lint of what Flux and Argo CD apply: repositories of the shapes that people have, with mistakes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dractl.cli.main import main
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TEMPLATE = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata:
+  name: ${APP}-gpu
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly:
+          deviceClassName: gpu.intel.com
+          allocationMode: All
+          adminAccess: true
+"""
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata:
+  name: film
+spec:
+  chartRef: {kind: OCIRepository, name: film}
+  values:
+    controllers:
+      film:
+        pod:
+          resourceClaims:
+          - name: gpu
+            resourceClaimTemplateName: film-gpu
+        containers:
+          app:
+            image: {repository: x, tag: y}
+            resources: {claims: [{name: gpu}]}
+"""
+APP = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: film}
+spec:
+  path: ./apps/media/film/app
+  components:
+  - ../../../../components/gpu
+  postBuild:
+    substitute:
+      APP: film
+  sourceRef: {kind: GitRepository, name: flux-system}
+  targetNamespace: media
+"""
+FILES = {
+    "flux/ks.yaml": """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: cluster-apps, namespace: flux-system}
+spec:
+  path: ./apps
+  sourceRef: {kind: GitRepository, name: flux-system}
+""",
+    "apps/media/kustomization.yaml": """\
+kind: Kustomization
+apiVersion: kustomize.config.k8s.io/v1beta1
+namespace: media
+resources: [namespace.yaml, film/ks.yaml]
+""",
+    "apps/media/namespace.yaml": """\
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: _
+  labels: {resource.kubernetes.io/admin-access: "true"}
+""",
+    "apps/media/film/ks.yaml": APP,
+    "apps/media/film/app/kustomization.yaml": "resources: [release.yaml]\n",
+    "apps/media/film/app/release.yaml": RELEASE,
+    "components/gpu/kustomization.yaml": """\
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+resources: [template.yaml]
+""",
+    "components/gpu/template.yaml": TEMPLATE,
+}
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a repository for Flux without a mistake, which is the working directory."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "repository"
+    (folder / ".git").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    write(FILES)
+    return folder
+
+
+def write(files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+
+
+def edit(name: str, before: str, after: str) -> None:
+    text = Path(name).read_text()
+    assert before in text
+    Path(name).write_text(text.replace(before, after))
+
+
+def report(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    capsys.readouterr()
+    main(["lint", *(words or (".",)), "-o", "json", "--no-cache"])
+    return dict(json.loads(capsys.readouterr().out))
+
+
+def places(capsys: pytest.CaptureFixture[str], *words: str) -> list[tuple[str, str, int]]:
+    findings = report(capsys, *words)["findings"]
+    return [(item["code"], item["file"], item["line"]) for item in findings]
+
+
+def notes(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    capsys.readouterr()
+    main(["lint", *(words or (".",)), "--no-cache"])
+    return capsys.readouterr().err
+
+
+pytestmark = pytest.mark.usefixtures("repository")
+
+
+def test_a_repository_without_mistakes_has_no_finding(capsys: pytest.CaptureFixture[str]) -> None:
+    assert places(capsys) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "place"),
+    [
+        (
+            "apps/media/film/app/release.yaml",
+            "film-gpu",
+            "flim-gpu",
+            ("DRA423", "apps/media/film/app/release.yaml", 13),
+        ),
+        (
+            "apps/media/film/ks.yaml",
+            "APP: film",
+            "APP: cinema",
+            ("DRA423", "apps/media/film/app/release.yaml", 13),
+        ),
+        (
+            "apps/media/film/ks.yaml",
+            "- ../../../../components/gpu",
+            "[]",
+            ("DRA423", "apps/media/film/app/release.yaml", 13),
+        ),
+        (
+            "apps/media/namespace.yaml",
+            "admin-access",
+            "other",
+            ("DRA119", "components/gpu/template.yaml", 13),
+        ),
+        (
+            "components/gpu/template.yaml",
+            "gpu.intel.com",
+            "gpu.intel.co",
+            ("DRA722", "components/gpu/template.yaml", 11),
+        ),
+        (
+            "apps/media/film/app/release.yaml",
+            "claims: [{name: gpu}]",
+            "claims: [{name: gpus}]",
+            ("DRA409", "apps/media/film/app/release.yaml", 17),
+        ),
+    ],
+)
+def test_a_mistake_is_found_where_a_person_edits_it(
+    file: str,
+    before: str,
+    after: str,
+    place: tuple[str, str, int],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if after == "[]":
+        before, after = "components:\n  - ../../../../components/gpu", "components: []"
+    edit(file, before, after)
+    assert place in places(capsys)
+    assert place in places(capsys, place[1])  # and where the file is named alone
+
+
+def test_a_fix_is_written_where_the_value_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    edit("apps/media/film/app/release.yaml", "film-gpu", "flim-gpu")
+    assert main(["lint", ".", "--fix", "--unsafe-fixes", "--no-cache", "-q"]) == 0
+    assert Path("apps/media/film/app/release.yaml").read_text() == RELEASE
+    assert Path("components/gpu/template.yaml").read_text() == TEMPLATE
+    assert places(capsys) == []
+
+
+def test_a_label_in_the_folder_of_another_cluster_hides_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = list(FILES)
+    for name in names:
+        text = FILES[name].replace("./apps", "./b/apps")
+        write({f"b/{name}": text})
+    edit("apps/media/namespace.yaml", "admin-access", "other")
+    assert places(capsys) == [("DRA119", "components/gpu/template.yaml", 13)]
+
+
+def test_a_name_in_the_folder_of_another_cluster_hides_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, text in FILES.items():
+        write({f"b/{name}": text.replace("./apps", "./b/apps").replace("film", "flim")})
+        write({f"b/{name.replace('film', 'flim')}": text.replace("./apps", "./b/apps")})
+    edit("apps/media/film/app/release.yaml", "film-gpu", "flim-gpu")
+    assert ("DRA423", "apps/media/film/app/release.yaml", 13) in places(capsys)
+
+
+def test_patches_and_variables_of_the_kustomization_above_count(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    patch = """\
+  patches:
+  - target: {group: kustomize.toolkit.fluxcd.io, kind: Kustomization}
+    patch: |-
+      apiVersion: kustomize.toolkit.fluxcd.io/v1
+      kind: Kustomization
+      metadata: {name: _}
+      spec:
+        postBuild:
+          substituteFrom:
+          - {kind: ConfigMap, name: settings}
+"""
+    Path("flux/ks.yaml").write_text(FILES["flux/ks.yaml"] + patch)
+    edit("components/gpu/template.yaml", "gpu.intel.com", "${GPU_CLASS}")
+    settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {GPU_CLASS: gpu.intel.co}\n"
+    write({"apps/media/settings.yaml": settings})
+    edit("apps/media/kustomization.yaml", "namespace.yaml,", "namespace.yaml, settings.yaml,")
+    (finding,) = report(capsys)["findings"]
+    assert (finding["file"], finding["line"]) == ("components/gpu/template.yaml", 11)
+    assert "gpu.intel.co;" in finding["message"]
+
+
+def test_a_secret_is_used_and_never_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {GPU_CLASS: hunter2}\n"
+    write({"apps/media/s.yaml": secret})
+    edit("apps/media/kustomization.yaml", "namespace.yaml,", "namespace.yaml, s.yaml,")
+    edit(
+        "apps/media/film/ks.yaml",
+        "  postBuild:\n",
+        "  postBuild:\n    substituteFrom: [{kind: Secret, name: s}]\n",
+    )
+    edit("components/gpu/template.yaml", "gpu.intel.com", "${GPU_CLASS}")
+    assert places(capsys) == []
+    main(["lint", ".", "--no-cache"])
+    captured = capsys.readouterr()
+    assert "hunter2" not in captured.out + captured.err
+    assert "GPU_CLASS" not in captured.err
+
+
+def test_a_variable_that_nothing_defines_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    edit("components/gpu/template.yaml", "gpu.intel.com", "${GPU_CLASS}")
+    text = notes(capsys)
+    assert "apps/media/film/ks.yaml: skipped, Kustomization film uses ${GPU_CLASS}" in text
+    assert main(["lint", ".", "--fail-on-skipped", "--no-cache"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        (
+            {"components/gpu/kustomization.yaml": "kind: Component\ncomponents: [../gpu]\n"},
+            "components that consist of each other",
+        ),
+        (
+            {"apps/media/film/ks.yaml": APP.replace("./apps/media/film/app", "../../elsewhere")},
+            "leads out of the repository",
+        ),
+        (
+            {"apps/media/film/ks.yaml": APP.replace("film/app", "film/nowhere")},
+            "its path is not in this repository",
+        ),
+        (
+            {"apps/media/film/ks.yaml": APP.replace("components/gpu", "components/none")},
+            "the component components/none does not exist",
+        ),
+        (
+            {"components/gpu/template.yaml": TEMPLATE + "  broken: [\n"},
+            "components/gpu/template.yaml",
+        ),
+        (
+            {"components/gpu/kustomization.yaml": "kind: Component\nresources: [../../../../x]\n"},
+            "x does not exist",
+        ),
+        (
+            {"apps/media/film/ks.yaml": APP.replace("APP: film", "my-app: film")},
+            "'my-app' is no name of a variable",
+        ),
+        (
+            {"components/gpu/template.yaml": TEMPLATE.replace("${APP}", "${APP")},
+            "a closing brace is missing",
+        ),
+    ],
+)
+def test_what_cannot_be_built_is_named_and_counted(
+    files: dict[str, str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(files)
+    assert why in notes(capsys)
+    assert main(["lint", ".", "--fail-on-skipped", "--no-cache"]) == 1
+
+
+def test_a_link_out_of_the_repository_is_not_followed(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository.parent / "outside.yaml").write_text(TEMPLATE.replace("gpu.intel.com", "hunter2"))
+    Path("components/gpu/template.yaml").unlink()
+    Path("components/gpu/template.yaml").symlink_to(repository.parent / "outside.yaml")
+    assert "leads out of the repository" in notes(capsys)
+
+
+def test_remote_charts_are_named_once(capsys: pytest.CaptureFixture[str]) -> None:
+    source = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {name: film}
+spec: {url: oci://registry.example.com/charts/app-template}
+"""
+    write({"apps/media/film/app/source.yaml": source})
+    write({"apps/media/film/app/kustomization.yaml": "resources: [release.yaml, source.yaml]\n"})
+    text = notes(capsys)
+    assert text.count("app-template") == 1
+    assert "apps/media/film/app/release.yaml: linted, but not rendered" in text
+
+
+def test_values_from_a_generated_config_map_are_judged_in_their_file(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    head, _, values = RELEASE.partition("  values:\n")
+    lines = [line[4:] for line in values.splitlines()]
+    write(
+        {
+            "apps/media/film/app/release.yaml": head
+            + "  valuesFrom: [{kind: ConfigMap, name: film-values}]\n",
+            "apps/media/film/app/values.yaml": "\n".join(lines).replace("film-gpu", "flim-gpu"),
+            "apps/media/film/app/kustomization.yaml": """\
+resources: [release.yaml]
+configMapGenerator:
+- name: film-values
+  files: [values.yaml]
+""",
+        }
+    )
+    assert ("DRA423", "apps/media/film/app/values.yaml", 6) in places(capsys)
+
+
+HELM = """
+import json, os, re, sys
+chart, words = sys.argv[3], sys.argv[4:]
+values = {}
+for at, word in enumerate(words):
+    if word == "--values":
+        values |= json.load(open(words[at + 1]))
+    if word == "--set":
+        key, _, value = words[at + 1].partition("=")
+        values[key] = value
+values["release"] = sys.argv[2]
+for name in sorted(os.listdir(os.path.join(chart, "templates"))):
+    text = open(os.path.join(chart, "templates", name)).read()
+    print("---\\n# Source: c/templates/" + name)
+    print(re.sub(r"{{ .Values.(\\w+) }}", lambda match: str(values.get(match[1], "")), text))
+"""
+CHART = {
+    "charts/c/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n",
+    "charts/c/templates/claim.yaml": """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata:
+  name: gpu
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly:
+          deviceClassName: gpu.intel.com
+          count: {{ .Values.count }}
+""",
+    "charts/c/values.yaml": '{"count": 1}\n',
+}
+
+
+@pytest.fixture
+def helm(tmp_path: Path) -> None:
+    """Install a program that stands in for helm."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "helm").write_text(f"#!{sys.executable} -IS\n{HELM}")
+    (tmp_path / "bin" / "helm").chmod(0o755)
+
+
+@pytest.mark.usefixtures("helm")
+def test_a_chart_of_the_repository_is_rendered_with_the_values_of_the_release(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    release = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: c}
+spec:
+  chart:
+    spec:
+      chart: ./charts/c
+      sourceRef: {kind: GitRepository, name: flux-system}
+  values:
+    count: -2
+"""
+    write({**CHART, "apps/media/film/app/c.yaml": release})
+    write({"apps/media/film/app/kustomization.yaml": "resources: [release.yaml, c.yaml]\n"})
+    assert ("DRA116", "apps/media/film/app/c.yaml", 10) in places(capsys)
+
+
+@pytest.mark.usefixtures("helm")
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [
+        ("helm: {valueFiles: [prod.yaml]}", ("charts/c/prod.yaml", 1)),
+        ("helm: {valuesObject: {count: -3}}", ("argo/app.yaml", 9)),
+        ("helm: {parameters: [{name: count, value: '-4'}]}", ("charts/c/templates/claim.yaml", 12)),
+    ],
+)
+def test_a_chart_of_an_application_is_rendered_with_its_options(
+    options: str, place: tuple[str, int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    application = f"""\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {{name: c, namespace: argocd}}
+spec:
+  destination: {{namespace: media}}
+  source:
+    repoURL: https://example.com/acme/infra
+    path: charts/c
+    {options}
+"""
+    write({**CHART, "charts/c/prod.yaml": '{"count": -2}\n', "argo/app.yaml": application})
+    assert ("DRA116", *place) in places(capsys)
+
+
+def test_an_application_set_with_a_list_makes_an_application_for_each_element(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    claim = TEMPLATE.replace("${APP}", "a").replace("          adminAccess: true\n", "")
+    pod = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: b-gpu}]
+  containers: [{name: c, image: x, resources: {claims: [{name: gpu}]}}]
+"""
+    makes = """\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: teams, namespace: argocd}
+spec:
+  goTemplate: true
+  generators:
+  - list: {elements: [{team: one}, {team: two}]}
+  template:
+    metadata: {name: "{{.team}}"}
+    spec:
+      destination: {namespace: "{{.team}}"}
+      source: {repoURL: https://example.com/acme/infra, path: "teams/{{.team}}"}
+"""
+    write({"argo/set.yaml": makes, "teams/one/t.yaml": claim, "teams/two/t.yaml": claim})
+    write({"teams/two/pod.yaml": pod})
+    assert ("DRA423", "teams/two/pod.yaml", 5) in places(capsys)
+    write({"argo/set.yaml": makes.replace("list: {elements: ", "git: {files: ")})
+    assert "its generator git needs a cluster or a forge" in notes(capsys)
+
+
+def test_a_manifest_beside_a_kustomization_that_does_not_list_it_is_named_once_a_folder(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    claim = TEMPLATE.replace("${APP}", "other")
+    write({"apps/media/film/app/a.yaml": claim, "apps/media/film/app/b.yaml": claim})
+    text = notes(capsys)
+    assert text.count("the kustomization in apps/media/film/app does not list it") == 1
+    assert "apps/media/film/app/a.yaml and 1 more: linted" in text
+
+
+@pytest.mark.skipif(
+    shutil.which("kustomize") is None and shutil.which("kubectl") is None,
+    reason="neither kustomize nor kubectl is installed here",
+)
+def test_a_prefix_of_names_is_built_by_kustomize(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = shutil.which("kustomize", path="/usr/local/bin:/usr/bin") or shutil.which(
+        "kubectl", path="/usr/local/bin:/usr/bin:/bin"
+    )
+    if program is None:
+        pytest.skip("the program is not in a folder of the system")
+    monkeypatch.setenv("PATH", str(Path(program).parent))
+    edit("apps/media/film/ks.yaml", "  postBuild:", "  namePrefix: x-\n  postBuild:")
+    found = report(capsys)["findings"]
+    assert [(item["code"], item["line"]) for item in found] == [("DRA423", 13)]
+    assert "x-film-gpu" in found[0]["message"]
+
+
+def test_patches_for_kustomize_cannot_name_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The program that stands in for kustomize shows what it is asked to build."""
+    (tmp_path / "bin").mkdir()
+    log = tmp_path / "asked"
+    program = f"import sys\nopen({str(log)!r}, 'w').write(open(sys.argv[2] + '/kustomization.yaml').read())"
+    (tmp_path / "bin" / "kustomize").write_text(f"#!{sys.executable} -IS\n{program}\n")
+    (tmp_path / "bin" / "kustomize").chmod(0o755)
+    patches = "  namePrefix: x-\n  patches: [{path: /etc/hostname, patch: 'a: 1'}]\n  postBuild:"
+    edit("apps/media/film/ks.yaml", "  postBuild:", patches)
+    report(capsys)
+    asked = json.loads(log.read_text())
+    assert asked["patches"] == [{"patch": "a: 1"}]
+    assert asked["namePrefix"] == "x-"
+
+
+def test_a_component_with_a_generator_is_not_built(capsys: pytest.CaptureFixture[str]) -> None:
+    text = FILES["components/gpu/kustomization.yaml"] + "generators: [x.yaml]\n"
+    write({"components/gpu/kustomization.yaml": text, "components/gpu/x.yaml": "a: 1\n"})
+    assert "Kustomization film was not built: it uses generators" in notes(capsys)
+
+
+def test_what_is_elsewhere_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "resources: [release.yaml, 'https://example.com/gpu.yaml']\n"
+    write({"apps/media/film/app/kustomization.yaml": text})
+    assert "is not fetched: https://example.com/gpu.yaml" in notes(capsys)

@@ -1,0 +1,91 @@
+"""Kustomizations that share a base: what one of them adds is not there in the others."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dractl.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CLAIM = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: gpu}
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly: {deviceClassName: gpu.nvidia.com, adminAccess: true}
+"""
+SPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: ml, labels: {%s: 'true'}}\n"
+LABEL = "resource.kubernetes.io/admin-access"
+
+
+@pytest.mark.skipif(
+    shutil.which("kustomize") is None and shutil.which("kubectl") is None,
+    reason="neither kustomize nor kubectl is installed here",
+)
+@pytest.mark.parametrize(("label", "codes"), [(LABEL, []), ("other", ["DRA119"])])
+def test_a_label_of_one_overlay_does_not_hide_that_another_lacks_it(
+    label: str,
+    codes: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = {"base/t.yaml": CLAIM, "base/kustomization.yaml": "resources: [t.yaml]\n"}
+    for name, text in (("prod", LABEL), ("staging", label)):
+        files[f"{name}/ns.yaml"] = SPACE % text
+        files[f"{name}/kustomization.yaml"] = "namespace: ml\nresources: [../base, ns.yaml]\n"
+    (tmp_path / ".git").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    main(["lint", ".", "-o", "json", "--no-cache"])
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert [item["code"] for item in findings] == codes
+
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]
+  containers: [{name: c, image: x, resources: {claims: [{name: gpu}]}}]
+"""
+
+
+@pytest.mark.skipif(
+    shutil.which("kustomize") is None and shutil.which("kubectl") is None,
+    reason="neither kustomize nor kubectl is installed here",
+)
+@pytest.mark.parametrize(
+    ("listed", "codes"), [("[pod.yaml, t.yaml]", []), ("[pod.yaml]", ["DRA423"])]
+)
+def test_a_template_in_a_file_that_the_kustomization_does_not_list_is_missed(
+    listed: str,
+    codes: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    claim = CLAIM.replace(", adminAccess: true", "")
+    files = {"kustomization.yaml": f"resources: {listed}\n", "t.yaml": claim, "pod.yaml": POD}
+    (tmp_path / ".git").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    main(["lint", ".", "-o", "json", "--no-cache"])
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert [(item["code"], item["file"]) for item in findings] == [
+        (code, "pod.yaml") for code in codes
+    ]
