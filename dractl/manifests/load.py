@@ -188,15 +188,9 @@ def read_relevant(entries: Iterable[Entry | Skipped], *, alone: bool) -> Relevan
 def load_relevant(read: Relevant) -> Inputs:
     """Load files that have been read as :func:`load_readable` does; charts are not rendered."""
     loaded = _load_contents(
-        read.contents,
-        alone=read.alone,
-        relevant_only=True,
-        appliers=read.appliers,
-        overlay={},
-        render=None,
-        digested=True,
+        read.contents, alone=read.alone, relevant_only=True, overlay={}, render=None, digested=True
     )
-    return replace(loaded, files=read.files)
+    return replace(loaded, files=read.files, appliers=tuple(read.appliers))
 
 
 def _is_meant(content: Content, *, alone: bool) -> bool:
@@ -204,12 +198,16 @@ def _is_meant(content: Content, *, alone: bool) -> bool:
     return content.named and (alone or not content.on_disk)
 
 
+def _is_part(name: str) -> bool:
+    """Return True for a file that belongs to manifests, and is none."""
+    return is_values(name) or is_kustomization(name)
+
+
 def _load_contents(
     contents: Iterable[Content | Skipped],
     *,
     alone: bool,
     relevant_only: bool,
-    appliers: Iterable[str] = (),
     overlay: Mapping[str, bytes],
     render: Renderer | None,
     digested: bool,
@@ -222,7 +220,7 @@ def _load_contents(
     undecided: list[str] = []
     templates: dict[str, dict[str, Source]] = {}
     charts: dict[str, str | None] = {}  # by folder
-    applying = list(appliers)
+    appliers: list[str] = []
     for content in contents:
         if isinstance(content, Skipped):
             skipped.append(content)
@@ -232,10 +230,9 @@ def _load_contents(
         meant = _is_meant(content, alone=alone)
         applies = content.on_disk and names_applier(data)
         if applies:
-            applying.append(content.name)
+            appliers.append(content.name)
         if relevant_only and not meant and not is_relevant(data):
-            is_part = is_values(content.name) or is_kustomization(content.name) or applies
-            if content.named and is_part:
+            if content.named and (applies or _is_part(content.name)):
                 digests[content.name] = digest(data)
             continue
         if digested:
@@ -271,7 +268,7 @@ def _load_contents(
         files,
         digests,
         undecided=tuple(undecided),
-        appliers=tuple(dict.fromkeys(applying)),
+        appliers=tuple(appliers),
     )
 
 
