@@ -198,6 +198,16 @@ def _is_meant(content: Content, *, alone: bool) -> bool:
     return content.named and (alone or not content.on_disk)
 
 
+def _chart(content: Content, charts: dict[str, str | None]) -> str | None:
+    """Return the chart that a file is a template of; ``charts`` has those of folders."""
+    if not content.on_disk:
+        return content.chart
+    folder = os.path.dirname(content.name)
+    if folder not in charts:
+        charts[folder] = chart_of(content.name)
+    return charts[folder]
+
+
 def _is_part(name: str) -> bool:
     """Return True for a file that belongs to manifests, and is none."""
     return is_values(name) or is_kustomization(name)
@@ -228,8 +238,7 @@ def _load_contents(
         files += 1
         data = overlay.get(content.name, content.data)
         meant = _is_meant(content, alone=alone)
-        applies = content.on_disk and names_applier(data)
-        if applies:
+        if applies := content.on_disk and names_applier(data):
             appliers.append(content.name)
         if relevant_only and not meant and not is_relevant(data):
             if content.named and (applies or _is_part(content.name)):
@@ -237,10 +246,7 @@ def _load_contents(
             continue
         if digested:
             digests[content.name] = digest(data)
-        folder = os.path.dirname(content.name)
-        if folder not in charts:
-            charts[folder] = chart_of(content.name)
-        chart = charts[folder] if content.on_disk else content.chart
+        chart = _chart(content, charts)
         if chart is not None:
             if not relevant_only or (names_dra(data) and not is_definition(data)):
                 templates.setdefault(chart, {})[content.name] = Source(content.name, decode(data))
@@ -261,15 +267,8 @@ def _load_contents(
             _add(item, documents, broken, skipped)
             if isinstance(item, Skipped):
                 undecided.append(item.file)
-    return Inputs(
-        tuple(documents),
-        tuple(broken),
-        tuple(skipped),
-        files,
-        digests,
-        undecided=tuple(undecided),
-        appliers=tuple(appliers),
-    )
+    loaded = Inputs(tuple(documents), tuple(broken), tuple(skipped), files, digests)
+    return replace(loaded, undecided=tuple(undecided), appliers=tuple(appliers))
 
 
 def _chart_documents(
