@@ -8,6 +8,7 @@ from dractl.facts.autoscalers import DeviceTables
 from dractl.facts.consumers import Consumer
 from dractl.facts.drivers import Driver, Row
 from dractl.facts.hardware import Machines, MigTables, Products
+from dractl.facts.helpers import Helpers
 from dractl.facts.known import Breakage
 from dractl.facts.kubernetes import Kubernetes
 from dractl.facts.pack import Damaged, Pack, built_in
@@ -69,6 +70,7 @@ def check(pack: Pack) -> None:
         _date("known.json", breakage.read)
         for pattern in breakage.words:
             _pattern("known.json", pattern)
+    _helpers(pack.read("helpers.json", Helpers))
     schedulers = pack.read("schedulers.json", dict[str, SchedulerFacts])
     if KUBE_SCHEDULER not in schedulers:
         raise Damaged(f"schedulers.json lacks {KUBE_SCHEDULER}")
@@ -76,6 +78,18 @@ def check(pack: Pack) -> None:
         _date(f"schedulers.json: {name}", scheduler.read)
     _kubernetes(pack.read("kubernetes.json", Kubernetes))
     _date("resources.json", pack.read("resources.json", Resources).read)
+
+
+def _helpers(known: Helpers) -> None:
+    for row in known.helpers:
+        _date("helpers.json", row.read)
+    for name, builds in known.drivers.items():
+        _date(f"helpers.json: {name}", builds.read)
+        for build in builds.builds:
+            if known.helper_of(build) is None:
+                raise Damaged(
+                    f"helpers.json: {name} {build.since} has the helper library {build.helper}, which is older than all of helpers"
+                )
 
 
 def _complete(file: str, found: Iterable[str], asked: Iterable[str]) -> None:
@@ -229,6 +243,11 @@ def dates_of_parts(pack: Pack) -> Iterator[tuple[str, str]]:
         yield name, consumer.read
     for breakage in pack.read("known.json", tuple[Breakage, ...]):
         yield f"known problem {breakage.source}", breakage.read
+    known_helpers = pack.read("helpers.json", Helpers)
+    for row in known_helpers.helpers:
+        yield f"helper library {row.since}", row.read
+    for name, builds in known_helpers.drivers.items():
+        yield f"helper libraries of {name}", builds.read
     for scheduler in pack.read("schedulers.json", dict[str, SchedulerFacts]).values():
         yield f"scheduler {scheduler.title}", scheduler.read
     yield from list_kubernetes_rows(pack.read("kubernetes.json", Kubernetes))

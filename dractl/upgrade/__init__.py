@@ -2,7 +2,13 @@
 
 from dractl.cluster.described_nodes import DescribedNode
 from dractl.upgrade.finding import Finding, Plan, Step, concerned
+from dractl.upgrade.flags import (
+    RuntimeConfig,
+    runtime_config_of_documents,
+    runtime_config_of_objects,
+)
 from dractl.upgrade.gates import GateSetting, settings_of_documents, settings_of_objects
+from dractl.upgrade.placing import Outcome
 from dractl.upgrade.server import Input
 from dractl.upgrade.upgrade import Compared, gates_of, path_of, plan, refuse_unknown_gates
 
@@ -12,13 +18,17 @@ __all__ = [
     "Finding",
     "GateSetting",
     "Input",
+    "Outcome",
     "Plan",
+    "RuntimeConfig",
     "Step",
     "concerned",
     "gates_of",
     "path_of",
     "plan",
     "refuse_unknown_gates",
+    "runtime_config_of_documents",
+    "runtime_config_of_objects",
     "settings_of_documents",
     "settings_of_objects",
 ]

@@ -14,7 +14,7 @@ from dractl.drivers import Options, find, render
 from dractl.drivers.compare import devices
 from dractl.errors import UsageError
 from dractl.facts import pack
-from dractl.facts.drivers import Attribute, Driver
+from dractl.facts.drivers import Attribute, Capacity, Driver
 from dractl.model import Target, to_v1
 from dractl.objects import Device, Raw, mapping, slice_of
 from dractl.upgrade.finding import Finding
@@ -36,7 +36,7 @@ _OF_ADDRESS = ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNo
 
 
 class ComingAttribute(Struct, frozen=True):
-    """An attribute that a device will have, or (not ``certain``) may have; the slices do not tell its value."""
+    """An attribute, or a capacity (whose ``type`` is ``quantity``), that a device will have, or (not ``certain``) may have; the slices do not tell its value."""
 
     name: str
     type: str
@@ -148,12 +148,15 @@ def published(
 @cache
 def _changed(
     name: str, start: str, to: str
-) -> tuple[tuple[tuple[Attribute, bool], ...], frozenset[str], frozenset[str]]:
-    """The attributes that come, and whether it is certain; the attributes and capacities that a version lacks."""
+) -> tuple[tuple[tuple[Attribute | Capacity, bool], ...], frozenset[str], frozenset[str]]:
+    """The attributes and capacities that come, and whether it is certain; the attributes and capacities that a version
+    lacks."""
     known = find(name).catalogue
     order = known.versions
     rows = (
-        row for row in known.attributes if known.covers(row, to) and _came(known, row, start, to)
+        row
+        for row in (*known.attributes, *known.capacities)
+        if known.covers(row, to) and _came(known, row, start, to)
     )
     comes = tuple(
         (row, not row.when and order.index(row.since or to) > order.index(start)) for row in rows
@@ -179,6 +182,10 @@ def predicted(slices: Sequence[Raw], name: str, start: str, to: str) -> Predicte
             unknown = []
             for row, certain in rows:
                 concerns = not row.devices or device.attribute_text("type") in row.devices
+                if isinstance(row, Capacity):
+                    if concerns and row.name not in device.capacity:
+                        unknown.append(ComingAttribute(row.name, row.type, certain))
+                    continue
                 if not concerns or row.name in device.attributes:
                     continue
                 address = device.attribute_text(_ADDRESS)
@@ -209,12 +216,12 @@ def _known_to_helper(had: Raw, kept: Raw) -> bool:
     return not {"dra.net/pciAddress"} & had.keys() or _OF_ADDRESS[0] in kept
 
 
-def _came(known: Driver, row: Attribute, start: str, to: str) -> bool:
-    """True if devices have an attribute in one version that they, or some of them, lack in the other."""
+def _came(known: Driver, row: Attribute | Capacity, start: str, to: str) -> bool:
+    """True if devices have an attribute or a capacity in one version that they, or some of them, lack in the other."""
     order, first = known.versions, known.versions.index(start)
     return any(
         since is not None and first < order.index(since) <= order.index(to)
-        for since in (row.since, row.more_since)
+        for since in (row.since, row.more_since if isinstance(row, Attribute) else None)
     )
 
 
@@ -245,27 +252,61 @@ def republished(state: ClusterState, name: str, slices: Iterable[Raw]) -> Cluste
 # -- what differs --
 
 
-def differences(
+class Change(Struct, frozen=True):
+    """Something that is published otherwise."""
+
+    code: str
+    name: str
+    """The attribute or capacity as slices have it, the family of the devices, or the claim that holds one."""
+    text: str = ""
+    """The rest of the sentence, where the name is not all of it."""
+
+
+Changes = Mapping[Change, Sequence[str]]
+"""What changes, with the node of each device."""
+
+
+def collect_changes(
     name: str,
     before: Mapping[str, Sequence[Raw]],
     after: Mapping[str, Predicted],
     holders: Mapping[str, Sequence[str]],
-) -> Iterator[Finding]:
-    """What a driver publishes otherwise, by node. ``holders``: the claims that hold a device, which is named
+) -> Changes:
+    """Return what a driver publishes otherwise. ``holders``: the claims that hold a device, which is named
     ``DRIVER/POOL/DEVICE``."""
-    told: dict[tuple[str, str], list[str]] = defaultdict(list)
+    changes: dict[Change, list[str]] = defaultdict(list)
     for node in sorted(before.keys() | after.keys()):
         new = after.get(node, Predicted(()))
-        for code, what in _of_node(name, node, before.get(node, ()), new, holders):
-            told[code, what].append(node)
-    for (code, what), nodes in told.items():
-        level, text = _SENTENCES[code]
-        many = f" ({len(nodes)} devices)" if code not in _ONCE else ""
+        for change in _of_node(name, node, before.get(node, ()), new, holders):
+            changes[change].append(node)
+    return changes
+
+
+def differences(changes: Changes) -> Iterator[Finding]:
+    """Yield what a driver publishes otherwise, by node."""
+    for change, nodes in changes.items():
+        level, text = _SENTENCES[change.code]
+        many = f" ({len(nodes)} devices)" if change.code not in _ONCE else ""
         there = tuple(f"Node/{node}" for node in dict.fromkeys(nodes))
-        objects = tuple(what.split(" ")) if code == "held-device-gone" else there
+        is_held = change.code == "held-device-gone"
         yield Finding(
-            code, level, text.format("" if code == "held-device-gone" else what) + many, objects
+            change.code,
+            level,
+            text.format("" if is_held else change.text or change.name) + many,
+            (change.name,) if is_held else there,
         )
+
+
+def changed_names(name: str, changes: Changes) -> dict[tuple[str, str], str]:
+    """Return the code of each attribute and capacity that changes, by part of the device and full name."""
+    parts = {"attribute": "attributes", "capacity": "capacity"}
+    found: dict[tuple[str, str], str] = {}
+    for change in changes:
+        part = parts.get(change.code.partition("-")[0])
+        if part is not None:
+            full = change.name if "/" in change.name else f"{name}/{change.name}"
+            found.setdefault((part, full), change.code)
+    return found
 
 
 _ONCE = ("held-device-gone",)
@@ -279,6 +320,11 @@ _SENTENCES: Mapping[str, tuple[Any, str]] = {
     "attribute-may-come": ("info", "attribute {} may be published; the present slices do not tell"),
     "attribute-type": ("changes", "attribute {}"),
     "attribute-text": ("changes", "attribute {} has another value"),
+    "capacity-comes": (
+        "changes",
+        "capacity {} is published; the present slices do not tell its amount",
+    ),
+    "capacity-may-come": ("info", "capacity {} may be published; the present slices do not tell"),
     "capacity-gone": ("changes", "capacity {} is no longer published"),
     "capacity-new": ("changes", "capacity {} is published"),
     "capacity-text": ("changes", "capacity {} has another value"),
@@ -306,40 +352,40 @@ def _of_node(
     before: Sequence[Raw],
     after: Predicted,
     holders: Mapping[str, Sequence[str]],
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[Change]:
     old = _devices(before, node, name)
     new = _devices(after.slices, node, name)
     for device in sorted(old.keys() - new.keys()):
-        yield "device-gone", _family(device)
+        yield Change("device-gone", _family(device))
         for claim in holders.get(f"{name}/{node}/{device}", ()):
-            yield "held-device-gone", claim
+            yield Change("held-device-gone", claim)
     for device in sorted(new.keys() - old.keys()):
-        yield "device-new", _family(device)
+        yield Change("device-new", _family(device))
     for device in sorted(new.keys() & old.keys()):
         yield from _of_device(old[device], new[device])
         for each in after.coming.get(device, ()):
-            yield "attribute-comes" if each.certain else "attribute-may-come", each.name
+            part = "capacity" if each.type == "quantity" else "attribute"
+            yield Change(f"{part}-comes" if each.certain else f"{part}-may-come", each.name)
 
 
-def _of_device(old: Raw, new: Raw) -> Iterator[tuple[str, str]]:
+def _of_device(old: Raw, new: Raw) -> Iterator[Change]:
     for part, code in (("attributes", "attribute"), ("capacity", "capacity")):
         left, right = mapping(old.get(part)), mapping(new.get(part))
         for key in sorted(left.keys() | right.keys()):
             if key not in right:
-                yield f"{code}-gone", key
+                yield Change(f"{code}-gone", key)
             elif key not in left:
-                yield f"{code}-new", key
+                yield Change(f"{code}-new", key)
             elif left[key] != right[key]:
                 types = [next(iter(side[key]), "") for side in (left, right)]
-                other = code == "attribute" and types[0] != types[1]
-                yield (
-                    (f"{code}-type", f"{key} is {types[1]} instead of {types[0]}")
-                    if other
-                    else (f"{code}-text", key)
-                )
+                if code == "attribute" and types[0] != types[1]:
+                    text = f"{key} is {types[1]} instead of {types[0]}"
+                    yield Change("attribute-type", key, text)
+                else:
+                    yield Change(f"{code}-text", key)
     for key, (comes, goes) in _KINDS.items():
         if bool(old.get(key)) != bool(new.get(key)):
-            yield "device-kind", comes if new.get(key) else goes
+            yield Change("device-kind", comes if new.get(key) else goes)
 
 
 def _devices(slices: Iterable[Raw], node: str, name: str) -> dict[str, Raw]:

@@ -16,7 +16,39 @@ Level = Literal["breaks", "changes", "info"]
 LEVELS: tuple[Level, ...] = ("breaks", "changes", "info")
 
 
-class Finding(Struct, frozen=True):
+class AttributeRead(Struct, frozen=True):
+    """An attribute or capacity that changes, and the place that reads it."""
+
+    attribute: str
+    """``domain/name``."""
+    change: str
+    """The code of what happens to it, such as ``attribute-gone``."""
+    by: str
+    """``selector``, ``matchAttribute``, ``distinctAttribute`` or ``capacity``."""
+    path: str
+    """The path of the place in the object."""
+    expression: str = ""
+    """The selector."""
+
+
+class Operation(Struct, frozen=True, omit_defaults=True):
+    """An operation of a JSON patch (RFC 6902)."""
+
+    op: str
+    path: str
+    value: str | None = None
+
+
+class ObjectEdit(Struct, frozen=True):
+    """A change of an object of the input."""
+
+    title: str
+    patch: str
+    """``KIND/[NAMESPACE/]NAME``."""
+    json: tuple[Operation, ...]
+
+
+class Finding(Struct, frozen=True, rename={"earlier": "before", "later": "after"}):
     """One difference, with the objects (``KIND/[NAMESPACE/]NAME``) that it is true of.
 
     ``breaks``: it worked before the step and does not after. ``changes``: it behaves differently. ``info``: there is
@@ -31,6 +63,14 @@ class Finding(Struct, frozen=True):
     fix: str | None = None
     source: str | None = None
     date: str | None = None
+    reads: tuple[AttributeRead, ...] | None = None
+    """The attributes and capacities that change and that the objects read."""
+    earlier: str | None = None
+    """What explain says before the step."""
+    later: str | None = None
+    """What explain says after the step."""
+    edits: tuple[ObjectEdit, ...] | None = None
+    """Changes of the objects after which they fit before the step and after it, each proven on both sides."""
 
 
 class Step(Struct, frozen=True):
@@ -82,6 +122,8 @@ def concerned(plan: Plan) -> tuple[str, ...]:
 _SKEW = 3
 """Minor releases that kubelet may be older than kube-apiserver (kubernetes.io/releases/version-skew-policy)."""
 _SHOWN = 3
+UPGRADED_FIRST = ("driver-api",)
+"""Codes of findings whose fix is a step before the release."""
 
 
 def before_release(
@@ -126,9 +168,15 @@ def before_driver(name: str, findings: Iterable[Finding]) -> Iterator[str]:
 
 
 def _changes(findings: Iterable[Finding]) -> Iterator[str]:
-    broken = sorted({each for one in findings if one.level == "breaks" for each in one.objects})
+    """Yield what is changed before a step; a driver that speaks no version of the API is upgraded."""
+    broken = set[str]()
+    for finding in findings:
+        if finding.code in UPGRADED_FIRST and finding.fix is not None:
+            yield finding.fix
+        elif finding.level == "breaks":
+            broken.update(finding.objects)
     if broken:
-        yield f"change {_some(broken)}"
+        yield f"change {_some(sorted(broken))}"
 
 
 def _minor(node: Node) -> int | None:

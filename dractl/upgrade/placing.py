@@ -1,6 +1,6 @@
 """What kube-scheduler of two releases, or beside two versions of drivers, does with the same pods and claims."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -44,6 +44,7 @@ class Applicant(Struct, frozen=True):
 class Outcome(Struct, frozen=True):
     """What became of a subject. ``undecided`` are nodes for which the search ended without a proof."""
 
+    subject: Applicant
     scheduler: Scheduler
     attempt: Attempt
     fits: bool
@@ -51,10 +52,24 @@ class Outcome(Struct, frozen=True):
     undecided: tuple[str, ...]
 
     @property
+    def state(self) -> ClusterState:
+        """The cluster in which it was attempted."""
+        return self.scheduler.state
+
+    @property
     def said(self) -> str:
         """The scheduler's message, or what stops the pod before any node."""
         stops = (getattr(stop, "text", "") for stop in self.attempt.stops)
         return self.attempt.message or "; ".join(filter(None, stops))
+
+
+Describe = Callable[[Outcome], str]
+"""Makes the sentence about an outcome; a command gives that of explain, a room above this one."""
+
+
+def quote_scheduler(outcome: Outcome) -> str:
+    """Return the nodes on which a subject fits, or what kube-scheduler says."""
+    return f"fits on {_some(outcome.nodes)}" if outcome.fits else outcome.said
 
 
 def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, ...]:
@@ -198,7 +213,7 @@ def outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
         for node in attempt.nodes
         if node.passes_filters and isinstance(node.allocator_verdict, Exhausted)
     )
-    return Outcome(scheduler, attempt, attempt.fits and starts, nodes, open_)
+    return Outcome(subject, scheduler, attempt, attempt.fits and starts, nodes, open_)
 
 
 def _without(state: ClusterState, subject: Applicant) -> ClusterState:
@@ -219,7 +234,9 @@ def _without(state: ClusterState, subject: Applicant) -> ClusterState:
 # -- what differs --
 
 
-def difference(before: Outcome, after: Outcome) -> tuple[str, Level, str] | None:
+def difference(
+    before: Outcome, after: Outcome, describe: Describe = quote_scheduler
+) -> tuple[str, Level, str] | None:
     """Code, level and sentence of what differs between two outcomes; None if nothing does."""
     if before.fits and not after.fits:
         if after.undecided:
@@ -229,24 +246,19 @@ def difference(before: Outcome, after: Outcome) -> tuple[str, Level, str] | None
         return (
             "selector-error" if error else "no-longer-fits",
             "breaks",
-            f"no longer fits: {after.said}",
+            f"no longer fits: {describe(after)}",
         )
     if after.fits and not before.fits:
         where = f"fits now, on {_some(after.nodes)}"
         return (
-            None if before.undecided else ("fits-now", "changes", f"{where}; before: {before.said}")
+            None
+            if before.undecided
+            else ("fits-now", "changes", f"{where}; before: {describe(before)}")
         )
     if not after.fits:
-        same = before.said == after.said
-        return (
-            None
-            if same
-            else (
-                "other-message",
-                "info",
-                f"still does not fit; kube-scheduler says now: {after.said}",
-            )
-        )
+        same = before.said == after.said or describe(before) == describe(after)
+        text = f"still does not fit; the reason is now: {describe(after)}"
+        return None if same else ("other-message", "info", text)
     lost, won = sorted(before.nodes.keys() - after.nodes), sorted(after.nodes.keys() - before.nodes)
     if lost or won:
         parts = [
@@ -303,15 +315,48 @@ def _list(devices: frozenset[str]) -> str:
     return _some(devices).replace(" more nodes", " more") or "nothing"
 
 
+class Difference(Struct, frozen=True):
+    """What differs for a subject between two outcomes."""
+
+    subject: Applicant
+    before: Outcome
+    after: Outcome
+    code: str
+    level: Level
+    message: str
+    where: str = ""
+    """The words for the empty cluster, if it differs only there."""
+
+    @property
+    def shows_fit(self) -> bool:
+        """True if the subject fits on one side alone."""
+        return self.before.fits != self.after.fits
+
+    def finding(self, describe: Describe) -> Finding:
+        """Return it as a finding, with what explain says on both sides if the subject fits on one of them alone."""
+        message = f"{self.subject.about}{self.message}{self.where}"
+        found = Finding(self.code, self.level, message, self.subject.objects)
+        if not self.shows_fit:
+            return found
+        return replace(found, earlier=describe(self.before), later=describe(self.after))
+
+
+Outcomes = Sequence[tuple[Outcome, Outcome]]
+"""By subject what happens in the present cluster, and in the empty one."""
+
+
 class Placing:
     """The subjects of a cluster, and what each release's scheduler does with them, present and empty."""
 
-    def __init__(self, state: ClusterState, manifests: ClusterState) -> None:
+    def __init__(
+        self, state: ClusterState, manifests: ClusterState, describe: Describe = quote_scheduler
+    ) -> None:
         self.subjects = subjects(state, manifests)
+        self.describe = describe
         self.undecided: dict[str, None] = {}
 
-    def outcomes(self, state: ClusterState, features: Features) -> list[tuple[Outcome, Outcome]]:
-        """By subject what happens in the present cluster, and in the empty one."""
+    def outcomes(self, state: ClusterState, features: Features) -> Outcomes:
+        """Return what a scheduler does with every subject."""
         present = Scheduler(state, features)
         empty = present.with_state(emptied(state))
         return [
@@ -319,19 +364,24 @@ class Placing:
             for one in self.subjects
         ]
 
-    def differences(
-        self, before: Sequence[tuple[Outcome, Outcome]], after: Sequence[tuple[Outcome, Outcome]]
-    ) -> Iterator[Finding]:
+    def compare(self, before: Outcomes, after: Outcomes) -> Iterator[Difference]:
         """What differs for each subject; in the empty cluster only where the present one shows nothing."""
         for subject, old, new in zip(self.subjects, before, after, strict=True):
             for one in (*old, *new):
                 if one.undecided and not one.fits:
                     named = f"{subject.objects[0]} on {_some(one.undecided)} in {one.scheduler.features.release}"
                     self.undecided[f"{named}: the search ended without a proof (undecided)"] = None
-            found, where = difference(old[0], new[0]), ""
-            if found is None:
-                found, where = difference(old[1], new[1]), " (in an empty cluster)"
-            if found is not None:
-                code, level, message = found
-                level = "changes" if subject.alone and level == "breaks" else level
-                yield Finding(code, level, f"{subject.about}{message}{where}", subject.objects)
+            for (earlier, later), where in zip(
+                zip(old, new, strict=True), ("", " (in an empty cluster)"), strict=True
+            ):
+                found = difference(earlier, later, self.describe)
+                if found is not None:
+                    code, level, message = found
+                    level = "changes" if subject.alone and level == "breaks" else level
+                    yield Difference(subject, earlier, later, code, level, message, where)
+                    break
+
+    def differences(self, before: Outcomes, after: Outcomes) -> Iterator[Finding]:
+        """Yield what differs for each subject as findings."""
+        for each in self.compare(before, after):
+            yield each.finding(self.describe)

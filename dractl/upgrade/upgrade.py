@@ -9,24 +9,27 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dractl.allocation import Features
+from dractl.allocation.features import MODELLED
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.described_nodes import DescribedNode
 from dractl.cluster.schedulers import identify
 from dractl.errors import UsageError
-from dractl.facts.images import versions_that_run
 from dractl.facts.kubernetes import kubernetes
 from dractl.model import Target
 from dractl.model.releases import (
     COMPARED,
     GROUPS,
     PREVIEWS,
+    RELEASES,
     caveat,
     is_known,
     is_newer,
     release_of,
     stage,
 )
-from dractl.upgrade import drivers, known, server
+from dractl.objects import Raw
+from dractl.upgrade import driver_apis, known, server
+from dractl.upgrade.driver_step import find_change, place_readers, publish
 from dractl.upgrade.finding import (
     Finding,
     Plan,
@@ -37,12 +40,12 @@ from dractl.upgrade.finding import (
     grouped,
     owned,
 )
-from dractl.upgrade.gates import KUBELET, GateSetting, differences
-from dractl.upgrade.placing import Placing
+from dractl.upgrade.flags import KUBELET, RuntimeConfig
+from dractl.upgrade.gates import GateSetting, differences
+from dractl.upgrade.placing import Describe, Outcomes, Placing, quote_scheduler
 from dractl.upgrade.server import Input
 from dractl.views import DEFAULT_SCHEDULER, Pod, View
 
-_KNOWN = (*COMPARED, *PREVIEWS)
 _NO_DEVICES = ("what kube-scheduler does: the input has no ResourceSlice",)
 _DRA = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice", "DeviceTaintRule")
 
@@ -58,46 +61,57 @@ class Compared(Struct, frozen=True):
     machines: tuple[DescribedNode, ...] = ()
     settings: tuple[GateSetting, ...] = ()
     """The places at which components set their gates."""
+    runtime_config: RuntimeConfig = RuntimeConfig()
+    """The versions of the API that kube-apiserver is told to serve."""
+    others: tuple[Raw, ...] = ()
+    """Objects of the input that a state has not: admission, custom kinds, roles, workloads without devices."""
 
 
 def path_of(start: str, to: str) -> tuple[str, ...]:
     """Every release from one to another, both included. Raises UsageError for an unknown one, and for a downgrade."""
-    known = ", ".join(_KNOWN)
+    known = ", ".join(RELEASES)
     for text in (start, to):
-        if is_newer(text) or release_of(text) not in _KNOWN:
+        if is_newer(text) or release_of(text) not in RELEASES:
             raise UsageError(
                 f"Kubernetes {text} is not known to upgrade", hint=f"known are {known}"
             )
-    first, last = _KNOWN.index(release_of(start)), _KNOWN.index(release_of(to))
+    first, last = RELEASES.index(release_of(start)), RELEASES.index(release_of(to))
     if last < first:
         raise UsageError(
             f"Kubernetes {start} to {to} is a downgrade",
             hint=f"--to is {start} or a later release; known are {known}",
         )
-    return _KNOWN[first : last + 1]
+    return RELEASES[first : last + 1]
 
 
-def plan(inputs: Compared, start: str, to: str) -> Plan:
-    """What each step of an upgrade changes. Raises UsageError."""
+def plan(inputs: Compared, start: str, to: str, describe: Describe = quote_scheduler) -> Plan:
+    """What each step of an upgrade changes. ``describe`` makes the sentence about what the scheduler does.
+
+    Raises UsageError.
+    """
     releases = path_of(start, to)
     refuse_unknown_gates(releases[-1], inputs.gates)
     gates = {release: gates_of(release, inputs.gates) for release in releases}
     targets = [Target.of(release, gates[release]) for release in releases]
-    features = [Features.for_release(release, gates[release]) for release in releases]
+    features = [_features(release, gates[release], inputs.gates) for release in releases]
     items = server.merged((*inputs.manifests, *stored(inputs.state)))
     namespaces = _labels(inputs)
     answers: dict[Any, server.Said] = {}
     written = sources.from_objects(item.value for item in inputs.manifests)
     state = inputs.state.merge(written)
-    placing = Placing(state, written) if state.has("ResourceSlice") else None
-    placed = [placing.outcomes(state, each) for each in features] if placing is not None else []
+    placing = Placing(state, written, describe) if state.has("ResourceSlice") else None
+    placed = _place(placing, state, features) if placing is not None else []
     settings = (*inputs.settings, GateSetting("a component", inputs.gates, "--feature-gates"))
     kubelet_settings = [each for each in settings if each.component == KUBELET]
     component_settings = [each for each in settings if each.component != KUBELET]
+    speaking = driver_apis.find_drivers(state, inputs.others, releases[0])
     steps = []
     for number, (before, after) in enumerate(pairwise(targets)):
         found = [*server.differences(items, before, after, namespaces, answers)]
         found += differences(component_settings, before.release, after.release)
+        found += driver_apis.differences(
+            speaking.speakers, before.release, after.release, inputs.runtime_config
+        )
         if placing is not None:
             found += placing.differences(placed[number], placed[number + 1])
         if after is targets[-1] and (_patched(to) or state.objects("Node")):
@@ -111,20 +125,26 @@ def plan(inputs: Compared, start: str, to: str) -> Plan:
         steps += _of_nodes(state, start, to, breaks)
         present = grouped(known.of_drivers(state, inputs.versions))
         steps += [Step("Drivers", (), present)] if present else []
-    outcomes = placed[-1] if placed else []
+    outcomes: Outcomes = placed[-1] if placed else []
     notes = [said] if (said := caveat(releases[-1])) else []
+    notes += _unmodelled(releases)
+    notes += driver_apis.list_unknown(speaking, releases)
     upgraded: dict[str, tuple[str, str]] = {}
     for name, text in inputs.versions.items():
-        change = _change(state, name, text)
+        change = find_change(state, name, text)
         if change is None:
             notes.append(f"{name}: the input has no slice of it")
             continue
         upgraded[name] = " or ".join(change.start), change.to
-        state, found = _driver_step(state, change, inputs, target, notes)
+        published = publish(state, change, inputs.machines, target)
+        found, notes = [*published.findings], [*notes, *published.notes]
         if placing is not None:
-            later = placing.outcomes(state, features[-1])
-            found += placing.differences(outcomes, later)
+            later = placing.outcomes(published.state, features[-1])
+            found += place_readers(
+                placing, change, published, (state, outcomes), later, features[-1]
+            )
             outcomes = later
+        state = published.state
         found += known.of_driver(name, change.start, text.rpartition("..")[2])
         steps.append(Step(f"{name} {change.to}", tuple(before_driver(name, found)), grouped(found)))
     endings = grouped(server.endings(inputs.manifests, target.release))
@@ -139,6 +159,34 @@ def plan(inputs: Compared, start: str, to: str) -> Plan:
     not_compared = (*notes, *unknown, *undecided)
     kinds = tuple(sorted(set(whole.kinds)))
     return Plan(releases[0], releases[-1], tuple(steps), upgraded, not_compared, kinds)
+
+
+def _features(release: str, gates: Mapping[str, bool], asked: Mapping[str, bool]) -> Features:
+    """Return the scheduler of a release; of one whose allocator is not modelled, that of the first which is."""
+    if release in MODELLED:
+        return Features.for_release(release, gates)
+    return Features.for_release(MODELLED[0], gates_of(MODELLED[0], asked))
+
+
+def _place(placing: Placing, state: ClusterState, features: Sequence[Features]) -> list[Outcomes]:
+    """Return what the scheduler of each release does; the same scheduler is asked once."""
+    outcomes = {each: placing.outcomes(state, each) for each in dict.fromkeys(features)}
+    return [outcomes[each] for each in features]
+
+
+def _unmodelled(releases: Sequence[str]) -> Iterator[str]:
+    names = [release for release in releases if release not in MODELLED]
+    if names:
+        yield (
+            f"what kube-scheduler of {' and '.join(names)} does: it is taken for that of {MODELLED[0]}, the first that "
+            "dractl knows"
+        )
+    uncompared = [release for release in names if release not in COMPARED]
+    if uncompared:
+        yield (
+            f"the API servers of {' and '.join(uncompared)}: their rules are those of the code, and were not compared "
+            "with a server"
+        )
 
 
 def _driver_of(step: Step, upgraded: Mapping[str, Any]) -> str:
@@ -206,84 +254,6 @@ def _unseen(state: ClusterState) -> Iterator[str]:
             yield f"{unread.resource}: they may not be read"
         elif unread.seen == "unseen":
             yield f"{unread.resource}: not in the input; add `{unread.add}`"
-
-
-class _Change(Struct, frozen=True):
-    """A driver's upgrade; ``start`` are the versions that its present slices fit, oldest first."""
-
-    name: str
-    start: tuple[str, ...]
-    to: str
-
-
-def _change(state: ClusterState, name: str, text: str) -> _Change | None:
-    """The upgrade of a driver; None if nothing of it is in the input. Raises UsageError."""
-    first, dots, last = text.rpartition("..")
-    to = drivers.later(name, last)
-    slices = [
-        item
-        for found in drivers.by_node(state.objects("ResourceSlice").values(), name).values()
-        for item in found
-    ]
-    objects = (value for kind in state.kinds for value in state.objects(kind).values())
-    tag = first if dots else versions_that_run(objects).get(name)
-    start = (drivers.later(name, first),) if dots else drivers.present(name, slices, tag)
-    if not slices and tag is None:
-        return None
-    if not start:
-        raise UsageError(
-            f"the slices of {name} fit no version that dractl knows",
-            hint=f"write {name}=PRESENT..{last}",
-        )
-    if drivers.downgrade(name, start[0], to):
-        known = ", ".join(drivers.versions(name))
-        raise UsageError(
-            f"{name} {start[0]} to {to} is a downgrade", hint=f"dractl knows {known}, oldest first"
-        )
-    return _Change(name, start, to)
-
-
-def _driver_step(
-    state: ClusterState, change: _Change, inputs: Compared, target: Target, notes: list[str]
-) -> tuple[ClusterState, list[Finding]]:
-    """The cluster with the slices of the later version, and what differs."""
-    name, start, to = change.name, change.start[0], change.to
-    before = drivers.by_node(state.objects("ResourceSlice").values(), name)
-    machines = {described.node: described for described in inputs.machines}
-    after = {
-        node: drivers.Predicted(drivers.published(machines[node], name, to, target))
-        if node in machines
-        else drivers.predicted(slices, name, start, to)
-        for node, slices in before.items()
-    }
-    found = [*drivers.differences(name, before, after, _holders(state))]
-    guessed = [node for node in before if node not in machines]
-    if guessed and start != to:
-        found += drivers.changes(name, start, to)
-        notes.append(
-            f"{name} on {_nodes(guessed)}: its present slices and what is known of {start} to {to} are compared"
-        )
-        unknown = sorted(
-            {each.name for one in after.values() for many in one.coming.values() for each in many}
-        )
-        notes += [f"{name} {to}: the values of {', '.join(unknown)}"] if unknown else []
-    slices = (item for one in after.values() for item in one.slices)
-    return drivers.republished(state, name, slices), found
-
-
-def _nodes(names: Sequence[str]) -> str:
-    return (
-        (names[0] or "several nodes") if len(names) == 1 else f"{len(names)} nodes"
-    )  # "": of no single node
-
-
-def _holders(state: ClusterState) -> dict[str, list[str]]:
-    """Return the claims that hold each device (``DRIVER/POOL/DEVICE``)."""
-    holders: dict[str, list[str]] = {}
-    for key, claim in state.claims.items():
-        for device in claim.allocated_devices:
-            holders.setdefault(str(device.id), []).append(f"ResourceClaim/{'/'.join(key)}")
-    return holders
 
 
 def refuse_unknown_gates(release: str, gates: Mapping[str, bool]) -> None:

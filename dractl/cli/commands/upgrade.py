@@ -30,18 +30,23 @@ from dractl.manifests import Document, load, load_readable
 from dractl.model import Target
 from dractl.model.driver_choice import DriverChoice
 from dractl.model.releases import NEWEST
+from dractl.objects import Raw
 from dractl.program import program_name
 from dractl.upgrade import (
     Compared,
     DescribedNode,
     GateSetting,
     Input,
+    Outcome,
     Plan,
+    RuntimeConfig,
     concerned,
     gates_of,
     path_of,
     plan,
     refuse_unknown_gates,
+    runtime_config_of_documents,
+    runtime_config_of_objects,
     settings_of_documents,
     settings_of_objects,
 )
@@ -147,6 +152,10 @@ class _Loaded(Struct, frozen=True):
     """Objects that are stored."""
     settings: tuple[GateSetting, ...]
     """Gates that components set."""
+    runtime_config: RuntimeConfig
+    """Versions of the API that kube-apiserver is told to serve."""
+    others: tuple[Raw, ...]
+    """Objects beside those of DRA."""
 
 
 def command(
@@ -196,8 +205,17 @@ def command(
     state, machines = _add_machines(
         loaded.state, versions.hardware or [], Target.of(releases[0]), driver_versions
     )
-    compared = Compared(loaded.manifests, state, gates, driver_versions, machines, loaded.settings)
-    upgrade_plan = _add_fixes(plan(compared, first, versions.to), paths, gates)
+    compared = Compared(
+        loaded.manifests,
+        state,
+        gates,
+        driver_versions,
+        machines,
+        loaded.settings,
+        loaded.runtime_config,
+        loaded.others,
+    )
+    upgrade_plan = _add_fixes(plan(compared, first, versions.to, _explain), paths, gates)
     report = _render(
         upgrade_plan, common.base_format(output), printing.verbose > 0, to_file=printing.to_file
     )
@@ -208,6 +226,25 @@ def command(
         raise Exit(1)
 
 
+def _explain(outcome: Outcome) -> str:
+    """Return explain's headline about what became of a subject.
+
+    It is asked as if the subject were just created: older words of the scheduler are not about this
+    cluster.
+    """
+    from dractl.explain import Explainer, Options, Question
+
+    subject, state = outcome.subject, outcome.state
+    if subject.pod is None:
+        assert subject.claim is not None
+        question = Question("ResourceClaim", subject.key, subject.claim.value or {})
+    else:
+        spec = {name: value for name, value in subject.pod["spec"].items() if name != "nodeName"}
+        question = Question("Pod", subject.key, {**subject.pod, "spec": spec, "status": {}})
+    explainer = Explainer(state, outcome.scheduler.features, Options(fixes=0, depth=1))
+    return explainer.explain(question, outcome.attempt).headline
+
+
 def _load(
     inputs: InputOptions, versions: VersionOptions, access: Access, stdin: bytes | None
 ) -> _Loaded:
@@ -215,18 +252,24 @@ def _load(
     paths = inputs.paths or []
     values = inputs.choose_values({})
     manifests = _read_manifests(paths, stdin, values)
-    settings = _read_gate_settings(paths, stdin, values)
+    documents = list(_read_documents_of_paths(paths, stdin, values))
+    settings = tuple(settings_of_documents(documents))
     with without_collecting():
         if inputs.files:
-            documents = _read_documents(inputs.files, stdin)
-            state = ClusterState.from_documents(documents, namespace=inputs.namespace)
-            settings += tuple(settings_of_documents(documents))
+            stored = _read_documents(inputs.files, stdin)
+            state = ClusterState.from_documents(stored, namespace=inputs.namespace)
+            settings += tuple(settings_of_documents(stored))
+            documents += stored
         elif versions.hardware or ((manifests or settings) and versions.start):
             state = ClusterState({})
         else:
             state = _read_cluster(access)
             settings += tuple(settings_of_objects(state.objects("Pod").values()))
-    return _Loaded(manifests, state, settings)
+    runtime_config = runtime_config_of_documents(documents)
+    if not documents:
+        runtime_config = runtime_config_of_objects(state.objects("Pod").values())
+    others = tuple(each.value for each in documents if isinstance(each.value, dict))
+    return _Loaded(manifests, state, settings, runtime_config, others)
 
 
 def _fix_manifests(paths: list[str], targets: list[Target], unsafe: bool) -> list[InputError]:
@@ -263,14 +306,13 @@ def _fix_manifests(paths: list[str], targets: list[Target], unsafe: bool) -> lis
     return errors
 
 
-def _read_gate_settings(
+def _read_documents_of_paths(
     paths: list[str], stdin: bytes | None, values: ValueChoice | None
-) -> tuple[GateSetting, ...]:
-    """Read the gates that components set in manifests, also in files without an object of DRA."""
+) -> Sequence[Document]:
+    """Read all that manifests have: components set gates in files without an object of DRA, too."""
     if not paths:
         return ()
-    inputs = sources.load_manifests(paths, stdin=stdin, values=values)
-    return tuple(settings_of_documents(inputs.documents))
+    return sources.load_manifests(paths, stdin=stdin, values=values).documents
 
 
 def _read_manifests(

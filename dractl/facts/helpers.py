@@ -1,0 +1,109 @@
+"""Which versions of the API a driver speaks: those of the helper library that it was built with."""
+
+import re
+from functools import cache
+
+from msgspec import Struct
+
+from dractl.facts import pack
+from dractl.facts.drivers import driver, names
+
+_NUMBERS = re.compile(r"\d+(?:\.\d+)+")
+
+
+class Helper(Struct, frozen=True, forbid_unknown_fields=True):
+    """A release of k8s.io/dynamic-resource-allocation that speaks other versions than the one before."""
+
+    since: str
+    """The first release."""
+    speaks: tuple[str, ...]
+    """The apiVersions in which its slices and claims are written, in the order in which it tries them."""
+    source: str
+    read: str
+
+
+class Build(Struct, frozen=True, forbid_unknown_fields=True):
+    """A version of a driver that was built with another helper library than the one before."""
+
+    since: str
+    """The first version, as its image is tagged."""
+    helper: str
+    """The release of the helper library in its go.mod."""
+
+
+class Builds(Struct, frozen=True, forbid_unknown_fields=True):
+    """The helper libraries of the versions of a driver."""
+
+    source: str
+    read: str
+    builds: tuple[Build, ...]
+    """Oldest first."""
+
+
+class Helpers(Struct, frozen=True, forbid_unknown_fields=True):
+    """``helpers.json``."""
+
+    helpers: tuple[Helper, ...]
+    """Oldest first."""
+    drivers: dict[str, Builds]
+
+    def helper_of(self, build: Build) -> Helper | None:
+        """Return what a build's library speaks; None if it is older than all that are known."""
+        fitting = [row for row in self.helpers if _numbers(row.since) <= _numbers(build.helper)]
+        return fitting[-1] if fitting else None
+
+
+class Speech(Struct, frozen=True):
+    """What a version of a driver speaks."""
+
+    driver: str
+    version: str
+    """The tag of its image."""
+    speaks: tuple[str, ...]
+    """The apiVersions."""
+    source: str
+    read: str
+
+
+@cache
+def helpers() -> Helpers:
+    """Return the tables."""
+    return pack.current().read("helpers.json", Helpers)
+
+
+pack.forget_with(helpers.cache_clear)
+
+
+def speech_of(name: str, version: str) -> Speech | None:
+    """Return what a version of a driver speaks; None if it is not known, as of a tag without a number."""
+    rows = helpers().drivers.get(name)
+    if rows is None or _NUMBERS.search(version) is None:
+        return None
+    order = _order(name, version)
+    fitting = [build for build in rows.builds if _order(name, build.since) <= order]
+    helper = helpers().helper_of(fitting[-1]) if fitting else None
+    if helper is None:
+        return None
+    source = f"{rows.source}: helper library {fitting[-1].helper}; {helper.source}"
+    return Speech(name, version, helper.speaks, source, rows.read)
+
+
+def first_speaker(name: str, served: frozenset[str]) -> str | None:
+    """Return the first version of a driver that speaks one of some apiVersions; None if none is known."""
+    rows = helpers().drivers.get(name)
+    for build in rows.builds if rows is not None else ():
+        helper = helpers().helper_of(build)
+        if helper is not None and not served.isdisjoint(helper.speaks):
+            return build.since
+    return None
+
+
+def _order(name: str, version: str) -> tuple[int, tuple[int, ...]]:
+    """Return a key that sorts versions as the driver counts them: NVIDIA's 0.4 comes after 25.12."""
+    rank = driver(name).rank(version) if name in names() else 0
+    return rank, _numbers(version)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    match = _NUMBERS.search(version)
+    return tuple(map(int, match[0].split("."))) if match is not None else ()

@@ -1,0 +1,272 @@
+"""What a driver's upgrade does to the claims, templates and classes that read what changes."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from dractl.scheduler.attempt import Scheduler
+from dractl.upgrade.edits import Proof, find_edit
+from dractl.upgrade.finding import LEVELS, AttributeRead, Finding, Level
+from dractl.upgrade.placing import Applicant, Describe, Difference, Outcome
+from dractl.upgrade.readers import Read, Reader, object_name
+
+UNKNOWN_VALUES: Final = frozenset(
+    {"attribute-comes", "attribute-may-come", "capacity-comes", "capacity-may-come"}
+)
+"""Codes of what comes with a value that the present slices do not tell."""
+_PHRASES: Mapping[str, str] = {
+    "gone": "{} no longer publishes",
+    "new": "only {} publishes",
+    "comes": "only {} publishes, with a value that is not known",
+    "may-come": "only {} may publish",
+    "type": "{} publishes with another type",
+    "text": "{} publishes with another value",
+}
+_LONGEST = 100  # characters of a selector in a message
+_NAMED = 3
+
+
+class DriverUpgrade(Struct, frozen=True):
+    """The upgrade of a driver, as the cluster sees it."""
+
+    name: str
+    to: str
+    changed: Mapping[tuple[str, str], str]
+    """The code of what happens to each attribute and capacity that changes, by part of a device and full name."""
+    before: Scheduler
+    after: Scheduler
+
+
+class Use(Struct, frozen=True):
+    """A subject that gets its devices through an object, and what becomes of it."""
+
+    subject: Applicant
+    before: tuple[Outcome, Outcome]
+    """Its outcome in the present cluster and in the empty one."""
+    after: tuple[Outcome, Outcome]
+    difference: Difference | None
+
+    @property
+    def never_fits(self) -> bool:
+        """True if it fits in no cluster, neither before nor after."""
+        return not any(one.fits for one in (*self.before, *self.after))
+
+
+class Affected(Struct, frozen=True):
+    """An object that reads what changes."""
+
+    reader: Reader
+    reads: tuple[tuple[Read, AttributeRead], ...]
+    """The places, and how they are reported."""
+    before: frozenset[str] | None
+    """Devices that its selectors which read it match; None if no selector reads it."""
+    after: frozenset[str] | None
+
+    @property
+    def is_cause(self) -> bool:
+        """True if what changes can decide: constraints and amounts, and selectors that match other devices then."""
+        return self.before != self.after or any(read.by != "selector" for read, _ in self.reads)
+
+    @property
+    def is_open(self) -> bool:
+        """True if it reads something that comes with an unknown value."""
+        return any(shown.change in UNKNOWN_VALUES for _, shown in self.reads)
+
+
+# -- who reads what changes --
+
+
+def find_affected(upgrade: DriverUpgrade, readers: Iterable[Reader]) -> Iterator[Affected]:
+    """Yield the objects that read an attribute or a capacity which changes."""
+    matches: dict[tuple[str, ...], tuple[frozenset[str], frozenset[str]]] = {}
+    for reader in readers:
+        reads = tuple(
+            (read, _shown(upgrade, read, change))
+            for read in reader.reads
+            if (change := _change(upgrade, read)) is not None
+        )
+        if not reads:
+            continue
+        texts = tuple(dict.fromkeys(read.text for read, _ in reads if read.by == "selector"))
+        if texts and texts not in matches:
+            matches[texts] = (
+                _matched(upgrade.before, upgrade.name, texts),
+                _matched(upgrade.after, upgrade.name, texts),
+            )
+        before, after = matches.get(texts, (None, None))
+        yield Affected(reader, reads, before, after)
+
+
+def _change(upgrade: DriverUpgrade, read: Read) -> str | None:
+    if read.drivers and upgrade.name not in read.drivers:
+        return None
+    return upgrade.changed.get((read.part, _full(upgrade, read)))
+
+
+def _full(upgrade: DriverUpgrade, read: Read) -> str:
+    return read.name if "/" in read.name else f"{upgrade.name}/{read.name}"
+
+
+def _shown(upgrade: DriverUpgrade, read: Read, change: str) -> AttributeRead:
+    path = ".".join(map(str, read.path))
+    return AttributeRead(_full(upgrade, read), change, read.by, path, read.text)
+
+
+def _matched(scheduler: Scheduler, driver: str, texts: Sequence[str]) -> frozenset[str]:
+    """Return the devices of a driver on which selectors are true; one that fails on a device is marked, since it ends
+    the attempt.
+    """
+    programs = [scheduler.compile_selector(text) for text in texts]
+    if not all(program.ok for program in programs):
+        return frozenset()
+    found = set[str]()
+    for item in scheduler.slices:
+        if item.spec.driver != driver:
+            continue
+        for device in item.spec.devices:
+            results = [program.evaluate(driver, device) for program in programs]
+            name = f"{item.spec.pool.name}/{device.name}"
+            if all(result is True for result in results):
+                found.add(name)
+            elif any(not isinstance(result, bool) for result in results):
+                found.add(f"{name} (error)")
+    return frozenset(found)
+
+
+# -- what becomes of them --
+
+
+def findings(
+    upgrade: DriverUpgrade,
+    affected: Iterable[Affected],
+    uses: Mapping[str, Sequence[Use]],
+    describe: Describe,
+) -> Iterator[Finding]:
+    """Yield a finding for each object that reads what changes; objects that differ in their names alone share one.
+
+    ``uses`` are the subjects by the name of the object.
+    """
+    groups: dict[tuple[object, ...], list[tuple[Affected, Use | None]]] = {}
+    for each in affected:
+        use = _worst(uses.get(each.reader.name, ()))
+        shown = tuple(shown for _, shown in each.reads)
+        code, level = _judge(each, use)
+        key = (each.reader.kind, shown, code, level)
+        groups.setdefault(key, []).append((each, use))
+    for (_, _, code, level), members in groups.items():
+        yield _finding(upgrade, str(code), level, members, describe)  # type: ignore[arg-type]
+
+
+def _worst(uses: Sequence[Use]) -> Use | None:
+    """Return the use that loses most; one that differs before one that does not."""
+
+    def rank(use: Use) -> int:
+        return LEVELS.index(use.difference.level) if use.difference is not None else len(LEVELS)
+
+    return min(uses, key=rank, default=None)
+
+
+def _judge(each: Affected, use: Use | None) -> tuple[str, Level]:
+    if use is not None and use.difference is not None and each.is_cause:
+        return use.difference.code, use.difference.level
+    if each.is_open and (use is None or use.never_fits):
+        return "may-fit", "changes"
+    if use is None and each.before != each.after:
+        is_lost = bool(_names(each.before)) and not _names(each.after)
+        return ("matches-nothing", "breaks") if is_lost else ("matches-others", "changes")
+    if each.before != each.after:
+        return "matches-others", "changes"
+    return "attribute-read", "info"
+
+
+def _names(matched: frozenset[str] | None) -> list[str]:
+    return [name for name in matched or () if not name.endswith(" (error)")]
+
+
+def _finding(
+    upgrade: DriverUpgrade,
+    code: str,
+    level: Level,
+    members: Sequence[tuple[Affected, Use | None]],
+    describe: Describe,
+) -> Finding:
+    first, use = members[0]
+    names: dict[str, None] = {}
+    for each, its_use in members:
+        names[each.reader.name] = None
+        names |= dict.fromkeys(object_name("ResourceClaim", key) for key in each.reader.generated)
+        if its_use is not None and its_use.difference is not None:
+            names |= dict.fromkeys(its_use.subject.objects)
+    difference = use.difference if use is not None else None
+    message = f"reads {_describe_reads(upgrade, first)}"
+    earlier, later = None, None
+    if difference is not None and code == difference.code:
+        earlier, later = describe(difference.before), describe(difference.after)
+        message += _describe_difference(difference, earlier, later)
+    elif code == "may-fit":
+        earlier = describe(use.before[1]) if use is not None else None
+        message += "; did not fit before, and may fit then"
+    elif first.before is not None:
+        counts = len(_names(first.before)), len(_names(first.after))
+        message += (
+            f"; matches {counts[1]} devices instead of {counts[0]}"
+            if code != "attribute-read"
+            else "; matches the same devices"
+        )
+    edit = None
+    if level == "breaks":
+        proof = _proof(upgrade, use)
+        edit = find_edit(upgrade.name, first.reader, [read for read, _ in first.reads], proof)
+    fix = edit.title if edit is not None else None
+    shown = tuple(shown for _, shown in first.reads)
+    return Finding(
+        code,
+        level,
+        message,
+        tuple(names),
+        fix=fix,
+        reads=shown,
+        earlier=earlier,
+        later=later,
+        edits=(edit,) if edit is not None else None,
+    )
+
+
+def _proof(upgrade: DriverUpgrade, use: Use | None) -> Proof:
+    difference = use.difference if use is not None else None
+    subject = difference.before.subject if difference is not None else None
+    states = (
+        (difference.before.scheduler, difference.after.scheduler)
+        if difference is not None
+        else (upgrade.before, upgrade.after)
+    )
+    return Proof(upgrade.name, subject, *states)
+
+
+def _describe_reads(upgrade: DriverUpgrade, affected: Affected) -> str:
+    by_change: dict[str, list[AttributeRead]] = {}
+    for _, shown in affected.reads:
+        by_change.setdefault(shown.change.partition("-")[2], []).append(shown)
+    parts = []
+    for change, reads in by_change.items():
+        attributes = ", ".join(dict.fromkeys(read.attribute for read in reads))
+        phrase = _PHRASES[change].format(f"{upgrade.name} {upgrade.to}")
+        parts.append(f"{attributes}, which {phrase}")
+    places = dict.fromkeys(_place(shown) for _, shown in affected.reads)
+    return f"{'; '.join(parts)} ({', '.join(places)})"
+
+
+def _place(shown: AttributeRead) -> str:
+    if shown.by != "selector":
+        return f"{shown.by} request" if shown.by == "capacity" else shown.by
+    text = " ".join(shown.expression.split())
+    return f"selector {text[:_LONGEST]}{'…' if len(text) > _LONGEST else ''}"
+
+
+def _describe_difference(difference: Difference, earlier: str, later: str) -> str:
+    if difference.before.fits and not difference.after.fits:
+        return f": {difference.subject.about}no longer fits{difference.where}: {later}"
+    if difference.after.fits and not difference.before.fits:
+        return f": {difference.subject.about}fits then{difference.where}; before: {earlier}"
+    return f": {difference.subject.about}{difference.message}{difference.where}"

@@ -1,0 +1,171 @@
+"""Drivers that speak no version of the API which a release serves: their slices and claims end."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec import Struct
+
+from dractl.cluster import ClusterState
+from dractl.facts.helpers import Speech, first_speaker, speech_of
+from dractl.facts.images import running, runs
+from dractl.model.releases import served_versions
+from dractl.objects import Raw, slice_of
+from dractl.upgrade.finding import Finding
+from dractl.upgrade.flags import RuntimeConfig
+from dractl.views import View
+
+DRIVER_API = "driver-api"
+_KIND = "ResourceSlice"
+_GROUP = "resource.k8s.io/"
+_SHOWN = 3
+
+
+class Speaker(Struct, frozen=True):
+    """A driver that runs, and what it speaks."""
+
+    name: str
+    speaks: tuple[str, ...]
+    """The apiVersions."""
+    evidence: str
+    """What shows it, as a phrase."""
+    objects: tuple[str, ...]
+    """The workloads that run it, and its slices."""
+    source: str | None = None
+    read: str | None = None
+    speech: Speech | None = None
+
+
+class Drivers(Struct, frozen=True):
+    """The drivers of an input."""
+
+    speakers: tuple[Speaker, ...]
+    silent: Mapping[str, str]
+    """Why it is not known what others speak, by name of the driver."""
+
+
+def find_drivers(state: ClusterState, others: Iterable[Raw], release: str) -> Drivers:
+    """Return the drivers that run or have slices, and the versions of the API that they speak.
+
+    The tag of an image decides, else the managed fields of slices: a helper library of 0.34 or later prefers v1, so that an
+    older version in a release that serves v1 is all that the driver knows.
+    """
+    objects = [value for kind in state.kinds for value in state.objects(kind).values()]
+    objects += others
+    tags = running(objects)
+    slices: dict[str, list[Raw]] = {}
+    for value in state.objects(_KIND).values():
+        slices.setdefault(slice_of(value).driver, []).append(value)
+    speakers, silent = [], {}
+    for name in dict.fromkeys((*tags, *slices)):
+        speaker = _by_image(name, tags.get(name, "")) or _by_fields(
+            name, slices.get(name, ()), release
+        )
+        workloads = tuple(dict.fromkeys(runs(name, objects)))
+        if speaker is None:
+            tag = tags.get(name)
+            silent[name] = (
+                f"the version {tag} of its image is not known"
+                if tag
+                else "its image has no version"
+                if workloads
+                else "no pod of it is in the input"
+            )
+            continue
+        named = tuple(f"{_KIND}/{View(value).name}" for value in slices.get(name, ()))
+        speakers.append(
+            Speaker(
+                name,
+                speaker.speaks,
+                speaker.evidence,
+                (*workloads, *named),
+                speaker.source,
+                speaker.read,
+                speaker.speech,
+            )
+        )
+    return Drivers(tuple(speakers), silent)
+
+
+def _by_image(name: str, tag: str) -> Speaker | None:
+    speech = speech_of(name, tag) if tag else None
+    if speech is None:
+        return None
+    return Speaker(
+        name, speech.speaks, f"{name} {tag}", (), speech.source, speech.read, speech=speech
+    )
+
+
+def _by_fields(name: str, slices: Iterable[Raw], release: str) -> Speaker | None:
+    if _GROUP + "v1" not in served_versions(_KIND, release):
+        return None
+    written = {
+        manager.api_version
+        for value in slices
+        for manager in View(value).field_managers
+        if manager.api_version.startswith(_GROUP)
+    }
+    if not written or _GROUP + "v1" in written:
+        return None
+    versions = tuple(sorted(written))
+    return Speaker(name, versions, f"{name}, by the managed fields of its slices,", ())
+
+
+def differences(
+    drivers: Iterable[Speaker], before: str, after: str, config: RuntimeConfig
+) -> Iterator[Finding]:
+    """Yield a break for each driver that speaks with the API server of ``before``, and not with that of ``after``."""
+    for driver in drivers:
+        if set(driver.speaks).isdisjoint(served_versions(_KIND, before)):
+            continue
+        spoken = [one for one in driver.speaks if one in served_versions(_KIND, after)]
+        if spoken and not _must_be_switched_on(spoken, before, after, config):
+            continue
+        listed = ", ".join(driver.speaks)
+        message = f"{driver.evidence} speaks {listed} alone, which {after} "
+        message += (
+            "serves only if --runtime-config of kube-apiserver names it"
+            if spoken
+            else "no longer serves"
+        )
+        message += ": it publishes no slices, and its claims are not prepared"
+        yield Finding(
+            DRIVER_API,
+            "breaks",
+            message,
+            driver.objects,
+            None,
+            _fix(driver, after, spoken),
+            driver.source,
+            driver.read,
+        )
+
+
+def _must_be_switched_on(spoken: list[str], before: str, after: str, config: RuntimeConfig) -> bool:
+    """Return True if ``after`` serves none of some versions by default, and ``before`` no version at all.
+
+    Up to 1.33 every version had to be switched on; whoever still does is asked for the flag.
+    """
+    was_default = served_versions(_KIND, before, by_default=True)
+    is_default = set(spoken) & set(served_versions(_KIND, after, by_default=True))
+    return not was_default and not is_default and not any(map(config.serves, spoken))
+
+
+def _fix(driver: Speaker, after: str, spoken: list[str]) -> str:
+    served = frozenset(served_versions(_KIND, after, by_default=True))
+    first = first_speaker(driver.name, served) if driver.speech is not None else None
+    later = f"upgrade the driver {driver.name} first"
+    later += (
+        f", to {first} or later"
+        if first
+        else f", to a version that speaks {', '.join(sorted(served))}"
+    )
+    flag = f", or keep --runtime-config={spoken[0]}=true for a while" if spoken else ""
+    return later + flag
+
+
+def list_unknown(drivers: Drivers, path: Iterable[str]) -> Iterator[str]:
+    """Yield the drivers of which it is not known what they speak, where a release on the way ends a version."""
+    served = [set(served_versions(_KIND, release)) for release in path]
+    gone = sorted(set().union(*served) - served[-1])
+    if gone:
+        for name, why in drivers.silent.items():
+            yield f"whether {name} speaks another version than {', '.join(gone)}: {why}"

@@ -1,0 +1,217 @@
+"""Edits of claims, templates and classes after which they work with two versions of a driver, proven with both."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct, to_builtins
+
+from dractl.cel import reading
+from dractl.cluster import ClusterState
+from dractl.cluster.changes import PatchError, apply_patch, pointer
+from dractl.facts.drivers import driver as find_driver, names as known_drivers
+from dractl.model import Device
+from dractl.objects import mapping, selectors_of
+from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.claims import PodClaim
+from dractl.upgrade.finding import ObjectEdit, Operation
+from dractl.upgrade.placing import Applicant, outcome
+from dractl.upgrade.readers import Read, Reader
+
+_MAX_TRIES = 12
+"""Candidates that are proven for one object."""
+_STANDARD = "resource.kubernetes.io/"
+
+
+class Proof(Struct, frozen=True):
+    """What an edit is proven with: the subject that has to fit, and the two clusters. Without a subject the selectors of
+    the object have to match devices in both.
+    """
+
+    driver: str
+    subject: Applicant | None
+    before: Scheduler
+    after: Scheduler
+
+
+class _Candidate(Struct, frozen=True):
+    title: str
+    operations: tuple[Operation, ...]
+
+
+def find_edit(
+    driver: str, reader: Reader, reads: Sequence[Read], proof: Proof
+) -> ObjectEdit | None:
+    """Return the first edit with which the subject fits before the upgrade and after it; None if none does.
+
+    An edit keeps the meaning where it can: it asks by another name, or only of devices that have the attribute. Only then
+    is a condition removed.
+    """
+    candidates = list(_candidates(driver, reader, reads, proof))
+    for candidate in candidates[:_MAX_TRIES]:
+        try:
+            value = apply_patch(reader.value, map(to_builtins, candidate.operations))
+        except PatchError:
+            continue
+        if all(_works(reader, value, proof, side) for side in (proof.before, proof.after)):
+            return ObjectEdit(candidate.title, reader.name, candidate.operations)
+    return None
+
+
+# -- candidates --
+
+
+def _candidates(
+    driver: str, reader: Reader, reads: Sequence[Read], proof: Proof
+) -> Iterator[_Candidate]:
+    """Yield edits of all places at once: the ones that keep the meaning, then those that drop it where they must."""
+    kept: list[_Candidate | None] = []
+    dropped: list[_Candidate | None] = []
+    by_place: dict[tuple[object, ...], list[Read]] = {}
+    for read in reads:
+        by_place.setdefault(read.path, []).append(read)
+    for place_reads in by_place.values():
+        first = place_reads[0]
+        if first.by == "selector":
+            kept.append(_rewrite_selector(driver, first, place_reads))
+            dropped.append(kept[-1])
+        elif first.by == "capacity":
+            kept.append(None)
+            dropped.append(_remove(first, f"remove the capacity {first.name}"))
+        else:
+            kept.append(_other_attribute(driver, first, proof))
+            dropped.append(kept[-1] or _remove(first, f"remove {first.by} {first.name}"))
+    for chosen in (kept, dropped):
+        parts = [each for each in chosen if each is not None]
+        if parts and len(parts) == len(chosen):
+            title = "; ".join(part.title for part in parts)
+            operations = tuple(each for part in reversed(parts) for each in part.operations)
+            yield _Candidate(f"in {reader.name}: {title}", operations)
+
+
+def _rewrite_selector(driver: str, first: Read, reads: Sequence[Read]) -> _Candidate | None:
+    """Ask by the name that each version has, else only of devices that have the attribute."""
+    program = reading(first.text)
+    text = first.text
+    names = {read.name for read in reads}
+    guards: dict[tuple[int, int], list[str]] = {}
+    for lookup in sorted(program.lookups, key=lambda each: -each.start):
+        if lookup.full_name not in names or lookup.tested or lookup.name is None:
+            continue
+        other = _other_name(driver, lookup.full_name)
+        written = text[lookup.start : lookup.end]
+        if other is not None:
+            domain, _, name = other.rpartition("/")
+            new = f'device.{lookup.kind}["{domain}"].{name}'
+            both = f'("{name}" in device.{lookup.kind}["{domain}"] ? {new} : {written})'
+            text = text[: lookup.start] + both + text[lookup.end :]
+            continue
+        part = next((one for one in program.conjuncts if one.start <= lookup.start < one.end), None)
+        if part is not None:
+            guard = f'!("{lookup.name}" in device.{lookup.kind}["{lookup.domain}"])'
+            guards.setdefault((part.start, part.end), []).append(guard)
+    if guards and text == first.text:
+        for (start, end), conditions in sorted(guards.items(), reverse=True):
+            tests = " || ".join(dict.fromkeys(conditions))
+            text = f"{text[:start]}({tests} || {text[start:end]}){text[end:]}"
+    if text == first.text:
+        return None
+    operation = Operation("replace", pointer(*first.path), text)
+    return _Candidate(f"write the selector as {text}", (operation,))
+
+
+def _other_name(driver: str, name: str) -> str | None:
+    """Return the name that an attribute has in other versions of the driver, by the facts."""
+    if driver not in known_drivers():
+        return None
+    known = find_driver(driver)
+    for row in known.attributes:
+        if row.same_as and name in (known.full(row.name), known.full(row.same_as)):
+            return known.full(row.same_as if name == known.full(row.name) else row.name)
+    return None
+
+
+def _other_attribute(driver: str, read: Read, proof: Proof) -> _Candidate | None:
+    """Ask for an attribute that both versions have, and that tells devices apart in the same way."""
+    for name in _equivalents(driver, read.name, proof):
+        operation = Operation("replace", pointer(*read.path, read.by), name)
+        return _Candidate(f"replace {read.by} {read.name} by {name}", (operation,))
+    return None
+
+
+def _equivalents(driver: str, name: str, proof: Proof) -> Iterator[str]:
+    """Yield the attributes of both versions whose values correspond to those of ``name``, one to one on every node."""
+    with_name, other = proof.before, proof.after
+    if not _devices(with_name, driver, name):
+        with_name, other = other, with_name
+    values = _devices(with_name, driver, name)
+    everywhere: set[str] | None = None
+    for side in (with_name, other):
+        for pool, device in _published(side, driver):
+            if (pool, device.name) in values:
+                present = {one if "/" in one else f"{driver}/{one}" for one in device.attributes}
+                everywhere = present if everywhere is None else everywhere & present
+    for candidate in sorted(everywhere or (), key=lambda one: (not one.startswith(_STANDARD), one)):
+        found = _devices(with_name, driver, candidate)
+        joined = {(key[0], text, found[key]) for key, text in values.items()}
+        left = {(pool, text) for pool, text, _ in joined}
+        right = {(pool, text) for pool, _, text in joined}
+        if candidate != name and len(joined) == len(left) == len(right):
+            yield candidate
+
+
+def _published(scheduler: Scheduler, driver: str) -> Iterator[tuple[str, Device]]:
+    for item in scheduler.slices:
+        if item.spec.driver == driver:
+            for device in item.spec.devices:
+                yield item.spec.pool.name, device
+
+
+def _devices(scheduler: Scheduler, driver: str, name: str) -> dict[tuple[str, str], str]:
+    """Return the value of an attribute, by pool and device."""
+    values: dict[tuple[str, str], str] = {}
+    for pool, device in _published(scheduler, driver):
+        attribute = device.attribute(name, driver)
+        if attribute is not None:
+            values[pool, device.name] = repr(attribute.value)
+    return values
+
+
+def _remove(read: Read, title: str) -> _Candidate:
+    return _Candidate(title, (Operation("remove", pointer(*read.path)),))
+
+
+# -- proofs --
+
+
+def _works(reader: Reader, value: dict[str, Any], proof: Proof, side: Scheduler) -> bool:
+    """Return True if the subject fits with the edited object."""
+    state = _with_object(side.state, reader, value)
+    scheduler = side.with_state(state)
+    if proof.subject is None:
+        return _matches_any(value, proof.driver, scheduler)
+    subject = proof.subject
+    if subject.claim is not None and reader.kind == "ResourceClaim":
+        claim = PodClaim("", subject.key, value, state.decode(value))
+        subject = Applicant(subject.objects, subject.key, None, claim)
+    elif subject.runs is False and subject.pod is not None and reader.generated:
+        subject = Applicant(subject.objects, subject.key, subject.pod, runs=False)
+    return outcome(scheduler, subject).fits
+
+
+def _with_object(state: ClusterState, reader: Reader, value: dict[str, Any]) -> ClusterState:
+    """Return the cluster with the edited object, and with the claims that a template would have made of it."""
+    state = state.replace(reader.kind, reader.key, value)
+    spec = mapping(mapping(value.get("spec")).get("spec"))
+    for key in reader.generated if reader.kind == "ResourceClaimTemplate" else ():
+        claim = state.get("ResourceClaim", key)
+        if claim is not None:
+            state = state.replace("ResourceClaim", key, {**claim, "spec": spec})
+    return state
+
+
+def _matches_any(value: dict[str, Any], driver: str, scheduler: Scheduler) -> bool:
+    programs = [scheduler.compile_selector(each.text) for each in selectors_of(value)]
+    return all(program.ok for program in programs) and any(
+        all(program.evaluate(driver, device) is True for program in programs)
+        for _, device in _published(scheduler, driver)
+    )

@@ -1,0 +1,159 @@
+"""Flags with which components are started: in kubeadm's files, in containers, and what follows from
+kube-apiserver's --runtime-config.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from os.path import basename
+from typing import Any
+
+from msgspec import Struct
+
+from dractl.cluster.state import maps_at, text_at
+from dractl.manifests import Document
+from dractl.manifests.documents import Path
+from dractl.manifests.embedded import in_text
+from dractl.model import pod_templates
+from dractl.objects import Raw, items, mapping, text
+from dractl.views import ConfigMap, View
+
+KUBELET = "kubelet"
+_COMPONENTS = (KUBELET, "kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler")
+_EXTRA_ARGUMENTS = {
+    "apiServer": "kube-apiserver",
+    "controllerManager": "kube-controller-manager",
+    "scheduler": "kube-scheduler",
+}
+"""Parts of a ClusterConfiguration of kubeadm, and the component whose flags they have."""
+_RUNTIME_CONFIG = "runtime-config"
+_BETA = re.compile(r"v\d+beta\d+\Z")
+_ALPHA = re.compile(r"v\d+alpha\d+\Z")
+
+
+class Flag(Struct, frozen=True):
+    """A flag of a component."""
+
+    component: str
+    path: Path
+    """The place in the object that sets it."""
+    value: str
+
+
+def type_of(value: Raw) -> tuple[str, str]:
+    """Return the API group and the kind of an object."""
+    view = View(value)
+    return view.api_group, view.kind
+
+
+def flags_in(value: Raw, name: str) -> Iterator[Flag]:
+    """Yield the values that an object gives to a flag.
+
+    ``extraArgs`` of kubeadm are a map up to v1beta3, a list of names and values in v1beta4; others are words of containers.
+    """
+    match type_of(value):
+        case "kubeadm.k8s.io", "ClusterConfiguration":
+            for part, component in _EXTRA_ARGUMENTS.items():
+                yield from _flags_of_arguments(component, name, value, (part, "extraArgs"))
+        case "kubeadm.k8s.io", "InitConfiguration" | "JoinConfiguration":
+            path = ("nodeRegistration", "kubeletExtraArgs")
+            yield from _flags_of_arguments(KUBELET, name, value, path)
+        case _:
+            for path, spec in pod_templates(value):
+                yield from _flags_of_pod(name, spec, path)
+
+
+def _flags_of_arguments(component: str, name: str, value: Raw, path: Path) -> Iterator[Flag]:
+    flag = text_at(value, *path, name)
+    if flag:
+        yield Flag(component, (*path, name), flag)
+    for number, argument in enumerate(maps_at(value, *path)):
+        if argument.get("name") == name:
+            yield Flag(component, (*path, number, "value"), text(argument.get("value")))
+
+
+def _flags_of_pod(name: str, spec: Raw, path: Path) -> Iterator[Flag]:
+    for field in ("initContainers", "containers"):
+        for number, container in enumerate(items(spec.get(field))):
+            words = [
+                ((*path, field, number, part, index), str(word))
+                for part in ("command", "args")
+                for index, word in enumerate(items(mapping(container).get(part)))
+            ]
+            programs = {basename(program) for _, word in words for program in word.split()}
+            component = next((each for each in _COMPONENTS if each in programs), None)
+            if component is not None:
+                yield from _flags_of_words(component, name, words)
+
+
+def _flags_of_words(component: str, name: str, words: list[tuple[Path, str]]) -> Iterator[Flag]:
+    pattern = re.compile(rf"--{name}[=\s]\s*['\"]?([^\s'\"]+)")
+    following = [word for _, word in words[1:]] + [""]
+    for (place, word), next_word in zip(words, following, strict=True):
+        line = f"{word} {next_word}" if word == f"--{name}" else word
+        for flag in pattern.findall(line):
+            yield Flag(component, place, flag)
+
+
+# -- the parts of a document --
+
+
+def parts_of(document: Document, words: tuple[str, ...]) -> Iterator[Document]:
+    """Yield a document, and the configurations in its text that have one of some words: in a ConfigMap, as kubeadm stores
+    them, and in the patches of kind.
+    """
+    yield document
+    for path, content in _texts(document.value):
+        if isinstance(content, str) and any(word in content for word in words):
+            parts = in_text(document, path, content)
+            yield from (part for part in parts if isinstance(part.value, dict))
+
+
+def _texts(value: Raw) -> Iterator[tuple[Path, Any]]:
+    patches = "kubeadmConfigPatches"
+    match type_of(value):
+        case "", "ConfigMap":
+            for name, content in ConfigMap(value).texts.items():
+                yield ("data", name), content
+        case "kind.x-k8s.io", "Cluster":
+            for number, patch in enumerate(items(value.get(patches))):
+                yield (patches, number), patch
+            for index, node in enumerate(items(value.get("nodes"))):
+                for number, patch in enumerate(items(mapping(node).get(patches))):
+                    yield ("nodes", index, patches, number), patch
+
+
+# -- versions of the API that are served --
+
+
+class RuntimeConfig(Struct, frozen=True):
+    """What kube-apiserver's --runtime-config switches on and off."""
+
+    values: Mapping[str, bool] = {}
+
+    def serves(self, api_version: str) -> bool:
+        """Return True if it switches a version on that is off by default."""
+        version = api_version.rpartition("/")[2]
+        stage = "api/beta" if _BETA.match(version) else "api/alpha" if _ALPHA.match(version) else ""
+        keys = (api_version, stage, "api/all")
+        return next((self.values[key] for key in keys if key in self.values), False)
+
+
+def runtime_config_of_documents(documents: Iterable[Document]) -> RuntimeConfig:
+    """Return what files set: kubeadm's, kind's, and static pods."""
+    parts = (part for one in documents for part in parts_of(one, (_RUNTIME_CONFIG,)))
+    return runtime_config_of_objects(part.value for part in parts)
+
+
+def runtime_config_of_objects(objects: Iterable[Raw]) -> RuntimeConfig:
+    """Return what objects of a cluster set."""
+    values: dict[str, bool] = {}
+    for value in objects:
+        pairs = [
+            pair for flag in flags_in(value, _RUNTIME_CONFIG) for pair in flag.value.split(",")
+        ]
+        if type_of(value) == ("kind.x-k8s.io", "Cluster"):
+            pairs += [f"{key}={on}" for key, on in mapping(value.get("runtimeConfig")).items()]
+        for pair in pairs:
+            name, _, on = pair.partition("=")
+            values[name.strip()] = on.strip().lower() not in ("false", "0", "f")
+    return RuntimeConfig(values)

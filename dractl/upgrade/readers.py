@@ -1,0 +1,181 @@
+"""Claims, templates and classes, and the attributes and capacities that they read."""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from dractl.cel import reading
+from dractl.cluster import ClusterState
+from dractl.cluster.state import Key
+from dractl.objects import Claim, Expression, Path, Raw, selectors_of
+from dractl.scheduler.extended import classes_by_resource
+from dractl.views import Claim as ClaimView, Pod
+
+Part = Literal["attributes", "capacity"]
+_SPECS: Mapping[str, Path] = {"ResourceClaim": ("spec",), "ResourceClaimTemplate": ("spec", "spec")}
+
+
+class Read(Struct, frozen=True):
+    """A place of an object that reads an attribute or a capacity."""
+
+    part: Part
+    name: str
+    """``domain/name``; a capacity of a request can be without the domain."""
+    by: Literal["selector", "matchAttribute", "distinctAttribute", "capacity"]
+    path: Path
+    """The place: of the expression, the constraint, or the amounts."""
+    text: str = ""
+    """The expression of a selector."""
+    drivers: frozenset[str] = frozenset()
+    """The drivers whose devices are asked; empty if nothing tells them."""
+
+    @property
+    def phrase(self) -> str:
+        """The place in words."""
+        return f"selector {self.text}" if self.by == "selector" else self.by
+
+
+class Reader(Struct, frozen=True):
+    """An object, and what it reads."""
+
+    kind: str
+    key: Key
+    value: Raw
+    reads: tuple[Read, ...]
+    generated: tuple[Key, ...] = ()
+    """Claims that were made of a template."""
+
+    @property
+    def name(self) -> str:
+        """``KIND/[NAMESPACE/]NAME``."""
+        return object_name(self.kind, self.key)
+
+
+def object_name(kind: str, key: Key) -> str:
+    """Return ``KIND/[NAMESPACE/]NAME``."""
+    return "/".join(filter(None, (kind, *key)))
+
+
+def find_readers(state: ClusterState) -> Iterator[Reader]:
+    """Yield the classes, claims and templates of a cluster, each with what it reads.
+
+    A claim that was made of a template of the input stands below its template.
+    """
+    drivers: dict[str, frozenset[str]] = {}
+    for key, value in state.objects("DeviceClass").items():
+        selectors = selectors_of(value)
+        drivers[key[1]] = _drivers_of(selectors)
+        yield Reader("DeviceClass", key, value, tuple(_reads_of(selectors, drivers[key[1]])))
+    templates = _claims_by_template(state)
+    generated = {claim for claims in templates.values() for claim in claims}
+    for kind, prefix in _SPECS.items():
+        for key, value in state.objects(kind).items():
+            if kind == "ResourceClaim" and key in generated:
+                continue
+            claim = Claim.of(None, value, prefix)
+            reads = tuple(_reads_of_claim(claim, drivers))
+            yield Reader(kind, key, value, reads, templates.get(key, ()) if generated else ())
+
+
+def _claims_by_template(state: ClusterState) -> dict[Key, tuple[Key, ...]]:
+    """Return the claims that were made for pods, by the template of the input that made them."""
+    found: dict[Key, list[Key]] = {}
+    known = state.objects("ResourceClaimTemplate")
+    for key in state.pods:
+        for claim, template in template_of_claims(state, key).items():
+            if template in known:
+                found.setdefault(template, []).append(claim)
+    return {template: tuple(claims) for template, claims in found.items()}
+
+
+def template_of_claims(state: ClusterState, pod: Key) -> dict[Key, Key]:
+    """Return the templates of a pod's generated claims, by claim."""
+    names = {
+        reference.name: reference.template_name
+        for reference in state.pod(pod).claim_references
+        if reference.template_name
+    }
+    found: dict[Key, Key] = {}
+    for key in state.claims_of_pod(pod) if names else ():
+        name = state.claim(key).annotations.get(POD_CLAIM_NAME, "")
+        if name in names:
+            found[key] = pod[0], names[name]
+    return found
+
+
+POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
+"""The annotation with which the claim controller marks a claim that it makes (api/resource/v1 PodResourceClaimAnnotation)."""
+
+
+def _drivers_of(selectors: list[Expression]) -> frozenset[str]:
+    return frozenset().union(*(reading(each.text).drivers for each in selectors))
+
+
+def _reads_of_claim(claim: Claim[None], drivers: Mapping[str, frozenset[str]]) -> Iterator[Read]:
+    asked: dict[str, frozenset[str]] = {}
+    for request in claim.alternatives:
+        known = drivers.get(request.device_class, frozenset()) or _drivers_of(request.selectors)
+        asked[request.reference] = known
+        yield from _reads_of(request.selectors, known)
+        for name in request.capacity:
+            path = (*request.path, "capacity", "requests", name)
+            yield Read("capacity", name, "capacity", path, drivers=known)
+    for constraint in claim.constraints:
+        targets = claim.targets(constraint.requests)
+        known_of_targets = [asked[request.reference] for request in targets]
+        known = frozenset().union(*known_of_targets) if all(known_of_targets) else frozenset[str]()
+        by = "matchAttribute" if constraint.kind == "matchAttribute" else "distinctAttribute"
+        if constraint.attribute:
+            yield Read("attributes", constraint.attribute, by, constraint.path, drivers=known)
+
+
+def _reads_of(selectors: list[Expression], drivers: frozenset[str]) -> Iterator[Read]:
+    for selector in selectors:
+        names = dict.fromkeys(
+            (lookup.kind, lookup.full_name)
+            for lookup in reading(selector.text).lookups
+            if lookup.name is not None
+        )
+        for kind, name in names:
+            part: Part = "capacity" if kind == "capacity" else "attributes"
+            yield Read(part, name, "selector", selector.path, selector.text, drivers)
+
+
+# -- whom a pod or claim reads through --
+
+
+def sources_of_pod(state: ClusterState, pod: Pod) -> frozenset[str]:
+    """Return the names of the claims, templates and classes that decide which devices a pod gets."""
+    names: set[str] = set()
+    namespace = pod.key[0]
+    keys = [*state.claims_of_pod(pod.key)]
+    keys += [(namespace, each.claim_name) for each in pod.claim_references if each.claim_name]
+    for key in keys:
+        names |= sources_of_claim(key, state.claim(key))
+    for reference in pod.claim_references:
+        if reference.template_name:
+            key = namespace, reference.template_name
+            names.add(object_name("ResourceClaimTemplate", key))
+            names |= _classes_of(
+                state.objects("ResourceClaimTemplate").get(key, {}), ("spec", "spec")
+            )
+    if pod.extended_requests:
+        classes = classes_by_resource(state.classes)
+        wanted = {classes[name] for name in pod.extended_requests if name in classes}
+        names |= {object_name("DeviceClass", ("", name)) for name in wanted}
+    return frozenset(names)
+
+
+def sources_of_claim(key: Key, claim: ClaimView) -> frozenset[str]:
+    """Return the names of a claim and of its classes."""
+    return frozenset({object_name("ResourceClaim", key), *_classes_of(claim.raw, ("spec",))})
+
+
+def _classes_of(value: Raw, prefix: Path) -> set[str]:
+    requests = Claim.of(None, value, prefix).alternatives
+    return {
+        object_name("DeviceClass", ("", each.device_class))
+        for each in requests
+        if each.device_class
+    }
