@@ -193,11 +193,13 @@ def _finding(
 ) -> Finding:
     first, use = members[0]
     names: dict[str, None] = {}
+    subjects: dict[str, None] = {}
     for each, its_use in members:
         names[each.reader.name] = None
         names |= dict.fromkeys(object_name("ResourceClaim", key) for key in each.reader.generated)
         if its_use is not None and its_use.difference is not None:
-            names |= dict.fromkeys(its_use.subject.objects)
+            subjects |= dict.fromkeys(its_use.subject.objects)
+    names |= subjects
     difference = use.difference if use is not None else None
     message = f"reads {_describe_reads(upgrade, first)}"
     earlier, later = None, None

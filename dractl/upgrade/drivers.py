@@ -194,6 +194,8 @@ def predicted(slices: Sequence[Raw], name: str, start: str, to: str) -> Predicte
                     row.name not in _OF_ADDRESS or _known_to_helper(device.attributes, attributes)
                 ):
                     attributes[row.name] = text
+                elif certain and len(row.values) == 1:
+                    attributes[row.name] = {_VALUES[row.type]: row.values[0]}
                 else:
                     unknown.append(ComingAttribute(row.name, _VALUES[row.type], certain))
             fields = {**device.fields, "attributes": attributes}

@@ -16,6 +16,7 @@ from dractl.scheduler.claims import PodClaim
 from dractl.upgrade.finding import ObjectEdit, Operation
 from dractl.upgrade.placing import Applicant, outcome
 from dractl.upgrade.readers import Read, Reader
+from dractl.views import View
 
 _MAX_TRIES = 12
 """Candidates that are proven for one object."""
@@ -85,7 +86,13 @@ def _candidates(
         if parts and len(parts) == len(chosen):
             title = "; ".join(part.title for part in parts)
             operations = tuple(each for part in reversed(parts) for each in part.operations)
-            yield _Candidate(f"in {reader.name}: {title}", operations)
+            again = " (create it again)" if _is_fixed(reader) else ""
+            yield _Candidate(f"in {reader.name}{again}: {title}", operations)
+
+
+def _is_fixed(reader: Reader) -> bool:
+    """Return True for a stored claim, whose spec cannot be changed."""
+    return reader.kind == "ResourceClaim" and bool(View(reader.value).uid)
 
 
 def _rewrite_selector(driver: str, first: Read, reads: Sequence[Read]) -> _Candidate | None:

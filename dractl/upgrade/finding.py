@@ -122,6 +122,7 @@ def concerned(plan: Plan) -> tuple[str, ...]:
 _SKEW = 3
 """Minor releases that kubelet may be older than kube-apiserver (kubernetes.io/releases/version-skew-policy)."""
 _SHOWN = 3
+_CHANGED_KINDS = ("ResourceClaim", "DeviceClass")
 UPGRADED_FIRST = ("driver-api",)
 """Codes of findings whose fix is a step before the release."""
 
@@ -174,7 +175,10 @@ def _changes(findings: Iterable[Finding]) -> Iterator[str]:
         if finding.code in UPGRADED_FIRST and finding.fix is not None:
             yield finding.fix
         elif finding.level == "breaks":
-            broken.update(finding.objects)
+            names = finding.objects
+            if finding.reads:  # pods need no change of their own
+                names = tuple(name for name in names if name.startswith(_CHANGED_KINDS))
+            broken.update(names)
     if broken:
         yield f"change {_some(sorted(broken))}"
 
