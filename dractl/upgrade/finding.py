@@ -16,7 +16,7 @@ Level = Literal["breaks", "changes", "info"]
 LEVELS: tuple[Level, ...] = ("breaks", "changes", "info")
 
 
-class AttributeRead(Struct, frozen=True):
+class AttributeRead(Struct, frozen=True, omit_defaults=True):
     """An attribute or capacity that changes, and the place that reads it."""
 
     attribute: str

@@ -54,7 +54,7 @@ def test_the_headline_counts_what_there_is() -> None:
     change = Finding("x", "changes", "it behaves differently")
     step = Step("Kubernetes 1.37", (), (change, change, Finding("y", "info", "as before")))
     headline = upgrade_text.headline(Plan("1.36", "1.37", (step,)))
-    assert headline == "Kubernetes 1.36 → 1.37: nothing breaks, 2 behavior changes, 1 note"
+    assert headline == "Kubernetes 1.36 → 1.37: 2 behaviour changes, 1 note, nothing breaks"
 
 
 def test_markdown_has_no_markup_of_others() -> None:

@@ -76,7 +76,7 @@ def test_a_cluster_of_forty_claims_fits_one_screen() -> None:
     assert len(text.splitlines()) <= 40
     assert max(map(len, text.splitlines())) <= 100
     assert found.count("breaks") + found.count("changes") > 8
-    for level, noun in (("breaks", "break"), ("changes", "behavior change"), ("info", "note")):
+    for level, noun in (("breaks", "break"), ("changes", "behaviour change"), ("info", "note")):
         shown = len(re.findall(rf"^  {level.upper()} ", text, re.MULTILINE))
         hidden = sum(
             int(count) for count in re.findall(rf"(\d+) {noun}s?[,;]", text.partition("\n")[2])

@@ -1,6 +1,7 @@
 """``dractl upgrade`` as text: a paragraph for each step, what breaks first."""
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import groupby
 
 from dractl.model.releases import NEWEST, RELEASES
@@ -9,20 +10,25 @@ from dractl.report.plain import plural, printable, wrap
 from dractl.upgrade import Finding, Plan, Step
 from dractl.upgrade.finding import LEVELS, Level
 
-_NOUNS: dict[Level, str] = {"breaks": "break", "changes": "behavior change", "info": "note"}
+_NOUNS: dict[Level, str] = {"breaks": "break", "changes": "behaviour change", "info": "note"}
 _STYLES = {"breaks": "1;31", "changes": "33", "info": "2"}
 _ALIKE = 2
 """Findings of one code in a step; more are counted, unless every one is wanted, so that a screen
 holds it all."""
 _LINES = 2  # lines of a finding, and one of its fix
 _OPEN = 2
+_MAX_OBJECTS = 12
+"""Names of a finding where all of it is printed; JSON has every one."""
 
 
 def render(plan: Plan, canvas: Canvas, *, every: bool = False) -> str:
-    """Return the plan; ``every``: all findings and objects."""
+    """Return the plan; ``every``: the notes, too, and all findings of a kind."""
     lines = [*_wrapped(headline(plan), canvas, ""), ""]
+    quiet = [] if every else [step for step in plan.steps if _is_quiet(step)]
     for step in plan.steps:
-        lines += _step(step, canvas, describe_unchanged(plan), every=every)
+        if step not in quiet:
+            lines += _step(step, canvas, describe_unchanged(plan), every=every)
+    lines += _quiet_steps(quiet, canvas, describe_unchanged(plan))
     if plan.not_compared:
         lines.append("Not compared")
         shown = plan.not_compared if every else plan.not_compared[:_OPEN]
@@ -32,23 +38,38 @@ def render(plan: Plan, canvas: Canvas, *, every: bool = False) -> str:
             for line in _wrapped(printable(text), canvas, "  ", 0 if every else 1)
         ]
         lines += _more(len(plan.not_compared) - len(shown))
+    notes = plan.count("info")
+    lines += [f"{_count('info', notes)}; -v shows them"] if notes and not every else []
     return canvas.plain("\n".join(lines).rstrip() + "\n")
+
+
+def _is_quiet(step: Step) -> bool:
+    return not step.before and all(finding.level == "info" for finding in step.findings)
+
+
+def _quiet_steps(steps: Sequence[Step], canvas: Canvas, unchanged: str) -> list[str]:
+    """Return the steps with which nothing changes as one line."""
+    names = ", ".join(printable(step.step) for step in steps if not step.findings)
+    return _wrapped(f"{names}: {unchanged}", canvas, "") if names else []
 
 
 def headline(plan: Plan) -> str:
     """Return what is upgraded, and how much breaks and changes; or that there is nothing to
     upgrade."""
-    if plan.start == plan.to and not (plan.drivers or any(step.findings for step in plan.steps)):
+    is_present = plan.start == plan.to and not plan.drivers
+    has_findings = any(step.findings for step in plan.steps)
+    if is_present and not has_findings:
         return _already(plan.to)
     drivers = "".join(
         f", {name} {before} → {after}" for name, (before, after) in plan.drivers.items()
     )
     kubernetes = f"Kubernetes {plan.start}" + (f" → {plan.to}" if plan.to != plan.start else "")
+    subject = _already(plan.to) if is_present else kubernetes + drivers
     counts = [_count(level, plan.count(level)) for level in LEVELS if plan.count(level)]
     unbroken = [] if plan.count("breaks") else ["nothing breaks"]
     count = len(plan.not_compared)
     unseen = f"; {plural(count, 'subject')} not compared" if count else ""
-    return f"{kubernetes}{drivers}: {', '.join((*unbroken, *counts))}{unseen}"
+    return f"{subject}: {', '.join((*counts, *unbroken))}{unseen}"
 
 
 def describe_unchanged(plan: Plan) -> str:
@@ -73,9 +94,10 @@ def _step(step: Step, canvas: Canvas, unchanged: str, *, every: bool) -> list[st
     for text in step.before:
         lines += _wrapped(f"first {printable(text)}", canvas, "  ", 0 if every else 1)
     hidden: Counter[Level] = Counter()
-    for _, alike in groupby(step.findings, key=lambda one: (one.level, one.code)):
+    findings = [one for one in step.findings if every or one.level != "info"]
+    for _, alike in groupby(findings, key=lambda one: (one.level, one.code)):
         found = list(alike)
-        shown = found if every else found[: _ALIKE if found[0].level != "info" else 0]
+        shown = found if every else found[:_ALIKE]
         for finding in shown:
             lines += _finding(finding, canvas, every=every)
         hidden[found[0].level] += len(found) - len(shown)
@@ -85,7 +107,7 @@ def _step(step: Step, canvas: Canvas, unchanged: str, *, every: bool) -> list[st
 
 
 def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
-    names = finding.objects if every else finding.objects[:1]
+    names = finding.objects[: _MAX_OBJECTS if every else 1]
     more = (
         f" and {len(finding.objects) - len(names)} more"
         if len(finding.objects) > len(names)
@@ -107,7 +129,14 @@ def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
     # The objects' names have it
     owner = None if (finding.owner or "").startswith("namespace ") else finding.owner
     source = ", ".join(filter(None, (finding.source, finding.date))) if every else ""
-    for what, text in (("fix", finding.fix), ("owner", owner), ("source", source)):
+    sides = (finding.earlier, finding.later) if every else (None, None)
+    for what, text in (
+        ("before", sides[0]),
+        ("after", sides[1]),
+        ("fix", finding.fix),
+        ("owner", owner),
+        ("source", source),
+    ):
         if text:
             lines += _wrapped(f"{what}: {printable(text)}", canvas, indent, 0 if every else 1)
     return lines
