@@ -1,0 +1,311 @@
+"""Roles of DRA drivers: which requests of a driver the API server of a release forbids.
+
+An account has the rules of all roles that are bound to it. What a driver asks for is read in the library that drivers are
+built with (k8s.io/dynamic-resource-allocation v0.37.1), what the API server asks the authorizer in kubernetes/kubernetes
+v1.37.1 pkg/registry/resource/utils.go.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, Literal
+
+from msgspec import Struct
+
+from dractl.model.releases import Target
+from dractl.objects import items, mapping, text
+from dractl.objects.values import Path
+
+GATE: Final = "DRAResourceClaimGranularStatusAuthorization"
+GROUP: Final = "rbac.authorization.k8s.io"
+ROLES: Final = ("ClusterRole", "Role")
+BINDINGS: Final = ("ClusterRoleBinding", "RoleBinding")
+_DRA = "resource.k8s.io"
+_PREFIXES = ("associated-node:", "arbitrary-node:")
+_WRITES = ("update", "patch")
+_PUBLISHES = ("create", "update")
+_SLICE_VERBS = ("list", "watch", "create", "update", "delete")
+"""resourceslice/resourceslicecontroller.go: an informer, and the writes of syncPool."""
+
+Kind = Literal["scope", "status", "slices", "nodes", "claims"]
+
+
+class Rule(Struct, frozen=True):
+    """A rule of a role, as rbac/v1/evaluation_helpers.go matches requests with it."""
+
+    groups: tuple[str, ...]
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    """The names of objects that it is limited to; empty for all."""
+
+    def allows(self, verb: str, group: str, resource: str) -> bool:
+        """Return whether the rule allows a verb on some object of a resource, or of its subresource."""
+        _, slash, subresource = resource.partition("/")
+        wildcard = f"*/{subresource}" if slash else "*"
+        return (
+            not {verb, "*"}.isdisjoint(self.verbs)
+            and not {group, "*"}.isdisjoint(self.groups)
+            and not {resource, wildcard, "*"}.isdisjoint(self.resources)
+        )
+
+    def names_resource(self, resource: str) -> bool:
+        """Return whether the rule spells out a resource of DRA: a wildcard is no sign of a driver."""
+        return _DRA in self.groups and resource in self.resources
+
+
+class Binding(Struct, frozen=True):
+    """A binding of a role to accounts."""
+
+    role: tuple[str, str, str]
+    """Kind, namespace (empty for a ClusterRole) and name of the role."""
+    accounts: frozenset[tuple[str, str, str]]
+    """Kind, namespace and name of the subjects."""
+
+
+class RoleFault(Struct, frozen=True):
+    """A request of a driver that its role does not allow."""
+
+    kind: Kind
+    """What the request is about."""
+    path: Path
+    """Where in the role: the rule that is about the same resource."""
+    message: str
+    help: str
+    rule: Mapping[str, Any]
+    """The rule that is missing, as it is written in a role."""
+    sure: bool = True
+    """False if only a driver that runs on nodes asks for it, and this may be a controller."""
+
+
+def binding_of(value: Mapping[str, Any]) -> Binding | None:
+    """Return what a RoleBinding or a ClusterRoleBinding binds."""
+    reference = mapping(value.get("roleRef"))
+    kind, name = text(reference.get("kind")), text(reference.get("name"))
+    if value.get("kind") not in BINDINGS or kind not in ROLES or not name:
+        return None
+    own = text(mapping(value.get("metadata")).get("namespace"))
+    subjects = map(mapping, items(value.get("subjects")))
+    accounts = {
+        (text(one.get("kind")), text(one.get("namespace")) or own, text(one.get("name")))
+        for one in subjects
+    }
+    return Binding((kind, own if kind == "Role" else "", name), frozenset(accounts))
+
+
+def identity(role: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return the kind, the namespace (empty for a ClusterRole) and the name of a role."""
+    metadata = mapping(role.get("metadata"))
+    kind = text(role.get("kind"))
+    namespace = text(metadata.get("namespace")) if kind == "Role" else ""
+    return kind, namespace, text(metadata.get("name"))
+
+
+def companions(
+    role: Mapping[str, Any], roles: Iterable[Mapping[str, Any]], bindings: Sequence[Binding]
+) -> list[Mapping[str, Any]]:
+    """Return the other roles that an account of this one may have, too.
+
+    Without a binding that names the role its accounts are unknown, and each of ``roles`` counts.
+    """
+    own = identity(role)
+    accounts = {account for one in bindings if one.role == own for account in one.accounts}
+    shared = {one.role for one in bindings if not accounts.isdisjoint(one.accounts)}
+    others = (other for other in roles if other is not role)
+    return [other for other in others if not accounts or identity(other) in shared]
+
+
+def find_faults(
+    role: Mapping[str, Any],
+    target: Target,
+    others: Sequence[Mapping[str, Any]] = (),
+    *,
+    on_nodes: bool = False,
+) -> tuple[RoleFault, ...]:
+    """Return what a DRA driver with this role is forbidden; nothing for a role that is none of a driver's.
+
+    ``others``: further roles of its account. ``on_nodes``: a DaemonSet runs as the account.
+    """
+    if _is_completed(role):
+        return ()
+    own = _rules(role)
+    account = _account([role, *others])
+    if role.get("kind") == "Role" and (scope := _out_of_scope(own)) is not None:
+        return (scope, *_status(own, account, target))
+    return (*_slices(own, account, on_nodes=on_nodes), *_status(own, account, target))
+
+
+def concerns_drivers(role: Mapping[str, Any]) -> bool:
+    """Return whether a role spells out the resources that a DRA driver writes."""
+    return role.get("kind") in ROLES and any(
+        rule.names_resource(name)
+        for rule in _rules(role)
+        for name in ("resourceslices", "resourceclaims", "resourceclaims/status")
+    )
+
+
+class _Account(Struct, frozen=True):
+    """The rules of all roles of an account."""
+
+    everywhere: tuple[Rule, ...]
+    """Those of ClusterRoles."""
+    somewhere: tuple[Rule, ...]
+    """Those of Roles, which grant nothing on objects without a namespace."""
+
+    def allows(self, verb: str, resource: str) -> bool:
+        """Return whether it may ask for a verb on the claims of some namespace."""
+        return any(
+            rule.allows(verb, _DRA, resource) for rule in (*self.everywhere, *self.somewhere)
+        )
+
+    def allows_everywhere(self, verb: str, resource: str, group: str = _DRA) -> bool:
+        """Return whether it may ask for a verb in the whole cluster."""
+        return any(rule.allows(verb, group, resource) for rule in self.everywhere)
+
+
+def _account(roles: Iterable[Mapping[str, Any]]) -> _Account:
+    rules: dict[bool, list[Rule]] = {True: [], False: []}
+    for role in roles:
+        rules[role.get("kind") == "ClusterRole"].extend(_rules(role))
+    return _Account(tuple(rules[True]), tuple(rules[False]))
+
+
+def _is_completed(role: Mapping[str, Any]) -> bool:
+    """Return whether others complete the role: it is made of parts, is one itself, or the API server keeps it (label
+    and updates of plugin/pkg/auth/authorizer/rbac/bootstrappolicy)."""
+    labels = mapping(mapping(role.get("metadata")).get("labels"))
+    return (
+        "aggregationRule" in role
+        or labels.get("kubernetes.io/bootstrapping") == "rbac-defaults"
+        or any("/aggregate-to-" in str(key) for key in labels)
+    )
+
+
+def _rules(role: Mapping[str, Any]) -> list[Rule]:
+    """Return the rules of a role by their positions."""
+    written = [mapping(entry) for entry in items(role.get("rules"))]
+    return [
+        Rule(
+            *(
+                _texts(entry.get(key))
+                for key in ("apiGroups", "resources", "verbs", "resourceNames")
+            )
+        )
+        for entry in written
+    ]
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    return tuple(value for value in items(values) if isinstance(value, str))
+
+
+def _position(rules: Sequence[Rule], resource: str, verbs: Sequence[str] = ()) -> int | None:
+    """Return the position of the rule that spells out a resource, with one of the verbs if there are any."""
+    asked = {*verbs, "*"}
+    return next(
+        (
+            at
+            for at, rule in enumerate(rules)
+            if rule.names_resource(resource) and not (verbs and asked.isdisjoint(rule.verbs))
+        ),
+        None,
+    )
+
+
+def _written(resource: str, verbs: Iterable[str], group: str = _DRA) -> dict[str, Any]:
+    return {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
+
+
+def _out_of_scope(own: Sequence[Rule]) -> RoleFault | None:
+    """Return the rule of a Role that is about slices."""
+    at = _position(own, "resourceslices", _PUBLISHES)
+    if at is None:
+        return None
+    return RoleFault(
+        "scope",
+        ("rules", at, "resources", own[at].resources.index("resourceslices")),
+        "a Role grants nothing on ResourceSlices, which belong to no namespace",
+        "move the rule to a ClusterRole, and bind that with a ClusterRoleBinding",
+        _written("resourceslices", _SLICE_VERBS),
+    )
+
+
+def _slices(own: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iterator[RoleFault]:
+    """Yield what keeps a driver from publishing slices, and from preparing claims for it."""
+    at = _position(own, "resourceslices", _PUBLISHES)
+    if at is None:
+        return
+    lacking = [v for v in _SLICE_VERBS if not account.allows_everywhere(v, "resourceslices")]
+    if lacking:
+        yield RoleFault(
+            "slices",
+            ("rules", at, "verbs"),
+            f"the role may not {' or '.join(lacking)} ResourceSlices: a driver publishes its devices with"
+            f" {', '.join(_SLICE_VERBS)}",
+            f"add {', '.join(lacking)} to the verbs",
+            _written("resourceslices", lacking),
+        )
+    reads_node = account.allows_everywhere("get", "nodes", "")
+    reads_claims = account.allows("get", "resourceclaims")
+    sure = on_nodes or reads_node or reads_claims
+    if not reads_node:
+        yield RoleFault(
+            "nodes",
+            ("rules", at),
+            "the role may not get Nodes: a driver on a node reads it to become the owner of its slices, and publishes"
+            " none without",
+            'add a rule with apiGroups [""], resources [nodes] and verbs [get]',
+            _written("nodes", ["get"], ""),
+            sure,
+        )
+    if not reads_claims:
+        yield RoleFault(
+            "claims",
+            ("rules", at),
+            "the role may not get ResourceClaims: a driver on a node reads each claim before it prepares it, and no pod"
+            " starts without",
+            f"add a rule with apiGroups [{_DRA}], resources [resourceclaims] and verbs [get]",
+            _written("resourceclaims", ["get"]),
+            sure,
+        )
+
+
+def _status(own: Sequence[Rule], account: _Account, target: Target) -> Iterator[RoleFault]:
+    """Yield a role that may write the status of claims, of which the API server then forbids every field.
+
+    AuthorizedForBinding asks for the verb of the request in the whole cluster, AuthorizedForDeviceStatus for that verb
+    with a prefix, by the driver's name.
+    """
+    at = _position(own, "resourceclaims/status", _WRITES)
+    if at is None or not target.enabled(GATE):
+        return
+    if any(account.allows_everywhere(verb, "resourceclaims/binding") for verb in _WRITES):
+        return
+    verbs = [verb for verb in _WRITES if account.allows(verb, "resourceclaims/status")]
+    if any(account.allows(f"{p}{v}", "resourceclaims/driver") for p in _PREFIXES for v in verbs):
+        return
+    publishes = _position(own, "resourceslices", _PUBLISHES) is not None
+    wanted = [f"{_PREFIXES[0]}{verb}" for verb in verbs]
+    driver = _written("resourceclaims/driver", wanted)
+    other = _position(own, "resourceclaims/driver")
+    if other is not None:
+        granted = ", ".join(own[other].verbs)
+        yield RoleFault(
+            "status",
+            ("rules", other, "verbs"),
+            f"resourceclaims/driver has no verb {granted}: Kubernetes {target.release} asks for {wanted[0]} where the"
+            f" driver runs on the node of the claim, or else {_PREFIXES[1]}{verbs[0]}",
+            f"write verbs [{', '.join(wanted)}]",
+            driver,
+        )
+        return
+    allocates = (
+        "" if publishes else "; one that allocates claims needs update on resourceclaims/binding"
+    )
+    yield RoleFault(
+        "status",
+        ("rules", at, "resources", own[at].resources.index("resourceclaims/status")),
+        f"Kubernetes {target.release} refuses every change that this role makes to the status of a claim: status.devices"
+        f" needs {wanted[0]} on resourceclaims/driver ({GATE})",
+        f"add a rule with apiGroups [{_DRA}], resources [resourceclaims/driver], verbs [{', '.join(wanted)}] and"
+        f" resourceNames with the driver{allocates}",
+        driver,
+    )
