@@ -137,6 +137,15 @@ def _matched(scheduler: Scheduler, driver: str, texts: Sequence[str]) -> frozens
 # -- what becomes of them --
 
 
+class _Alike(Struct, frozen=True):
+    """What objects have in common that share a finding."""
+
+    kind: str
+    reads: tuple[AttributeRead, ...]
+    code: str
+    level: Level
+
+
 def findings(
     upgrade: DriverUpgrade,
     affected: Iterable[Affected],
@@ -147,15 +156,15 @@ def findings(
 
     ``uses`` are the subjects by the name of the object.
     """
-    groups: dict[tuple[object, ...], list[tuple[Affected, Use | None]]] = {}
+    groups: dict[_Alike, list[tuple[Affected, Use | None]]] = {}
     for each in affected:
         use = _worst(uses.get(each.reader.name, ()))
         shown = tuple(shown for _, shown in each.reads)
         code, level = _judge(each, use)
-        key = (each.reader.kind, shown, code, level)
+        key = _Alike(each.reader.kind, shown, code, level)
         groups.setdefault(key, []).append((each, use))
-    for (_, _, code, level), members in groups.items():
-        yield _finding(upgrade, str(code), level, members, describe)  # type: ignore[arg-type]
+    for alike, members in groups.items():
+        yield _finding(upgrade, alike, members, describe)
 
 
 def _worst(uses: Sequence[Use]) -> Use | None:
@@ -186,12 +195,12 @@ def _names(matched: frozenset[str] | None) -> list[str]:
 
 def _finding(
     upgrade: DriverUpgrade,
-    code: str,
-    level: Level,
+    alike: _Alike,
     members: Sequence[tuple[Affected, Use | None]],
     describe: Describe,
 ) -> Finding:
     first, use = members[0]
+    code, level = alike.code, alike.level
     names: dict[str, None] = {}
     subjects: dict[str, None] = {}
     for each, its_use in members:

@@ -10,7 +10,7 @@ from dractl.facts.images import running, runs
 from dractl.model.releases import served_versions
 from dractl.objects import Raw, slice_of
 from dractl.upgrade.finding import Finding
-from dractl.upgrade.flags import RuntimeConfig
+from dractl.upgrade.flags import RuntimeConfig, versions_after
 from dractl.views import View
 
 DRIVER_API = "driver-api"
@@ -116,9 +116,9 @@ def differences(
     for driver in drivers:
         if set(driver.speaks).isdisjoint(served_versions(_KIND, before)):
             continue
-        spoken = [one for one in driver.speaks if one in served_versions(_KIND, after)]
-        if spoken and not _must_be_switched_on(spoken, before, after, config):
+        if not versions_after(_KIND, before, after, config).isdisjoint(driver.speaks):
             continue
+        spoken = [one for one in driver.speaks if one in served_versions(_KIND, after)]
         listed = ", ".join(driver.speaks)
         message = f"{driver.evidence} speaks {listed} alone, which {after} "
         message += (
@@ -139,25 +139,11 @@ def differences(
         )
 
 
-def _must_be_switched_on(spoken: list[str], before: str, after: str, config: RuntimeConfig) -> bool:
-    """Return True if ``after`` serves none of some versions by default, and ``before`` no version at all.
-
-    Up to 1.33 every version had to be switched on; whoever still does is asked for the flag.
-    """
-    was_default = served_versions(_KIND, before, by_default=True)
-    is_default = set(spoken) & set(served_versions(_KIND, after, by_default=True))
-    return not was_default and not is_default and not any(map(config.serves, spoken))
-
-
 def _fix(driver: Speaker, after: str, spoken: list[str]) -> str:
     served = frozenset(served_versions(_KIND, after, by_default=True))
     first = first_speaker(driver.name, served) if driver.speech is not None else None
-    later = f"upgrade the driver {driver.name} first"
-    later += (
-        f", to {first} or later"
-        if first
-        else f", to a version that speaks {', '.join(sorted(served))}"
-    )
+    later = f"upgrade the driver {driver.name} to "
+    later += f"{first} or later" if first else f"a version that speaks {', '.join(sorted(served))}"
     flag = f", or keep --runtime-config={spoken[0]}=true for a while" if spoken else ""
     return later + flag
 

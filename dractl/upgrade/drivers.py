@@ -153,11 +153,8 @@ def _changed(
     lacks."""
     known = find(name).catalogue
     order = known.versions
-    rows = (
-        row
-        for row in (*known.attributes, *known.capacities)
-        if known.covers(row, to) and _came(known, row, start, to)
-    )
+    every: tuple[Attribute | Capacity, ...] = (*known.attributes, *known.capacities)
+    rows = (row for row in every if known.covers(row, to) and _came(known, row, start, to))
     comes = tuple(
         (row, not row.when and order.index(row.since or to) > order.index(start)) for row in rows
     )

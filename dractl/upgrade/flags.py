@@ -14,6 +14,7 @@ from dractl.manifests import Document
 from dractl.manifests.documents import Path
 from dractl.manifests.embedded import in_text
 from dractl.model import pod_templates
+from dractl.model.releases import served_versions
 from dractl.objects import Raw, items, mapping, text
 from dractl.views import ConfigMap, View
 
@@ -25,6 +26,15 @@ _EXTRA_ARGUMENTS = {
     "scheduler": "kube-scheduler",
 }
 """Parts of a ClusterConfiguration of kubeadm, and the component whose flags they have."""
+_KUBELET_ARGUMENTS = ("nodeRegistration", "kubeletExtraArgs")
+_CLUSTER_API = ".cluster.x-k8s.io"
+_KUBEADM_SPECS: Mapping[str, Path] = {
+    "KubeadmControlPlane": ("spec", "kubeadmConfigSpec"),
+    "KubeadmControlPlaneTemplate": ("spec", "template", "spec", "kubeadmConfigSpec"),
+    "KubeadmConfig": ("spec",),
+    "KubeadmConfigTemplate": ("spec", "template", "spec"),
+}
+"""Kinds of Cluster API, and where they have the configurations of kubeadm."""
 _RUNTIME_CONFIG = "runtime-config"
 _BETA = re.compile(r"v\d+beta\d+\Z")
 _ALPHA = re.compile(r"v\d+alpha\d+\Z")
@@ -48,18 +58,28 @@ def type_of(value: Raw) -> tuple[str, str]:
 def flags_in(value: Raw, name: str) -> Iterator[Flag]:
     """Yield the values that an object gives to a flag.
 
-    ``extraArgs`` of kubeadm are a map up to v1beta3, a list of names and values in v1beta4; others are words of containers.
+    ``extraArgs`` of kubeadm are a map up to v1beta3, a list of names and values in v1beta4; Cluster API has the same
+    configurations inside its objects; others are words of containers.
     """
     match type_of(value):
         case "kubeadm.k8s.io", "ClusterConfiguration":
-            for part, component in _EXTRA_ARGUMENTS.items():
-                yield from _flags_of_arguments(component, name, value, (part, "extraArgs"))
+            yield from _flags_of_cluster(name, value, ())
         case "kubeadm.k8s.io", "InitConfiguration" | "JoinConfiguration":
-            path = ("nodeRegistration", "kubeletExtraArgs")
-            yield from _flags_of_arguments(KUBELET, name, value, path)
+            yield from _flags_of_arguments(KUBELET, name, value, _KUBELET_ARGUMENTS)
+        case group, kind if group.endswith(_CLUSTER_API) and kind in _KUBEADM_SPECS:
+            path = _KUBEADM_SPECS[kind]
+            yield from _flags_of_cluster(name, value, (*path, "clusterConfiguration"))
+            for part in ("initConfiguration", "joinConfiguration"):
+                arguments = (*path, part, *_KUBELET_ARGUMENTS)
+                yield from _flags_of_arguments(KUBELET, name, value, arguments)
         case _:
             for path, spec in pod_templates(value):
                 yield from _flags_of_pod(name, spec, path)
+
+
+def _flags_of_cluster(name: str, value: Raw, path: Path) -> Iterator[Flag]:
+    for part, component in _EXTRA_ARGUMENTS.items():
+        yield from _flags_of_arguments(component, name, value, (*path, part, "extraArgs"))
 
 
 def _flags_of_arguments(component: str, name: str, value: Raw, path: Path) -> Iterator[Flag]:
@@ -136,6 +156,19 @@ class RuntimeConfig(Struct, frozen=True):
         stage = "api/beta" if _BETA.match(version) else "api/alpha" if _ALPHA.match(version) else ""
         keys = (api_version, stage, "api/all")
         return next((self.values[key] for key in keys if key in self.values), False)
+
+
+def versions_after(kind: str, before: str, after: str, config: RuntimeConfig) -> frozenset[str]:
+    """Return the versions of a kind that are still served after a step.
+
+    A version that is off by default may have been switched on, and stays so. Up to 1.33 each had to be: whoever comes to the
+    first release with a version that is on by default has the others only if the input says so.
+    """
+    every = served_versions(kind, after)
+    default = served_versions(kind, after, by_default=True)
+    if default and not served_versions(kind, before, by_default=True):
+        return frozenset(default) | frozenset(filter(config.serves, every))
+    return frozenset(every)
 
 
 def runtime_config_of_documents(documents: Iterable[Document]) -> RuntimeConfig:

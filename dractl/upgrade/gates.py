@@ -5,6 +5,7 @@ than it is locked: k8s.io/component-base v0.38.0-alpha.2 featuregate/feature_gat
 of DRADeviceTaints that false "will be ignored"; that code refuses it.)
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from os.path import basename
 
@@ -16,10 +17,14 @@ from dractl.errors import UsageError
 from dractl.facts.kubernetes import kubernetes
 from dractl.manifests import Document
 from dractl.manifests.documents import Path
-from dractl.model.releases import parse_gates, removal, stage
+from dractl.model import Target, to_v1
+from dractl.model.releases import GATES, parse_gates, removal, stage
 from dractl.objects import Raw, mapping
 from dractl.upgrade.finding import Finding
 from dractl.upgrade.flags import KUBELET, flags_in, parts_of, type_of
+from dractl.upgrade.server import Input
+from dractl.validation.drop import drop
+from dractl.validation.violation import dotted
 
 _EVERY = "every component"
 _FIELD = "featureGates"
@@ -147,3 +152,47 @@ def _finding(gate: str, on: bool, before: str, after: str) -> Finding | None:
 def _is_locked_otherwise(gate: str, on: bool, release: str) -> bool:
     reached = stage(gate, release)
     return reached is not None and reached.locked and reached.default != on
+
+
+# -- gates whose default changes --
+
+
+def default_changes(
+    settings: Iterable[GateSetting], items: Iterable[Input], before: Target, after: Target
+) -> Iterator[Finding]:
+    """Yield the gates whose default changes, with the objects that have a field of theirs, and the places that set them."""
+    places: dict[str, list[tuple[GateSetting, bool]]] = {}
+    for setting in settings:
+        for gate, on in setting.values.items():
+            places.setdefault(gate, []).append((setting, on))
+    inputs = tuple(items)
+    for gate in GATES:
+        old, new = stage(gate, before.release), stage(gate, after.release)
+        if new is None or new.locked or (old.default if old is not None else False) == new.default:
+            continue
+        default = f"{gate} is {_word(new.default)} by default from Kubernetes {after.release} on"
+        for setting, on in places.get(gate, ()):
+            kept = f"it stays {_word(on)} at {setting.place}"
+            fix = f"remove {gate}" if on == new.default else None
+            yield Finding("gate-default", "info", f"{default}; {kept}", setting.objects, fix=fix)
+        if gate not in places:
+            yield from _dependents(gate, default, inputs, after)
+
+
+def _dependents(
+    gate: str, default: str, items: Iterable[Input], after: Target
+) -> Iterator[Finding]:
+    without = Target(after.release, after.gates - {gate})
+    effect = "takes effect" if after.enabled(gate) else "is dropped"
+    for item in items:
+        lost = [one for one in drop(dict(to_v1(item.value)), without)[1] if one.gate == gate]
+        fields = dict.fromkeys(
+            re.sub(r"\[\d+\]", "[]", dotted(path)) for one in lost for path in one.paths
+        )
+        if fields:
+            message = f"{default}: {', '.join(fields)} {effect}"
+            yield Finding("gate-default", "changes", message, item.objects)
+
+
+def _word(on: bool) -> str:
+    return "on" if on else "off"

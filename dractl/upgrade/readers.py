@@ -13,6 +13,7 @@ from dractl.scheduler.extended import classes_by_resource
 from dractl.views import Claim as ClaimView, Pod
 
 Part = Literal["attributes", "capacity"]
+Place = Literal["selector", "matchAttribute", "distinctAttribute", "capacity"]
 _SPECS: Mapping[str, Path] = {"ResourceClaim": ("spec",), "ResourceClaimTemplate": ("spec", "spec")}
 
 
@@ -22,7 +23,7 @@ class Read(Struct, frozen=True):
     part: Part
     name: str
     """``domain/name``; a capacity of a request can be without the domain."""
-    by: Literal["selector", "matchAttribute", "distinctAttribute", "capacity"]
+    by: Place
     path: Path
     """The place: of the expression, the constraint, or the amounts."""
     text: str = ""
@@ -125,7 +126,7 @@ def _reads_of_claim(claim: Claim[None], drivers: Mapping[str, frozenset[str]]) -
         targets = claim.targets(constraint.requests)
         known_of_targets = [asked[request.reference] for request in targets]
         known = frozenset().union(*known_of_targets) if all(known_of_targets) else frozenset[str]()
-        by = "matchAttribute" if constraint.kind == "matchAttribute" else "distinctAttribute"
+        by: Place = "matchAttribute" if constraint.kind == "matchAttribute" else "distinctAttribute"
         if constraint.attribute:
             yield Read("attributes", constraint.attribute, by, constraint.path, drivers=known)
 

@@ -28,7 +28,7 @@ from dractl.model.releases import (
     stage,
 )
 from dractl.objects import Raw
-from dractl.upgrade import driver_apis, known, server
+from dractl.upgrade import admission, driver_apis, known, roles, server
 from dractl.upgrade.driver_step import find_change, place_readers, publish
 from dractl.upgrade.finding import (
     Finding,
@@ -41,7 +41,7 @@ from dractl.upgrade.finding import (
     owned,
 )
 from dractl.upgrade.flags import KUBELET, RuntimeConfig
-from dractl.upgrade.gates import GateSetting, differences
+from dractl.upgrade.gates import GateSetting, default_changes, differences
 from dractl.upgrade.placing import Describe, Outcomes, Placing, quote_scheduler
 from dractl.upgrade.server import Input
 from dractl.views import DEFAULT_SCHEDULER, Pod, View
@@ -112,6 +112,11 @@ def plan(inputs: Compared, start: str, to: str, describe: Describe = quote_sched
         found += driver_apis.differences(
             speaking.speakers, before.release, after.release, inputs.runtime_config
         )
+        found += default_changes(component_settings, items, before, after)
+        found += roles.differences(inputs.others, before, after)
+        found += admission.differences(
+            inputs.others, before.release, after.release, inputs.runtime_config
+        )
         if placing is not None:
             found += placing.differences(placed[number], placed[number + 1])
         if after is targets[-1] and (_patched(to) or state.objects("Node")):
@@ -178,15 +183,19 @@ def _unmodelled(releases: Sequence[str]) -> Iterator[str]:
     names = [release for release in releases if release not in MODELLED]
     if names:
         yield (
-            f"what kube-scheduler of {' and '.join(names)} does: it is taken for that of {MODELLED[0]}, the first that "
+            f"what kube-scheduler of {_listed(names)} does: it is taken for that of {MODELLED[0]}, the first that "
             "dractl knows"
         )
     uncompared = [release for release in names if release not in COMPARED]
     if uncompared:
         yield (
-            f"the API servers of {' and '.join(uncompared)}: their rules are those of the code, and were not compared "
+            f"the API servers of {_listed(uncompared)}: their rules are those of the code, and were not compared "
             "with a server"
         )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _driver_of(step: Step, upgraded: Mapping[str, Any]) -> str:

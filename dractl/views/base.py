@@ -47,6 +47,8 @@ class FieldManager(Struct, frozen=True):
     """When it wrote last (RFC 3339)."""
     subresource: str
     """The subresource that it wrote, such as ``status``; "" for the object itself."""
+    api_version: str = ""
+    """The version of the API in which it wrote."""
 
 
 class View:
@@ -167,7 +169,10 @@ class View:
         """``metadata.managedFields``."""
         return tuple(
             FieldManager(
-                text_at(entry, "manager"), text_at(entry, "time"), text_at(entry, "subresource")
+                text_at(entry, "manager"),
+                text_at(entry, "time"),
+                text_at(entry, "subresource"),
+                text_at(entry, "apiVersion"),
             )
             for entry in maps_at(self.metadata, "managedFields")
         )

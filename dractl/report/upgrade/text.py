@@ -49,7 +49,8 @@ def _is_quiet(step: Step) -> bool:
 
 def _quiet_steps(steps: Sequence[Step], canvas: Canvas, unchanged: str) -> list[str]:
     """Return the steps with which nothing changes as one line."""
-    names = ", ".join(printable(step.step) for step in steps if not step.findings)
+    first, *following = [printable(step.step) for step in steps if not step.findings] or [""]
+    names = ", ".join([first, *(name.removeprefix("Kubernetes ") for name in following)])
     return _wrapped(f"{names}: {unchanged}", canvas, "") if names else []
 
 
