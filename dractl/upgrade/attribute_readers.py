@@ -15,6 +15,7 @@ UNKNOWN_VALUES: Final = frozenset(
     {"attribute-comes", "attribute-may-come", "capacity-comes", "capacity-may-come"}
 )
 """Codes of what comes with a value that the present slices do not tell."""
+_CERTAIN: Final = frozenset({"attribute-comes", "capacity-comes"})
 _PHRASES: Mapping[str, str] = {
     "gone": "{} no longer publishes",
     "new": "only {} publishes",
@@ -179,14 +180,15 @@ def _worst(uses: Sequence[Use]) -> Use | None:
 def _judge(each: Affected, use: Use | None) -> tuple[str, Level]:
     if use is not None and use.difference is not None and each.is_cause:
         return use.difference.code, use.difference.level
-    if each.is_open and (use is None or use.never_fits):
+    if each.is_open and (not each.before if use is None else use.never_fits):
         return "may-fit", "changes"
     if use is None and each.before != each.after:
         is_lost = bool(_names(each.before)) and not _names(each.after)
         return ("matches-nothing", "breaks") if is_lost else ("matches-others", "changes")
     if each.before != each.after:
         return "matches-others", "changes"
-    return "attribute-read", "info"
+    is_certain = any(shown.change in _CERTAIN for _, shown in each.reads)
+    return ("may-differ", "changes") if is_certain else ("attribute-read", "info")
 
 
 def _names(matched: frozenset[str] | None) -> list[str]:
@@ -218,6 +220,8 @@ def _finding(
     elif code == "may-fit":
         earlier = describe(use.before[1]) if use is not None else None
         message += "; did not fit before, and may fit then"
+    elif first.is_open:
+        message += "; may match other devices then"
     elif first.before is not None:
         counts = len(_names(first.before)), len(_names(first.after))
         message += (

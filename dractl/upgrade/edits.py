@@ -1,6 +1,8 @@
 """Edits of claims, templates and classes after which they work with two versions of a driver, proven with both."""
 
 from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from functools import partial
 from typing import Any
 
 from msgspec import Struct, to_builtins
@@ -157,13 +159,20 @@ def _equivalents(driver: str, name: str, proof: Proof) -> Iterator[str]:
             if (pool, device.name) in values:
                 present = {one if "/" in one else f"{driver}/{one}" for one in device.attributes}
                 everywhere = present if everywhere is None else everywhere & present
-    for candidate in sorted(everywhere or (), key=lambda one: (not one.startswith(_STANDARD), one)):
+    for candidate in sorted(everywhere or (), key=partial(_rank, name)):
         found = _devices(with_name, driver, candidate)
         joined = {(key[0], text, found[key]) for key, text in values.items()}
         left = {(pool, text) for pool, text, _ in joined}
         right = {(pool, text) for pool, _, text in joined}
         if candidate != name and len(joined) == len(left) == len(right):
             yield candidate
+
+
+def _rank(name: str, other: str) -> tuple[float, bool, str]:
+    """Return a key that sorts names: the most similar one first, since other values may correspond by chance."""
+    bare, other_bare = name.rpartition("/")[2], other.rpartition("/")[2]
+    similar = SequenceMatcher(None, bare, other_bare).ratio()
+    return -similar, not other.startswith(_STANDARD), other
 
 
 def _published(scheduler: Scheduler, driver: str) -> Iterator[tuple[str, Device]]:

@@ -99,6 +99,7 @@ def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, .
             made = _made(state, kind, key, used)
             if made is not None:
                 found.append(Applicant(("/".join(filter(None, (kind, *key))),), key, made))
+    found += _unused_templates(state, manifests)
     named = {
         (namespace, claim)
         for (namespace, _), pod in state.pods.items()
@@ -122,6 +123,24 @@ def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, .
             )
         )
     return tuple(found)
+
+
+def _unused_templates(state: ClusterState, manifests: ClusterState) -> Iterator[Applicant]:
+    """Yield a pod for the stored templates that no pod uses, once for those with equal specs."""
+    kind = "ResourceClaimTemplate"
+    used = {
+        (key[0], reference.template_name)
+        for key, pod in state.pods.items()
+        for reference in pod.claim_references
+    }
+    alike: dict[Hashable, list[Key]] = {}
+    for key, value in state.objects(kind).items():
+        if key not in used and key not in manifests.objects(kind):
+            alike.setdefault((key[0], repr(value.get("spec"))), []).append(key)
+    for keys in alike.values():
+        names = tuple(f"{kind}/{'/'.join(key)}" for key in keys)
+        pod = copies.copies_of_object(state, kind, keys[0]).pod
+        yield Applicant(names, keys[0], pod, about="a pod that uses it ")
 
 
 def _further(namespace: str, claim: str) -> Raw:

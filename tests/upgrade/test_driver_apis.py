@@ -1,0 +1,188 @@
+"""Which versions of the API a driver speaks, by its image or its slices, and when that ends.
+
+The versions are those of the helper library in the go.mod of each tag: 0.32 and 0.33 write v1beta1
+(resourceslice/resourceslicecontroller.go), 0.34 and later v1 and what else the server has (client/client.go).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.cluster import ClusterState
+from dractl.cluster.sources import from_objects
+from dractl.facts.helpers import helpers, speech_of
+from dractl.model.releases import served_versions
+from dractl.upgrade import Compared, Finding, RuntimeConfig, plan, runtime_config_of_objects
+from tests.explain.cluster import device, slice_of
+
+V1BETA1 = "resource.k8s.io/v1beta1"
+
+
+def plugin(image: str, name: str = "plugin", namespace: str = "drivers") -> dict[str, Any]:
+    spec = {"containers": [{"name": "plugin", "image": image}]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"template": {"spec": spec}},
+    }
+
+
+def told(
+    *objects: dict[str, Any], start: str, to: str, config: RuntimeConfig = RuntimeConfig()
+) -> tuple[dict[str, Finding], tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """The breaks about drivers by step, what was not compared, and what comes before each step."""
+    compared = Compared((), from_objects(objects), others=objects, runtime_config=config)
+    found = plan(compared, start, to)
+    breaks = {
+        step.step: one for step in found.steps for one in step.findings if one.code == "driver-api"
+    }
+    return breaks, found.not_compared, {step.step: step.before for step in found.steps}
+
+
+@pytest.mark.parametrize(
+    ("image", "speaks"),
+    [
+        ("registry.example/intel/intel-gpu-resource-driver:v0.8.0", ("v1beta1",)),  # client-go 0.33.2
+        ("intel-gpu-resource-driver:gpu-v0.7.0", ("v1beta1",)),  # 0.32.0
+        ("intel-gpu-resource-driver:v0.9.0", ("v1", "v1beta2", "v1beta1")),  # 0.34.0
+        ("ghcr.io/x/dranet:v0.6.2", ("v1beta1",)),  # 0.33.2
+        ("ghcr.io/x/dranet:v1.2.0-eksbuild.39", ("v1", "v1beta2", "v1beta1")),  # 0.35.3
+        ("k8s-dra-driver-gpu:v25.3.0", ("v1", "v1beta2", "v1beta1")),
+        ("dra-driver-nvidia-gpu:v0.4.1", ("v1", "v1beta2", "v1beta1")),
+        ("dra-example-driver:v0.1.0", ("v1beta1",)),  # 0.32.0
+    ],
+)  # fmt: skip
+def test_a_driver_speaks_what_its_helper_library_speaks(
+    image: str, speaks: tuple[str, ...]
+) -> None:
+    from dractl.facts.images import running
+
+    found = {name: speech_of(name, tag) for name, tag in running([plugin(image)]).items()}
+    assert found
+    for speech in found.values():
+        assert speech is not None
+        assert speech.speaks == tuple(f"resource.k8s.io/{version}" for version in speaks)
+        assert "go.mod" in speech.source
+
+
+def test_every_row_names_versions_that_a_release_has_served() -> None:
+    known = {version for release in ("1.31", "1.33", "1.37") for version in served_versions("ResourceSlice", release)}  # fmt: skip
+    assert {one for row in helpers().helpers for one in row.speaks} <= known
+
+
+def test_an_old_driver_breaks_where_its_version_is_no_longer_served() -> None:
+    """intel-resource-drivers-for-kubernetes#47"""
+    slices = slice_of("gpu.intel.com", "n1", device("gpu-0"))
+    old = plugin("intel-gpu-resource-driver:v0.8.0")
+    breaks, _, before = told(old, slices, start="1.34", to="1.38")
+    assert [*breaks] == ["Kubernetes 1.38"]
+    finding = breaks["Kubernetes 1.38"]
+    assert finding.objects == ("DaemonSet/drivers/plugin", "ResourceSlice/n1-gpu.intel.com")
+    assert (
+        f"gpu.intel.com v0.8.0 speaks {V1BETA1} alone, which 1.38 no longer serves"
+        in finding.message
+    )
+    assert finding.fix == "upgrade the driver gpu.intel.com to 0.9.0 or later"
+    assert finding.fix in before["Kubernetes 1.38"]
+
+
+def test_a_newer_driver_does_not() -> None:
+    breaks, unknown, _ = told(plugin("intel-gpu-resource-driver:v0.9.0"), start="1.33", to="1.38")
+    assert not breaks
+    assert not [text for text in unknown if "gpu.intel.com speaks" in text]
+
+
+def test_up_to_1_33_every_version_was_switched_on_by_hand() -> None:
+    """The first release with a version that is on by default, v1, has the older ones only by --runtime-config."""
+    old = plugin("intel-gpu-resource-driver:v0.8.0")
+    breaks, _, before = told(old, start="1.33", to="1.34")
+    finding = breaks["Kubernetes 1.34"]
+    assert "serves only if --runtime-config of kube-apiserver names it" in finding.message
+    assert "keep --runtime-config=resource.k8s.io/v1beta1=true" in str(finding.fix)
+    assert before["Kubernetes 1.34"] == (finding.fix,)
+    switched = RuntimeConfig({V1BETA1: True})
+    assert not told(old, start="1.33", to="1.34", config=switched)[0]
+    assert [*told(old, start="1.33", to="1.38", config=switched)[0]] == ["Kubernetes 1.38"]
+
+
+def test_the_first_alpha_ends_in_1_34() -> None:
+    old = plugin("intel-gpu-resource-driver:v0.6.0")
+    every = RuntimeConfig({"api/all": True})
+    assert [*told(old, start="1.31", to="1.38", config=every)[0]] == ["Kubernetes 1.34"]
+
+
+@pytest.mark.parametrize(
+    ("image", "why"),
+    [
+        ("intel-gpu-resource-driver@sha256:0a1b", "its image has no version"),
+        ("intel-gpu-resource-driver", "its image has no version"),
+        ("intel-gpu-resource-driver:latest", "the version latest of its image is not known"),
+        ("intel-gpu-resource-driver:v0.1.0", "the version v0.1.0 of its image is not known"),
+    ],
+)
+def test_what_an_image_does_not_tell_is_not_compared(image: str, why: str) -> None:
+    slices = slice_of("gpu.intel.com", "n1", device("gpu-0"))
+    breaks, unknown, _ = told(plugin(image), slices, start="1.37", to="1.38")
+    assert not breaks
+    assert [text for text in unknown if "gpu.intel.com" in text and text.endswith(why)]
+
+
+def test_a_dump_without_pods_of_a_driver_is_not_compared() -> None:
+    slices = slice_of("gpu.acme.com", "n1", device("gpu-0"))
+    breaks, unknown, _ = told(slices, start="1.37", to="1.38")
+    assert not breaks
+    assert [
+        text
+        for text in unknown
+        if "gpu.acme.com" in text and text.endswith("no pod of it is in the input")
+    ]
+
+
+@pytest.mark.parametrize(("release", "level"), [("1.36", True), ("1.33", False)])
+def test_the_managed_fields_of_slices_show_what_an_unknown_driver_speaks(
+    release: str, level: bool
+) -> None:
+    """Where the server has v1, a client that can speak it does; in 1.33 nobody could."""
+    slices = slice_of("gpu.acme.com", "n1", device("gpu-0"))
+    slices["metadata"]["managedFields"] = [{"manager": "plugin", "apiVersion": V1BETA1}]
+    every = RuntimeConfig({"api/all": True})
+    breaks, _, _ = told(slices, start=release, to="1.38", config=every)
+    assert bool(breaks) is level
+
+
+def test_a_driver_that_speaks_v1_by_its_managed_fields() -> None:
+    slices = slice_of("gpu.acme.com", "n1", device("gpu-0"))
+    slices["metadata"]["managedFields"] = [
+        {"manager": "plugin", "apiVersion": version} for version in (V1BETA1, "resource.k8s.io/v1")
+    ]
+    assert not told(slices, start="1.36", to="1.38")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "on"),
+    [
+        ("resource.k8s.io/v1beta1=true", True),
+        ("resource.k8s.io/v1beta1", True),
+        ("api/beta=true", True),
+        ("api/all=true", True),
+        ("api/all=true,resource.k8s.io/v1beta1=false", False),
+        ("resource.k8s.io/v1beta2=true", False),
+        ("api/alpha=true", False),
+    ],
+)
+def test_runtime_config_of_a_static_pod(text: str, on: bool) -> None:
+    """kube-apiserver --runtime-config: k8s.io/apiserver pkg/server/resourceconfig/helpers.go"""
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "kube-apiserver"},
+        "spec": {"containers": [{"command": ["kube-apiserver", f"--runtime-config={text}"]}]},
+    }
+    assert runtime_config_of_objects([pod]).serves(V1BETA1) is on
+
+
+def test_nothing_runs() -> None:
+    assert not plan(Compared((), ClusterState({})), "1.37", "1.38").count("breaks")
