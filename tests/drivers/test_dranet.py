@@ -188,6 +188,14 @@ def test_what_names_come_from() -> None:
     assert nobody["dra.net/pciVendor"] == nobody["dra.net/pciDevice"] == {"string": "unknown"}
 
 
+@pytest.mark.parametrize(("version", "length"), [("1.4", 67), ("main", 64)])
+def test_long_names_of_pci_ids_are_cut_by_main(version: str, length: int) -> None:
+    """dranet#300: the virtual functions of ConnectX-3 Pro (15b3:1004) have a name of 67 bytes."""
+    long = replace(NIC, vendor="0x15b3", device="0x1004")
+    attributes = devices(Machine(pci_devices=(long,)), version)["pci-0000-8a-00-0"]
+    assert len(attributes["dra.net/pciDevice"]["string"].encode()) == length
+
+
 def test_a_machine_of_one_numa_node_has_no_numa_node_of_dranets_own() -> None:
     """ghw tells NUMA nodes only where there are several (pkg/topology: architecture SMP)."""
     nodes = (NumaNode(0), NumaNode(1))

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DRACTL = [sys.executable, "-m", "dractl"]
+CUT_SINCE = ("net-long-name",)
+"""Recorded of a main branch of 2026-08-21; the names are cut since 2026-08-25 (dranet#300)."""
 GATES = {"DRAPartitionableDevices": True, "DRAConsumableCapacity": True}
 
 
@@ -44,7 +46,7 @@ def test_both_sides_are_predicted_from_the_machine(
     folder = whole / "conformance" / "drivers"
     compared, found = 0, {}
     for file in sorted((folder / sides[0]).glob("*.json")):
-        if not (folder / sides[2] / file.name).exists():
+        if not (folder / sides[2] / file.name).exists() or file.stem in CUT_SINCE:
             continue
         work = tmp_path / file.stem
         work.mkdir()

@@ -269,8 +269,8 @@ def _pci(
     names = ids.dranet_names()
     standard = numa_nodes(pci, machine) if lists else numa_node(pci)
     return {
-        "dra.net/pciVendor": names.vendor(pci.vendor) or UNKNOWN,
-        "dra.net/pciDevice": names.device(pci.vendor, pci.device) or UNKNOWN,
+        "dra.net/pciVendor": _cut(names.vendor(pci.vendor) or UNKNOWN, options),
+        "dra.net/pciDevice": _cut(names.device(pci.vendor, pci.device) or UNKNOWN, options),
         "dra.net/pciSubsystem": pci.subsystem_device.removeprefix("0x")
         if pci.subsystem_device
         else None,
@@ -280,7 +280,14 @@ def _pci(
     }
 
 
-def _compare_names(pci: PciDevice) -> str | None:
+def _cut(text: str, options: Options) -> str:
+    """Return a name of pci.ids; main cuts it at the longest text that an attribute takes."""
+    if not options.has(NAME, "limited-names"):
+        return text
+    return text.encode()[:_MAX_TEXT].decode(errors="ignore")
+
+
+def _other_names(pci: PciDevice) -> str | None:
     """Return differences between dranet's pci.ids and dractl's newer one, for a reader who
     compares.
     """
