@@ -83,6 +83,8 @@ def check(pack: Pack) -> None:
 def _helpers(known: Helpers) -> None:
     for row in known.helpers:
         _date("helpers.json", row.read)
+    for program in known.programs:
+        _date(f"helpers.json: {program.title}", program.read)
     for name, builds in known.drivers.items():
         _date(f"helpers.json: {name}", builds.read)
         for build in builds.builds:
@@ -246,6 +248,8 @@ def dates_of_parts(pack: Pack) -> Iterator[tuple[str, str]]:
     known_helpers = pack.read("helpers.json", Helpers)
     for row in known_helpers.helpers:
         yield f"helper library {row.since}", row.read
+    for program in known_helpers.programs:
+        yield f"API of {program.title}", program.read
     for name, builds in known_helpers.drivers.items():
         yield f"helper libraries of {name}", builds.read
     for scheduler in pack.read("schedulers.json", dict[str, SchedulerFacts]).values():

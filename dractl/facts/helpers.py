@@ -40,12 +40,47 @@ class Builds(Struct, frozen=True, forbid_unknown_fields=True):
     """Oldest first."""
 
 
+class Spoken(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a program speaks from a version on."""
+
+    since: str
+    speaks: tuple[str, ...]
+    """The apiVersions."""
+
+
+class Program(Struct, frozen=True, forbid_unknown_fields=True):
+    """A program beside drivers and Kubernetes that reads claims, with a client of one version of the API."""
+
+    title: str
+    group: str
+    """The API group of its own kinds."""
+    images: tuple[str, ...]
+    """The names of its images."""
+    marks: tuple[str, ...]
+    """Words of its configuration that switch its support of claims on."""
+    versions: tuple[Spoken, ...]
+    """Oldest first; earlier ones read no claims."""
+    source: str
+    read: str
+
+    def at(self, tag: str) -> Spoken | None:
+        """Return what the version of an image speaks; None if it reads no claims, or has no number."""
+        number = _numbers(tag)
+        fitting = [row for row in self.versions if number and _numbers(row.since) <= number]
+        return fitting[-1] if fitting else None
+
+    def first(self, served: frozenset[str]) -> str | None:
+        """Return the first version that speaks one of some apiVersions."""
+        return next((row.since for row in self.versions if not served.isdisjoint(row.speaks)), None)
+
+
 class Helpers(Struct, frozen=True, forbid_unknown_fields=True):
     """``helpers.json``."""
 
     helpers: tuple[Helper, ...]
     """Oldest first."""
     drivers: dict[str, Builds]
+    programs: tuple[Program, ...] = ()
 
     def helper_of(self, build: Build) -> Helper | None:
         """Return what a build's library speaks; None if it is older than all that are known."""

@@ -38,6 +38,13 @@ def runs(name: str, objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             )
 
 
+def tags(item: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Name and tag of each image of an object; an image without a tag, or with a digest alone, has an empty one."""
+    for text in _in_pods([item]):
+        name, _, tag = text.partition("@")[0].rpartition("/")[2].partition(":")
+        yield name, tag
+
+
 def _images() -> set[str]:
     return {image for name in names() for image in driver(name).images}
 

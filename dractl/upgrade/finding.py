@@ -123,7 +123,7 @@ _SKEW = 3
 """Minor releases that kubelet may be older than kube-apiserver (kubernetes.io/releases/version-skew-policy)."""
 _SHOWN = 3
 _CHANGED_KINDS = ("ResourceClaim", "DeviceClass")
-UPGRADED_FIRST = ("driver-api",)
+UPGRADED_FIRST = ("driver-api", "program-api")
 """Codes of findings whose fix is a step before the release."""
 
 

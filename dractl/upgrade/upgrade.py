@@ -28,7 +28,7 @@ from dractl.model.releases import (
     stage,
 )
 from dractl.objects import Raw
-from dractl.upgrade import admission, driver_apis, known, roles, server
+from dractl.upgrade import admission, driver_apis, known, program_apis, roles, server
 from dractl.upgrade.driver_step import find_change, place_readers, publish
 from dractl.upgrade.finding import (
     Finding,
@@ -104,6 +104,7 @@ def plan(inputs: Compared, start: str, to: str, describe: Describe = quote_sched
     settings = (*inputs.settings, GateSetting("a component", inputs.gates, "--feature-gates"))
     kubelet_settings = [each for each in settings if each.component == KUBELET]
     component_settings = [each for each in settings if each.component != KUBELET]
+    programs = tuple(program_apis.find_programs((*_every_object(state), *inputs.others)))
     speaking = driver_apis.find_drivers(state, inputs.others, releases[0])
     steps = []
     for number, (before, after) in enumerate(pairwise(targets)):
@@ -111,6 +112,9 @@ def plan(inputs: Compared, start: str, to: str, describe: Describe = quote_sched
         found += differences(component_settings, before.release, after.release)
         found += driver_apis.differences(
             speaking.speakers, before.release, after.release, inputs.runtime_config
+        )
+        found += program_apis.differences(
+            programs, before.release, after.release, inputs.runtime_config
         )
         found += default_changes(component_settings, items, before, after)
         found += roles.differences(inputs.others, before, after)
@@ -134,6 +138,7 @@ def plan(inputs: Compared, start: str, to: str, describe: Describe = quote_sched
     notes = [said] if (said := caveat(releases[-1])) else []
     notes += _unmodelled(releases)
     notes += driver_apis.list_unknown(speaking, releases)
+    notes += program_apis.list_unknown(programs, releases)
     upgraded: dict[str, tuple[str, str]] = {}
     for name, text in inputs.versions.items():
         change = find_change(state, name, text)
@@ -196,6 +201,10 @@ def _unmodelled(releases: Sequence[str]) -> Iterator[str]:
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _every_object(state: ClusterState) -> Iterator[Raw]:
+    return (value for kind in state.kinds for value in state.objects(kind).values())
 
 
 def _driver_of(step: Step, upgraded: Mapping[str, Any]) -> str:

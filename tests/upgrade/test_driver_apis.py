@@ -186,3 +186,53 @@ def test_runtime_config_of_a_static_pod(text: str, on: bool) -> None:
 
 def test_nothing_runs() -> None:
     assert not plan(Compared((), ClusterState({})), "1.37", "1.38").count("breaks")
+
+
+def deployment(image: str, *args: str) -> dict[str, Any]:
+    return {**plugin(image, "controller"), "kind": "Deployment"} | {
+        "spec": {
+            "template": {"spec": {"containers": [{"name": "c", "image": image, "args": [*args]}]}}
+        }
+    }
+
+
+KUBEVIRT = {
+    "apiVersion": "kubevirt.io/v1",
+    "kind": "KubeVirt",
+    "metadata": {"name": "kubevirt", "namespace": "kubevirt"},
+    "spec": {"configuration": {"developerConfiguration": {"featureGates": ["GPUsWithDRA"]}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("objects", "start", "to", "level"),
+    [
+        ((deployment("quay.io/kubevirt/virt-controller:v1.7.0"), KUBEVIRT), "1.37", "1.38", "breaks"),
+        ((deployment("quay.io/kubevirt/virt-controller:v1.7.0"),), "1.37", "1.38", "changes"),
+        ((deployment("quay.io/kubevirt/virt-controller:v1.8.0"), KUBEVIRT), "1.37", "1.38", None),
+        ((deployment("quay.io/kubevirt/virt-controller:v1.5.0"), KUBEVIRT), "1.37", "1.38", None),
+        ((deployment("kueue/kueue:v0.14.2", "--feature-gates=DynamicResourceAllocation=true"),), "1.33", "1.34", "breaks"),
+        ((deployment("kueue/kueue:v0.14.2", "--feature-gates=DynamicResourceAllocation=true"),), "1.34", "1.38", None),
+        ((deployment("kueue/kueue:v0.15.0", "--feature-gates=DynamicResourceAllocation=true"),), "1.33", "1.38", None),
+        ((deployment("karpenter/karpenter:v1.13.0"),), "1.34", "1.38", None),
+    ],
+)  # fmt: skip
+def test_programs_that_read_claims_in_a_version_that_ends(
+    objects: tuple[dict[str, Any], ...], start: str, to: str, level: str | None
+) -> None:
+    """kubevirt v1.6 and v1.7 import k8s.io/api/resource/v1beta1, v1.8 v1; kueue v0.14 v1beta2, v0.15 v1."""
+    compared = Compared((), from_objects(objects), others=objects)
+    steps = plan(compared, start, to).steps
+    found = [one for step in steps for one in step.findings if one.code == "program-api"]
+    assert [one.level for one in found] == ([level] if level else [])
+
+
+def test_kinds_of_a_program_without_its_image_are_not_compared() -> None:
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "virtualmachines.kubevirt.io"},
+        "spec": {"group": "kubevirt.io"},
+    }
+    found = plan(Compared((), ClusterState({}), others=(definition,)), "1.37", "1.38")
+    assert [text for text in found.not_compared if "KubeVirt speaks" in text]

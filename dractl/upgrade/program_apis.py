@@ -1,0 +1,103 @@
+"""Programs beside drivers that read claims, such as Kueue and KubeVirt, and the versions of the API that they speak."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from dractl.cluster.state import describe
+from dractl.facts.helpers import Program, Spoken, helpers
+from dractl.facts.images import tags
+from dractl.model.releases import served_versions
+from dractl.objects import Raw, text
+from dractl.upgrade.finding import Finding
+from dractl.upgrade.flags import RuntimeConfig, type_of, versions_after
+from dractl.views import View
+
+_KIND = "ResourceClaim"
+_DEFINITION = "CustomResourceDefinition"
+
+
+class Installed(Struct, frozen=True):
+    """A program of the input."""
+
+    program: Program
+    tag: str
+    """The tag of its image; empty if none is in the input, or has one."""
+    objects: tuple[str, ...]
+    """The workloads that run it."""
+    uses_claims: bool
+    """True if its configuration in the input switches its support of claims on."""
+
+    @property
+    def spoken(self) -> Spoken | None:
+        """What its version speaks; None if it reads no claims, or is not known."""
+        return self.program.at(self.tag)
+
+
+def find_programs(objects: Sequence[Raw]) -> Iterator[Installed]:
+    """Yield the programs whose images or kinds are in the input."""
+    for program in helpers().programs:
+        found = [
+            (value, tag) for value in objects for name, tag in tags(value) if name in program.images
+        ]
+        defined = any(
+            value.get("kind") == _DEFINITION
+            and text(View(value).spec.get("group")).endswith(program.group)
+            for value in objects
+        )
+        if found or defined:
+            named = tuple(dict.fromkeys(describe(value) for value, _ in found))
+            known = sorted({tag for _, tag in found if tag})
+            configured = any(_has_mark(value, program) for value in objects)
+            yield Installed(program, known[0] if known else "", named, configured)
+
+
+def _has_mark(value: Raw, program: Program) -> bool:
+    """Return True if a configuration of a program switches claims on: its own kinds, its workloads and ConfigMaps."""
+    group, kind = type_of(value)
+    concerns = (
+        group.endswith(program.group)
+        or kind == "ConfigMap"
+        or any(name in program.images for name, _ in tags(value))
+    )
+    return concerns and any(mark in _written(value) for mark in program.marks)
+
+
+def _written(value: Raw) -> str:
+    return repr(value).replace("\\n", " ")
+
+
+def differences(
+    programs: Iterable[Installed], before: str, after: str, config: RuntimeConfig
+) -> Iterator[Finding]:
+    """Yield the programs that read claims of ``before``, and not of ``after``.
+
+    It breaks where the input shows that the program is told to read them.
+    """
+    for one in programs:
+        spoken = one.spoken
+        if spoken is None or set(spoken.speaks).isdisjoint(served_versions(_KIND, before)):
+            continue
+        if not versions_after(_KIND, before, after, config).isdisjoint(spoken.speaks):
+            continue
+        title = one.program.title
+        first = one.program.first(frozenset(served_versions(_KIND, after, by_default=True)))
+        yield Finding(
+            "program-api",
+            "breaks" if one.uses_claims else "changes",
+            f"{title} {one.tag} reads claims in {', '.join(spoken.speaks)} alone, which {after} does not serve by default",
+            one.objects,
+            fix=f"upgrade {title} to {first} or later" if first else None,
+            source=one.program.source,
+            date=one.program.read,
+        )
+
+
+def list_unknown(programs: Iterable[Installed], path: Iterable[str]) -> Iterator[str]:
+    """Yield the programs whose version is not in the input, where a release on the way ends what one of them speaks."""
+    served = [set(served_versions(_KIND, release)) for release in path]
+    gone = set().union(*served) - served[-1]
+    for one in programs:
+        spoken = {version for row in one.program.versions for version in row.speaks}
+        if not one.tag and spoken & gone:
+            yield f"which version of the API {one.program.title} speaks: no image of it with a version is in the input"
