@@ -63,7 +63,7 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     read: str
 
-    def at(self, tag: str) -> Spoken | None:
+    def spoken_by(self, tag: str) -> Spoken | None:
         """Return what the version of an image speaks; None if it reads no claims, or has no number."""
         number = _numbers(tag)
         fitting = [row for row in self.versions if number and _numbers(row.since) <= number]

@@ -25,7 +25,6 @@ _PHRASES: Mapping[str, str] = {
     "text": "{} publishes with another value",
 }
 _LONGEST = 100  # characters of a selector in a message
-_NAMED = 3
 
 
 class DriverUpgrade(Struct, frozen=True):

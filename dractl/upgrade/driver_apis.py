@@ -16,7 +16,6 @@ from dractl.views import View
 DRIVER_API = "driver-api"
 _KIND = "ResourceSlice"
 _GROUP = "resource.k8s.io/"
-_SHOWN = 3
 
 
 class Speaker(Struct, frozen=True):

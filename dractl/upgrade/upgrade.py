@@ -28,7 +28,7 @@ from dractl.model.releases import (
     stage,
 )
 from dractl.objects import Raw
-from dractl.upgrade import admission, driver_apis, known, program_apis, roles, server
+from dractl.upgrade import known, server
 from dractl.upgrade.driver_step import find_change, place_readers, publish
 from dractl.upgrade.finding import (
     Finding,
@@ -40,9 +40,10 @@ from dractl.upgrade.finding import (
     grouped,
     owned,
 )
-from dractl.upgrade.flags import KUBELET, RuntimeConfig
-from dractl.upgrade.gates import GateSetting, default_changes, differences
+from dractl.upgrade.flags import RuntimeConfig
+from dractl.upgrade.gates import GateSetting
 from dractl.upgrade.placing import Describe, Outcomes, Placing, quote_scheduler
+from dractl.upgrade.platform import find_platform
 from dractl.upgrade.server import Input
 from dractl.views import DEFAULT_SCHEDULER, Pod, View
 
@@ -102,25 +103,11 @@ def plan(inputs: Compared, start: str, to: str, describe: Describe = quote_sched
     placing = Placing(state, written, describe) if state.has("ResourceSlice") else None
     placed = _place(placing, state, features) if placing is not None else []
     settings = (*inputs.settings, GateSetting("a component", inputs.gates, "--feature-gates"))
-    kubelet_settings = [each for each in settings if each.component == KUBELET]
-    component_settings = [each for each in settings if each.component != KUBELET]
-    programs = tuple(program_apis.find_programs((*_every_object(state), *inputs.others)))
-    speaking = driver_apis.find_drivers(state, inputs.others, releases[0])
+    platform = find_platform(state, settings, inputs.runtime_config, inputs.others, releases[0])
     steps = []
     for number, (before, after) in enumerate(pairwise(targets)):
         found = [*server.differences(items, before, after, namespaces, answers)]
-        found += differences(component_settings, before.release, after.release)
-        found += driver_apis.differences(
-            speaking.speakers, before.release, after.release, inputs.runtime_config
-        )
-        found += program_apis.differences(
-            programs, before.release, after.release, inputs.runtime_config
-        )
-        found += default_changes(component_settings, items, before, after)
-        found += roles.differences(inputs.others, before, after)
-        found += admission.differences(
-            inputs.others, before.release, after.release, inputs.runtime_config
-        )
+        found += platform.differences(items, before, after)
         if placing is not None:
             found += placing.differences(placed[number], placed[number + 1])
         if after is targets[-1] and (_patched(to) or state.objects("Node")):
@@ -130,45 +117,28 @@ def plan(inputs: Compared, start: str, to: str, describe: Describe = quote_sched
         steps.append(Step(f"Kubernetes {after.release}", before_it, grouped(found)))
     target = targets[-1]
     if len(targets) > 1 or _patched(to):
-        breaks = differences(kubelet_settings, releases[0], releases[-1])
+        breaks = platform.kubelet_differences(releases[0], releases[-1])
         steps += _of_nodes(state, start, to, breaks)
         present = grouped(known.of_drivers(state, inputs.versions))
         steps += [Step("Drivers", (), present)] if present else []
-    outcomes: Outcomes = placed[-1] if placed else []
-    notes = [said] if (said := caveat(releases[-1])) else []
-    notes += _unmodelled(releases)
-    notes += driver_apis.list_unknown(speaking, releases)
-    notes += program_apis.list_unknown(programs, releases)
-    upgraded: dict[str, tuple[str, str]] = {}
-    for name, text in inputs.versions.items():
-        change = find_change(state, name, text)
-        if change is None:
-            notes.append(f"{name}: the input has no slice of it")
-            continue
-        upgraded[name] = " or ".join(change.start), change.to
-        published = publish(state, change, inputs.machines, target)
-        found, notes = [*published.findings], [*notes, *published.notes]
-        if placing is not None:
-            later = placing.outcomes(published.state, features[-1])
-            found += place_readers(
-                placing, change, published, (state, outcomes), later, features[-1]
-            )
-            outcomes = later
-        state = published.state
-        found += known.of_driver(name, change.start, text.rpartition("..")[2])
-        steps.append(Step(f"{name} {change.to}", tuple(before_driver(name, found)), grouped(found)))
+    drivers = _upgrade_drivers(
+        inputs, state, target, placing, placed[-1] if placed else [], features[-1]
+    )
+    steps += drivers.steps
     endings = grouped(server.endings(inputs.manifests, target.release))
     steps += [Step("Manifests", (), endings)] if endings and len(targets) > 1 else []
+    notes = [said] if (said := caveat(releases[-1])) else []
+    notes += [*_unmodelled(releases), *platform.list_unknown(releases), *drivers.notes]
     undecided = _NO_DEVICES if placing is None else tuple(placing.undecided)
     unknown = (*_assumed_gates(items, targets[0], namespaces), *_unseen(state))
     whole = inputs.state.merge(written)
     steps = [
-        replace(step, findings=owned(step.findings, whole, _driver_of(step, upgraded)))
+        replace(step, findings=owned(step.findings, whole, _driver_of(step, drivers.upgraded)))
         for step in steps
     ]
     not_compared = (*notes, *unknown, *undecided)
     kinds = tuple(sorted(set(whole.kinds)))
-    return Plan(releases[0], releases[-1], tuple(steps), upgraded, not_compared, kinds)
+    return Plan(releases[0], releases[-1], tuple(steps), drivers.upgraded, not_compared, kinds)
 
 
 def _features(release: str, gates: Mapping[str, bool], asked: Mapping[str, bool]) -> Features:
@@ -203,8 +173,43 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _every_object(state: ClusterState) -> Iterator[Raw]:
-    return (value for kind in state.kinds for value in state.objects(kind).values())
+class _DriverSteps(Struct, frozen=True):
+    """The steps at which drivers are upgraded."""
+
+    steps: tuple[Step, ...]
+    upgraded: Mapping[str, tuple[str, str]]
+    """The present and the later version, by driver."""
+    notes: tuple[str, ...]
+    """What the input does not decide."""
+
+
+def _upgrade_drivers(
+    inputs: Compared,
+    state: ClusterState,
+    target: Target,
+    placing: Placing | None,
+    outcomes: Outcomes,
+    features: Features,
+) -> _DriverSteps:
+    """Upgrade one driver after the other, after the releases; each step begins where the one before it ends."""
+    steps, upgraded, notes = [], {}, list[str]()
+    for name, text in inputs.versions.items():
+        change = find_change(state, name, text)
+        if change is None:
+            notes.append(f"{name}: the input has no slice of it")
+            continue
+        upgraded[name] = " or ".join(change.start), change.to
+        published = publish(state, change, inputs.machines, target)
+        found = [*published.findings]
+        notes += published.notes
+        if placing is not None:
+            later = placing.outcomes(published.state, features)
+            found += place_readers(placing, change, published, (state, outcomes), later, features)
+            outcomes = later
+        state = published.state
+        found += known.of_driver(name, change.start, text.rpartition("..")[2])
+        steps.append(Step(f"{name} {change.to}", tuple(before_driver(name, found)), grouped(found)))
+    return _DriverSteps(tuple(steps), upgraded, tuple(notes))
 
 
 def _driver_of(step: Step, upgraded: Mapping[str, Any]) -> str:

@@ -157,6 +157,25 @@ class _Loaded(Struct, frozen=True):
     others: tuple[Raw, ...]
     """Objects beside those of DRA."""
 
+    def compare(
+        self,
+        state: ClusterState,
+        gates: Mapping[str, bool],
+        versions: Mapping[str, str],
+        machines: tuple[DescribedNode, ...],
+    ) -> Compared:
+        """Return what is compared; ``state`` has the nodes of described machines, too."""
+        return Compared(
+            self.manifests,
+            state,
+            gates,
+            versions,
+            machines,
+            self.settings,
+            self.runtime_config,
+            self.others,
+        )
+
 
 def command(
     inputs: InputOptions = InputOptions(),
@@ -205,16 +224,7 @@ def command(
     state, machines = _add_machines(
         loaded.state, versions.hardware or [], Target.of(releases[0]), driver_versions
     )
-    compared = Compared(
-        loaded.manifests,
-        state,
-        gates,
-        driver_versions,
-        machines,
-        loaded.settings,
-        loaded.runtime_config,
-        loaded.others,
-    )
+    compared = loaded.compare(state, gates, driver_versions, machines)
     upgrade_plan = _add_fixes(plan(compared, first, versions.to, _explain), paths, gates)
     report = _render(
         upgrade_plan, common.base_format(output), printing.verbose > 0, to_file=printing.to_file

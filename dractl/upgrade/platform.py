@@ -1,0 +1,71 @@
+"""What runs and configures a cluster beside its objects of DRA, and what a later release makes of it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from dractl.cluster import ClusterState
+from dractl.model import Target
+from dractl.objects import Raw
+from dractl.upgrade import admission, driver_apis, program_apis, roles
+from dractl.upgrade.driver_apis import Drivers
+from dractl.upgrade.finding import Finding
+from dractl.upgrade.flags import KUBELET, RuntimeConfig
+from dractl.upgrade.gates import GateSetting, default_changes, differences
+from dractl.upgrade.program_apis import Installed
+from dractl.upgrade.server import Input
+
+
+class Platform(Struct, frozen=True):
+    """The components of a cluster, its drivers and programs, and objects that decide about others."""
+
+    settings: tuple[GateSetting, ...]
+    """The places at which components set their gates."""
+    runtime_config: RuntimeConfig
+    """The versions of the API that kube-apiserver is told to serve."""
+    objects: tuple[Raw, ...]
+    """Objects that a state has not: admission, custom kinds, roles."""
+    drivers: Drivers
+    programs: tuple[Installed, ...]
+    """Programs that read claims."""
+
+    def differences(
+        self, items: Iterable[Input], before: Target, after: Target
+    ) -> Iterator[Finding]:
+        """Yield what a release of the control plane changes; ``items`` are the objects that its API server judges."""
+        settings = [each for each in self.settings if each.component != KUBELET]
+        served = before.release, after.release, self.runtime_config
+        yield from differences(settings, before.release, after.release)
+        yield from default_changes(settings, items, before, after)
+        yield from driver_apis.differences(self.drivers.speakers, *served)
+        yield from program_apis.differences(self.programs, *served)
+        yield from roles.differences(self.objects, before, after)
+        yield from admission.differences(self.objects, *served)
+
+    def kubelet_differences(self, before: str, after: str) -> Iterator[Finding]:
+        """Yield the gates with which the kubelet of a release does not start."""
+        settings = [each for each in self.settings if each.component == KUBELET]
+        return differences(settings, before, after)
+
+    def list_unknown(self, releases: Sequence[str]) -> Iterator[str]:
+        """Yield what the input does not tell of drivers and programs."""
+        yield from driver_apis.list_unknown(self.drivers, releases)
+        yield from program_apis.list_unknown(self.programs, releases)
+
+
+def find_platform(
+    state: ClusterState,
+    settings: Iterable[GateSetting],
+    runtime_config: RuntimeConfig,
+    objects: tuple[Raw, ...],
+    release: str,
+) -> Platform:
+    """Return the platform of a cluster whose present release is given."""
+    stored = (value for kind in state.kinds for value in state.objects(kind).values())
+    return Platform(
+        tuple(settings),
+        runtime_config,
+        objects,
+        driver_apis.find_drivers(state, objects, release),
+        tuple(program_apis.find_programs((*stored, *objects))),
+    )
