@@ -499,6 +499,45 @@ def with_claims(nodes: int, claims: int) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
+def upgradeable() -> dict[str, Any]:
+    """1,000 objects: 150 nodes with the first GPU driver's attributes, and claims of 40 selectors, of which every tenth
+    reads one that later versions do not have."""
+    api, items = clusters.API, []
+    for number in range(150):
+        slices = clusters.gpus(number)
+        for index, device in enumerate(slices["spec"]["devices"]):
+            device["attributes"] |= {"index": {"int": index}, "minor": {"int": index}}
+        items += [clusters.node(number), slices]
+    classes = {"selectors": [{"cel": {"expression": 'device.driver == "gpu.nvidia.com"'}}]}
+    items += [_object(api, "DeviceClass", f"class-{n}", None, classes) for n in range(CLASSES)]
+    for number in range(344):
+        read = (
+            'device.attributes["gpu.nvidia.com"].index == 0'
+            if number % 10 == 0
+            else selector(number)
+        )
+        asked = {
+            "deviceClassName": f"class-{number % CLASSES}",
+            "allocationMode": "ExactCount",
+            "count": 1 + number % 3,
+            "selectors": [{"cel": {"expression": read}}],
+        }
+        spec = {"devices": {"requests": [{"name": "gpu", "exactly": asked}]}}
+        items.append(_object(api, "ResourceClaim", f"claim-{number}", "ml", spec))
+        wants = [{"name": "gpu", "resourceClaimName": f"claim-{number}"}]
+        pod = {"containers": [{"name": "main"}], "resourceClaims": wants}
+        items.append(_object("v1", "Pod", f"pod-{number}", "ml", pod))
+    return {"apiVersion": "v1", "kind": "List", "items": items[:1000]}
+
+
+def _object(
+    api: str, kind: str, name: str, namespace: str | None, spec: dict[str, Any]
+) -> dict[str, Any]:
+    place = {"namespace": namespace} if namespace is not None else {}
+    metadata = {"name": name, "uid": f"{kind}-{name}", **place}
+    return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}
+
+
 def write(path: Path, value: dict[str, Any]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value))

@@ -160,6 +160,12 @@ def tables(peers: Peers) -> list[Table]:
         fit, devices = ["fit", "template/pair", "-f", dump], ["devices", "-f", dump]
         return {"fit": [*DRACTL, *fit], "devices": [*DRACTL, *devices]}
 
+    def upgrade(folder: Path) -> Mapping[str, Sequence[str]]:
+        dump = str(inputs.write(folder / "upgrade.json", inputs.upgradeable()))
+        command = [*DRACTL, "upgrade", "-f", dump, "--from", "1.34", "--to", "1.38"]
+        driver = ["--driver-version", "gpu.nvidia.com=25.3..0.5"]
+        return {"releases": command, "releases and driver": [*command, *driver]}
+
     def floor_of_many(folder: Path) -> Mapping[str, Sequence[str]]:
         inputs.many(folder / "many", 5000)
         steps = ("start", "read", "yaml", "look", "libyaml")
@@ -271,6 +277,13 @@ def tables(peers: Peers) -> list[Table]:
             "The copies of a pod with two aligned GPUs that fit on 5,000 nodes, and all their devices.",
             room,
             (Goal("fit", "cpu", 2.5, note=ROOM_NOTE), Goal("devices", "cpu", 3, note=ROOM_NOTE)),
+        ),
+        Table(
+            "Upgrade",
+            "1,000 objects (150 nodes with 1,200 devices, 344 claims of 40 selectors and their pods) from 1.34 to 1.38, and "
+            "then with another version of the driver, of which 35 claims read an attribute that it does not publish.",
+            upgrade,
+            (Goal("releases", "cpu", 3), Goal("releases and driver", "cpu", 3)),
         ),
         Table(
             "A dump of 100 MB",

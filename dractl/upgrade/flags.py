@@ -35,6 +35,9 @@ _KUBEADM_SPECS: Mapping[str, Path] = {
     "KubeadmConfigTemplate": ("spec", "template", "spec"),
 }
 """Kinds of Cluster API, and where they have the configurations of kubeadm."""
+_GROUPS_WITHOUT_PODS = ("resource.k8s.io", "rbac.authorization.k8s.io", "apiextensions.k8s.io")
+_KINDS_WITHOUT_PODS = ("Node", "Event", "ConfigMap", "Namespace")
+"""Most objects of a dump, whose containers need not be looked for."""
 _RUNTIME_CONFIG = "runtime-config"
 _BETA = re.compile(r"v\d+beta\d+\Z")
 _ALPHA = re.compile(r"v\d+alpha\d+\Z")
@@ -72,7 +75,7 @@ def flags_in(value: Raw, name: str) -> Iterator[Flag]:
             for part in ("initConfiguration", "joinConfiguration"):
                 arguments = (*path, part, *_KUBELET_ARGUMENTS)
                 yield from _flags_of_arguments(KUBELET, name, value, arguments)
-        case _:
+        case group, kind if group not in _GROUPS_WITHOUT_PODS and kind not in _KINDS_WITHOUT_PODS:
             for path, spec in pod_templates(value):
                 yield from _flags_of_pod(name, spec, path)
 

@@ -25,6 +25,7 @@ from dractl.views import Pod
 _LEADERS = 12  # nodes of different kinds whose devices are compared
 _NAMED = 3
 _SHARED = 2  # users of a claim
+_MAX_SENTENCES = 64  # that explain makes
 
 
 class Applicant(Struct, frozen=True):
@@ -275,9 +276,8 @@ def difference(
             else ("fits-now", "changes", f"{where}; before: {describe(before)}")
         )
     if not after.fits:
-        same = before.said == after.said or describe(before) == describe(after)
-        text = f"still does not fit; the reason is now: {describe(after)}"
-        return None if same else ("other-message", "info", text)
+        text = f"still does not fit; kube-scheduler says now: {after.said}"
+        return None if before.said == after.said else ("other-message", "info", text)
     lost, won = sorted(before.nodes.keys() - after.nodes), sorted(after.nodes.keys() - before.nodes)
     if lost or won:
         parts = [
@@ -371,8 +371,16 @@ class Placing:
         self, state: ClusterState, manifests: ClusterState, describe: Describe = quote_scheduler
     ) -> None:
         self.subjects = subjects(state, manifests)
-        self.describe = describe
+        self._describe = describe
+        self._sentences: dict[int, tuple[Outcome, str]] = {}
         self.undecided: dict[str, None] = {}
+
+    def describe(self, outcome: Outcome) -> str:
+        """Return the sentence about an outcome, made once; after many the scheduler is quoted, which takes no time."""
+        if id(outcome) not in self._sentences:
+            make = self._describe if len(self._sentences) < _MAX_SENTENCES else quote_scheduler
+            self._sentences[id(outcome)] = outcome, make(outcome)
+        return self._sentences[id(outcome)][1]
 
     def outcomes(self, state: ClusterState, features: Features) -> Outcomes:
         """Return what a scheduler does with every subject."""

@@ -17,6 +17,7 @@ from dractl.model.releases import served_versions
 from dractl.upgrade import Compared, Finding, RuntimeConfig, plan, runtime_config_of_objects
 from tests.explain.cluster import device, slice_of
 
+UNSET = RuntimeConfig()
 V1BETA1 = "resource.k8s.io/v1beta1"
 
 
@@ -31,7 +32,7 @@ def plugin(image: str, name: str = "plugin", namespace: str = "drivers") -> dict
 
 
 def told(
-    *objects: dict[str, Any], start: str, to: str, config: RuntimeConfig = RuntimeConfig()
+    *objects: dict[str, Any], start: str, to: str, config: RuntimeConfig = UNSET
 ) -> tuple[dict[str, Finding], tuple[str, ...], dict[str, tuple[str, ...]]]:
     """The breaks about drivers by step, what was not compared, and what comes before each step."""
     compared = Compared((), from_objects(objects), others=objects, runtime_config=config)

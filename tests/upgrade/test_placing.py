@@ -145,7 +145,7 @@ def nodes(**devices: tuple[str, ...]) -> list[dict[str, Any]]:
             (
                 "other-message",
                 "info",
-                "still does not fit; the reason is now: 0/2 nodes are available",
+                "still does not fit; kube-scheduler says now: 0/2 nodes are available",
             ),
         ),
         ({"a": ()}, {"a": ()}, None),
