@@ -160,36 +160,41 @@ def _is_locked_otherwise(gate: str, on: bool, release: str) -> bool:
 def default_changes(
     settings: Iterable[GateSetting], items: Iterable[Input], before: Target, after: Target
 ) -> Iterator[Finding]:
-    """Yield the gates whose default changes, with the objects that have a field of theirs, and the places that set them."""
+    """Yield the gates whose default changes: the places that set them, else the stored objects with a field of theirs.
+
+    What an API server makes of objects that are created is said of each (:mod:`dractl.upgrade.server`).
+    """
     places: dict[str, list[tuple[GateSetting, bool]]] = {}
     for setting in settings:
         for gate, on in setting.values.items():
             places.setdefault(gate, []).append((setting, on))
-    inputs = tuple(items)
+    stored = [item for item in items if item.stays]
     for gate in GATES:
         old, new = stage(gate, before.release), stage(gate, after.release)
-        if new is None or new.locked or (old.default if old is not None else False) == new.default:
+        if new is None or new.locked or (old is not None and old.default) == new.default:
             continue
         default = f"{gate} is {_word(new.default)} by default from Kubernetes {after.release} on"
         for setting, on in places.get(gate, ()):
-            kept = f"it stays {_word(on)} at {setting.place}"
-            fix = f"remove {gate}" if on == new.default else None
-            yield Finding("gate-default", "info", f"{default}; {kept}", setting.objects, fix=fix)
+            if setting.objects:
+                kept = f"it stays {_word(on)} at {setting.place}"
+                fix = f"remove {gate}" if on == new.default else None
+                yield Finding(
+                    "gate-default", "info", f"{default}; {kept}", setting.objects, fix=fix
+                )
         if gate not in places:
-            yield from _dependents(gate, default, inputs, after)
+            yield from _dependents(gate, default, stored, after)
 
 
 def _dependents(
     gate: str, default: str, items: Iterable[Input], after: Target
 ) -> Iterator[Finding]:
     without = Target(after.release, after.gates - {gate})
-    effect = "takes effect" if after.enabled(gate) else "is dropped"
     for item in items:
         lost = [one for one in drop(dict(to_v1(item.value)), without)[1] if one.gate == gate]
-        fields = dict.fromkeys(
-            re.sub(r"\[\d+\]", "[]", dotted(path)) for one in lost for path in one.paths
-        )
+        paths = (dotted(path) for one in lost for path in one.paths)
+        fields = dict.fromkeys(re.sub(r"\[\d+\]", "[]", path) for path in paths)
         if fields:
+            effect = "takes effect" if after.enabled(gate) else "has no effect any more"
             message = f"{default}: {', '.join(fields)} {effect}"
             yield Finding("gate-default", "changes", message, item.objects)
 

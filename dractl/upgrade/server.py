@@ -109,6 +109,8 @@ class Said(Struct, frozen=True):
     dropped: frozenset[str] = frozenset()
     doubts: tuple[str, ...] = ()
     """What is not known of a preview, as sentences: the object may be refused for it."""
+    gates: frozenset[tuple[str, str]] = frozenset()
+    """The fields that it drops, each with its gate."""
 
     @property
     def causes(self) -> frozenset[tuple[str | None, str | None]]:
@@ -133,7 +135,8 @@ def said(item: Input, target: Target, namespaces: Labels) -> Said:
     errors = tuple(violation for violation in found if violation.type)
     lost = () if errors else drop(dict(to_v1(value)), target)[1]
     doubts = tuple(violation.message for violation in found if is_doubt(violation))
-    return Said(errors, frozenset(dot_path(path) for one in lost for path in one.paths), doubts)
+    gates = frozenset((dot_path(path), one.gate) for one in lost for path in one.paths)
+    return Said(errors, frozenset(path for path, _ in gates), doubts, gates)
 
 
 def differences(
@@ -205,10 +208,11 @@ def _between(item: Input, old: Said, new: Said, release: str) -> Iterator[tuple[
         if lost_now := sorted(new.dropped - old.dropped):
             yield "field-dropped", "breaks", f"{', '.join(lost_now)}: {release} drops it silently"
         if kept := sorted(old.dropped - new.dropped):
+            gates = ", ".join(sorted({gate for path, gate in old.gates if path in kept}))
             yield (
                 "field-kept",
                 "changes",
-                f"{', '.join(kept)}: dropped silently before, in effect from {release} on",
+                f"{', '.join(kept)}: dropped silently before, in effect from {release} on, with {gates}",
             )
 
 

@@ -119,17 +119,27 @@ def test_there_are_enough_of_both() -> None:
 
 def test_a_gate_whose_default_changes_is_named_with_what_depends_on_it() -> None:
     """DRAConsumableCapacity: alpha in 1.34, on by default from 1.36 on (pkg/features/kube_features.go)."""
-    shared = slice_of("gpu.example.com", "n1", {**device("g"), "allowMultipleAllocations": True})
-    plain = claim("plain", request("r", "gpu"))
-    found = [
-        one for one in findings("", "1.35", "1.36", shared, plain) if one.code == "gate-default"
-    ]
+    asks = request("r", "gpu", capacity={"requests": {"memory": "1Gi"}})
+    state = from_objects([claim("shares", asks), claim("plain", request("r", "gpu"))])
+    steps = plan(Compared((), state), "1.35", "1.36").steps
+    found = [one for step in steps for one in step.findings if one.code == "gate-default"]
     (finding,) = found
-    assert finding.objects == ("ResourceSlice/n1-gpu.example.com",)
+    assert finding.objects == ("ResourceClaim/ml/shares",)
     assert finding.message == (
         "DRAConsumableCapacity is on by default from Kubernetes 1.36 on: "
-        "spec.devices[].allowMultipleAllocations takes effect"
+        "spec.devices.requests[].exactly.capacity takes effect"
     )
+    set_by_hand = Compared((), state, {"DRAConsumableCapacity": True})
+    steps = plan(set_by_hand, "1.35", "1.36").steps
+    assert not [one for step in steps for one in step.findings if one.code == "gate-default"]
+
+
+def test_a_manifest_that_depends_on_a_gate_is_named_once_with_the_gate() -> None:
+    shared = slice_of("gpu.example.com", "n1", {**device("g"), "allowMultipleAllocations": True})
+    found = [one for one in findings("", "1.35", "1.36", shared) if one.level == "changes"]
+    (finding,) = found
+    assert finding.code == "field-kept"
+    assert finding.message.endswith("in effect from 1.36 on, with DRAConsumableCapacity")
 
 
 @pytest.mark.parametrize(("value", "stays", "fix"), [(OFF, "off", None), (ON, "on", "remove DRAConsumableCapacity")])  # fmt: skip
