@@ -16,7 +16,7 @@ from dractl.views import View
 
 _GROUP = "resource.k8s.io"
 _ADMISSION = "admissionregistration.k8s.io"
-_WEBHOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+WEBHOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 _POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
 _KINDS = {
     "resourceclaims": "ResourceClaim",
@@ -52,7 +52,7 @@ def _rules(value: Raw) -> Iterator[tuple[str, Mapping[str, object]]]:
     group, kind = type_of(value)
     if group != _ADMISSION:
         return
-    if kind in _WEBHOOKS:
+    if kind in WEBHOOKS:
         rules = (
             (text(mapping(hook).get("name")), mapping(rule))
             for hook in items(value.get("webhooks"))

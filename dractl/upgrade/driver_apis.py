@@ -40,6 +40,11 @@ class Drivers(Struct, frozen=True):
     silent: Mapping[str, str]
     """Why it is not known what others speak, by name of the driver."""
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all of them."""
+        return frozenset((*(one.name for one in self.speakers), *self.silent))
+
 
 def find_drivers(state: ClusterState, others: Iterable[Raw], release: str) -> Drivers:
     """Return the drivers that run or have slices, and the versions of the API that they speak.

@@ -14,6 +14,7 @@ from dractl.upgrade.flags import KUBELET, RuntimeConfig
 from dractl.upgrade.gates import GateSetting, default_changes, differences
 from dractl.upgrade.program_apis import Installed
 from dractl.upgrade.server import Input
+from dractl.validation.roles import ROLES
 
 
 class Platform(Struct, frozen=True):
@@ -51,6 +52,22 @@ class Platform(Struct, frozen=True):
         """Yield what the input does not tell of drivers and programs."""
         yield from driver_apis.list_unknown(self.drivers, releases)
         yield from program_apis.list_unknown(self.programs, releases)
+        if self.drivers.names and len(releases) > 1:
+            yield from _list_unseen(self.objects)
+
+
+_DECIDING_KINDS = {
+    "clusterroles": ("the roles of drivers", ROLES),
+    "validatingwebhookconfigurations": ("webhooks of resource.k8s.io", admission.WEBHOOKS),
+}
+"""Kinds that no other command reads, by resource, and what they decide."""
+
+
+def _list_unseen(objects: Iterable[Raw]) -> Iterator[str]:
+    kinds = {value.get("kind") for value in objects}
+    for resource, (name, decisive) in _DECIDING_KINDS.items():
+        if kinds.isdisjoint(decisive):
+            yield f"{name}: not in the input; add `kubectl get {resource} -o yaml`"
 
 
 def find_platform(
