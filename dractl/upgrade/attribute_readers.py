@@ -211,23 +211,16 @@ def _finding(
             subjects |= dict.fromkeys(its_use.subject.objects)
     names |= subjects
     difference = use.difference if use is not None else None
-    message = f"reads {_describe_reads(upgrade, first)}"
+    reads = f"reads {_describe_reads(upgrade, first)}"
     earlier, later = None, None
     if difference is not None and code == difference.code:
         earlier, later = describe(difference.before), describe(difference.after)
-        message += _describe_difference(difference, earlier, later)
+        message = _describe_difference(difference, reads, earlier, later)
     elif code == "may-fit":
         earlier = describe(use.before[1]) if use is not None else None
-        message += "; did not fit before, and may fit then"
-    elif first.is_open:
-        message += "; may match other devices then"
-    elif first.before is not None:
-        counts = len(_names(first.before)), len(_names(first.after))
-        message += (
-            f"; matches {counts[1]} devices instead of {counts[0]}"
-            if code != "attribute-read"
-            else "; matches the same devices"
-        )
+        message = f"{reads}; did not fit before, and may fit then"
+    else:
+        message = f"{reads}; {_describe_matches(first, code)}"
     edit = None
     if level == "breaks":
         proof = _proof(upgrade, use)
@@ -278,9 +271,19 @@ def _place(shown: AttributeRead) -> str:
     return f"selector {text[:_LONGEST]}{'…' if len(text) > _LONGEST else ''}"
 
 
-def _describe_difference(difference: Difference, earlier: str, later: str) -> str:
+def _describe_matches(affected: Affected, code: str) -> str:
+    if affected.is_open:
+        return "may match other devices then"
+    if code == "attribute-read":
+        return "matches the same devices"
+    counts = len(_names(affected.after)), len(_names(affected.before))
+    return f"matches {counts[0]} devices instead of {counts[1]}"
+
+
+def _describe_difference(difference: Difference, reads: str, earlier: str, later: str) -> str:
+    about, where = difference.subject.about, difference.where
     if difference.before.fits and not difference.after.fits:
-        return f": {difference.subject.about}no longer fits{difference.where}: {later}"
+        return f"{about}no longer fits{where}: {reads}; {later}"
     if difference.after.fits and not difference.before.fits:
-        return f": {difference.subject.about}fits then{difference.where}; before: {earlier}"
-    return f": {difference.subject.about}{difference.message}{difference.where}"
+        return f"{about}fits then{where}: {reads}; before: {earlier}"
+    return f"{about}{difference.message}{where}: {reads}"

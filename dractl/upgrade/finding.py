@@ -108,7 +108,12 @@ def grouped(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     for finding in findings:
         found.setdefault(replace(finding, objects=()), {}).update(dict.fromkeys(finding.objects))
     merged = [replace(finding, objects=tuple(objects)) for finding, objects in found.items()]
-    return tuple(sorted(merged, key=lambda one: (LEVELS.index(one.level), one.code, one.message)))
+    return tuple(sorted(merged, key=_rank))
+
+
+def _rank(finding: Finding) -> tuple[int, bool, str, str]:
+    """Return a key that sorts findings: what breaks first, and of that the user's own objects."""
+    return LEVELS.index(finding.level), finding.reads is None, finding.code, finding.message
 
 
 def concerned(plan: Plan) -> tuple[str, ...]:

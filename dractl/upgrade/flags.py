@@ -153,6 +153,10 @@ class RuntimeConfig(Struct, frozen=True):
 
     values: Mapping[str, bool] = {}
 
+    def merge(self, other: "RuntimeConfig") -> "RuntimeConfig":
+        """Return what both set; the other counts where they differ."""
+        return RuntimeConfig({**self.values, **other.values})
+
     def serves(self, api_version: str) -> bool:
         """Return True if it switches a version on that is off by default."""
         version = api_version.rpartition("/")[2]

@@ -400,3 +400,79 @@ def test_landed_and_planned_are_told_apart(
     assert "proposed" not in landed
     assert any("DRAPreemption" in text for text in planned)
     assert all("(planned)" in text for text in planned)
+
+
+OLD_DRIVER = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: plugin, namespace: intel-gpu}
+spec:
+  template:
+    spec:
+      containers: [{name: plugin, image: registry.example/intel/intel-gpu-resource-driver:v0.8.0}]
+"""
+API_SERVER = """\
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+apiServer:
+  extraArgs: [{name: runtime-config, value: resource.k8s.io/v1beta1=true}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "to", "files", "code"),
+    [
+        ("1.33", "1.34", (OLD_DRIVER,), 1),
+        ("1.33", "1.34", (OLD_DRIVER, API_SERVER), 0),
+        ("1.34", "1.37", (OLD_DRIVER,), 0),
+        ("1.34", "1.38", (OLD_DRIVER, API_SERVER), 1),
+        ("1.31", "1.37", (API_SERVER,), 0),
+    ],
+)
+def test_a_driver_that_speaks_a_version_that_ends(
+    start: str,
+    to: str,
+    files: tuple[str, ...],
+    code: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """intel-resource-drivers-for-kubernetes#47: 0.8 has v1beta1 alone; neither file names anything of DRA."""
+    for number, text in enumerate(files):
+        (tmp_path / f"{number}.yaml").write_text(text)
+    assert upgrade(tmp_path, "--from", start, "--to", to) == code
+    text = " ".join(capsys.readouterr().out.split())
+    assert ("upgrade the driver gpu.intel.com to 0.9.0 or later" in text) is bool(code)
+
+
+def test_explain_says_what_becomes_of_a_claim(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The sentence is that of `dractl explain`, not kube-scheduler's."""
+    from tests.explain.cluster import claim, device_class, node, request, slice_of
+    from tests.upgrade.test_driver_pairs import DEVICES, NV
+
+    first = {"cel": {"expression": f'device.attributes["{NV}"].index == 0'}}
+    objects = [
+        node("node-1"),
+        slice_of(NV, "node-1", *DEVICES["gpus-25.3"]()),
+        device_class("all", f'device.driver == "{NV}"'),
+        claim("asks", request("r", "all", selectors=[first])),
+    ]
+    (tmp_path / "dump.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+    )
+    options = [
+        "-f",
+        tmp_path / "dump.json",
+        "--from",
+        "1.37",
+        "--driver-version",
+        f"{NV}=25.3..25.8",
+    ]
+    assert upgrade(*options, "-o", "json") == 1
+    (step,) = [one for one in report(capsys)["steps"] if one["step"].startswith(NV)]
+    (finding,) = [one for one in step["findings"] if one.get("reads")]
+    assert finding["before"] == "fits on node-1"
+    assert "no such key: index" in finding["after"]
+    assert "nodes are available" not in finding["message"]

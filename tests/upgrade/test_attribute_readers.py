@@ -186,7 +186,10 @@ def test_both_sides_have_a_sentence_of_their_own() -> None:
 
     (finding,) = readers_in(step_of(*machine(), value, describe=describe))
     assert (finding["before"], finding["after"]) == ("explain: fits", "explain: does not fit")
-    assert finding["message"].endswith("no longer fits: explain: does not fit")
+    assert finding["message"].startswith(
+        f"no longer fits: reads {NV}/index, which {NV} 25.8 no longer publishes"
+    )
+    assert finding["message"].endswith("; explain: does not fit")
 
 
 def test_a_guard_that_holds_either_way_is_a_note() -> None:

@@ -270,14 +270,13 @@ def _load(
             state = ClusterState.from_documents(stored, namespace=inputs.namespace)
             settings += tuple(settings_of_documents(stored))
             documents += stored
-        elif versions.hardware or ((manifests or settings) and versions.start):
+        elif versions.hardware or (documents and versions.start):
             state = ClusterState({})
         else:
             state = _read_cluster(access)
             settings += tuple(settings_of_objects(state.objects("Pod").values()))
-    runtime_config = runtime_config_of_documents(documents)
-    if not documents:
-        runtime_config = runtime_config_of_objects(state.objects("Pod").values())
+    pods = state.objects("Pod").values() if not inputs.files else ()
+    runtime_config = runtime_config_of_documents(documents).merge(runtime_config_of_objects(pods))
     others = tuple(each.value for each in documents if isinstance(each.value, dict))
     return _Loaded(manifests, state, settings, runtime_config, others)
 

@@ -15,7 +15,7 @@ _STYLES = {"breaks": "1;31", "changes": "33", "info": "2"}
 _ALIKE = 2
 """Findings of one code in a step; more are counted, unless every one is wanted, so that a screen
 holds it all."""
-_LINES = 2  # lines of a finding, and one of its fix
+_LINES = 2  # lines of a finding and of an edit; of another fix one
 _OPEN = 2
 _MAX_OBJECTS = 12
 """Names of a finding where all of it is printed; JSON has every one."""
@@ -139,7 +139,8 @@ def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
         ("source", source),
     ):
         if text:
-            lines += _wrapped(f"{what}: {printable(text)}", canvas, indent, 0 if every else 1)
+            most = _LINES if what == "fix" and finding.reads else 1
+            lines += _wrapped(f"{what}: {printable(text)}", canvas, indent, 0 if every else most)
     return lines
 
 
