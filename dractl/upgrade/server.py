@@ -120,6 +120,9 @@ class Said(Struct, frozen=True):
         )
 
 
+_RESHAPED = ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
+_OLDER_SHAPE = ("resource.k8s.io/v1alpha3", "resource.k8s.io/v1beta1")
+"""Versions up to 1.32, in which requests and devices are written otherwise than in v1."""
 _UNDECODED = ("BadRequest", "NotServed")
 
 
@@ -129,6 +132,9 @@ def said(item: Input, target: Target, namespaces: Labels) -> Said:
     if item.stored:
         value = dict(to_v1(value))
         versions = served_versions(str(value.get("kind")), target.release)
+        is_reshaped = value.get("kind") in _RESHAPED
+        if versions and is_reshaped and all(version in _OLDER_SHAPE for version in versions):
+            return Said(())  # it is stored, in a shape that only that release's server knows
         if versions and value.get("apiVersion") not in versions:
             value["apiVersion"] = versions[0]
     found = validate(value, target, namespaces=namespaces, faults=item.faults)

@@ -237,3 +237,13 @@ def test_kinds_of_a_program_without_its_image_are_not_compared() -> None:
     }
     found = plan(Compared((), ClusterState({}), others=(definition,)), "1.37", "1.38")
     assert [text for text in found.not_compared if "KubeVirt speaks" in text]
+
+
+def test_stored_objects_of_1_31_are_those_of_each_release() -> None:
+    """v1alpha3 and v1beta1 write devices and requests otherwise; the API server converts what is stored."""
+    slices = slice_of("gpu.example.com", "n1", device("gpu-0", model="a"))
+    slices["metadata"]["uid"] = "u"
+    found = plan(Compared((), from_objects([slices])), "1.31", "1.37")
+    codes = {one.code for step in found.steps for one in step.findings}
+    assert not codes & {"accepted", "refused", "refused-anew", "refused-otherwise"}
+    assert [text for text in found.not_compared if "kube-scheduler of 1.31, 1.32 and 1.33" in text]
