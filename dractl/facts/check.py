@@ -117,10 +117,9 @@ def _driver(name: str, known: Driver) -> None:
     )
     _date(file, known.read)
     for attribute in known.attributes:
-        if attribute.more_since is not None and attribute.more_since not in versions:
-            raise Damaged(
-                f"{file}: {attribute.more_since} is not one of its versions {', '.join(versions)}"
-            )
+        for since in (attribute.more_since, attribute.fewer_since):
+            if since is not None and since not in versions:
+                raise Damaged(f"{file}: {since} is not one of its versions {', '.join(versions)}")
     for row in (*rows, *known.models.values(), *known.changes.values()):
         if row.read:
             _date(file, row.read)

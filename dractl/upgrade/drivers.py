@@ -162,12 +162,28 @@ def _changed(
     return comes, gone, frozenset(row.name for row in known.capacities if not known.covers(row, to))
 
 
+@cache
+def _lost(name: str, start: str, to: str) -> Mapping[str, frozenset[str]]:
+    """Return the attributes that the devices of a type no longer have, by type."""
+    known = find(name).catalogue
+    order = known.versions
+    lost: dict[str, set[str]] = defaultdict(set)
+    for row in known.attributes:
+        since = row.fewer_since
+        if since is not None and order.index(start) < order.index(since) <= order.index(to):
+            for kind in row.lost_by:
+                lost[kind].add(row.name)
+    return {kind: frozenset(names) for kind, names in lost.items()}
+
+
 pack.forget_with(_changed.cache_clear)
+pack.forget_with(_lost.cache_clear)
 
 
 def predicted(slices: Sequence[Raw], name: str, start: str, to: str) -> Predicted:
     """Return the present slices of a driver with the differences between two versions."""
     rows, gone, capacities = _changed(name, start, to)
+    lost = _lost(name, start, to)
     shared = _by_address(slices)
     coming: dict[str, tuple[ComingAttribute, ...]] = {}
     changed = []
@@ -175,10 +191,12 @@ def predicted(slices: Sequence[Raw], name: str, start: str, to: str) -> Predicte
         resource_slice = slice_of(value)
         devices = []
         for device in resource_slice.devices:
-            attributes = {k: v for k, v in device.attributes.items() if k not in gone}
+            kind = device.attribute_text("type")
+            missing = gone | lost.get(kind, frozenset())
+            attributes = {k: v for k, v in device.attributes.items() if k not in missing}
             unknown = []
             for row, certain in rows:
-                concerns = not row.devices or device.attribute_text("type") in row.devices
+                concerns = not row.devices or kind in row.devices
                 if isinstance(row, Capacity):
                     if concerns and row.name not in device.capacity:
                         unknown.append(ComingAttribute(row.name, row.type, certain))

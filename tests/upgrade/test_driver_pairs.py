@@ -166,7 +166,11 @@ def amd_gpus(*, old: bool) -> list[dict[str, Any]]:
             deviceID=f"id-{n}",
             partitionProfile="spx_nps1",
             capacity={"memory": "192Gi", "computeUnits": "304"},
-            **({**first, "cardIndex": n, "renderIndex": n + 128} if old else {"numaNode": n // 2}),
+            **(
+                {**first, "cardIndex": n, "renderIndex": n + 128, "pciAddr": address(n)}
+                if old
+                else {"numaNode": n // 2}
+            ),
             **{f"{STANDARD}/pcieRoot": root(n)},
         )
         for n in range(4)
@@ -367,6 +371,7 @@ CASES = [
         "gpu.amd.com", "0.1", "1.0.0", "amd-0.1", f"{AMD}@2622427 and 198fdc7 cmd/gpu-kubeletplugin/deviceinfo.go",
         (Ask(f"{of('gpu.amd.com', 'cardIndex')} == 0"), ("breaks", "gpu.amd.com/cardIndex")),
         (Ask(f"{of('gpu.amd.com', 'renderIndex')} == 128"), ("breaks", "gpu.amd.com/renderIndex")),
+        (Ask(f"{of('gpu.amd.com', 'pciAddr')} == '{address(0)}'"), ("breaks", "gpu.amd.com/pciAddr")),
         (Ask(match="gpu.amd.com/family", count=2), ("breaks", "gpu.amd.com/family")),
         (Ask(distinct="gpu.amd.com/cardIndex", count=2), ("breaks", "gpu.amd.com/cardIndex")),
         (Ask(f"!({has('gpu.amd.com', 'family')}) || {of('gpu.amd.com', 'family')} == 'AI'"), ("info", "gpu.amd.com/family")),
