@@ -24,7 +24,7 @@ from dractl.upgrade.finding import Finding
 from dractl.upgrade.flags import KUBELET, flags_in, parts_of, type_of
 from dractl.upgrade.server import Input
 from dractl.validation.drop import drop
-from dractl.validation.violation import dotted
+from dractl.validation.violation import dot_path
 
 _EVERY = "every component"
 _FIELD = "featureGates"
@@ -191,7 +191,7 @@ def _dependents(
     without = Target(after.release, after.gates - {gate})
     for item in items:
         lost = [one for one in drop(dict(to_v1(item.value)), without)[1] if one.gate == gate]
-        paths = (dotted(path) for one in lost for path in one.paths)
+        paths = (dot_path(path) for one in lost for path in one.paths)
         fields = dict.fromkeys(re.sub(r"\[\d+\]", "[]", path) for path in paths)
         if fields:
             effect = "takes effect" if after.enabled(gate) else "has no effect any more"

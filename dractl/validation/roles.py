@@ -1,8 +1,8 @@
 """Roles of DRA drivers: which requests of a driver the API server of a release forbids.
 
-An account has the rules of all roles that are bound to it. What a driver asks for is read in the library that drivers are
-built with (k8s.io/dynamic-resource-allocation v0.37.1), what the API server asks the authorizer in kubernetes/kubernetes
-v1.37.1 pkg/registry/resource/utils.go.
+An account has the rules of all roles that are bound to it. What a driver asks for is read in the
+library that drivers are built with (k8s.io/dynamic-resource-allocation v0.37.1), what the API
+server asks the authorizer in kubernetes/kubernetes v1.37.1 pkg/registry/resource/utils.go.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,9 +21,25 @@ BINDINGS: Final = ("ClusterRoleBinding", "RoleBinding")
 _DRA = "resource.k8s.io"
 _PREFIXES = ("associated-node:", "arbitrary-node:")
 _WRITES = ("update", "patch")
+_OF_DRIVERS = frozenset(
+    {
+        "resourceslices",
+        "resourceclaims",
+        "resourceclaims/status",
+        "resourceclaims/binding",
+        "resourceclaims/driver",
+    }
+)
 _PUBLISHES = ("create", "update")
 _SLICE_VERBS = ("list", "watch", "create", "update", "delete")
 """resourceslice/resourceslicecontroller.go: an informer, and the writes of syncPool."""
+
+_CLUSTER_ADMIN: Mapping[str, Any] = {
+    "kind": "ClusterRole",
+    "metadata": {"name": "cluster-admin"},
+    "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}],
+}
+"""The role that every cluster has (bootstrappolicy/policy.go)."""
 
 Kind = Literal["scope", "status", "slices", "nodes", "claims"]
 
@@ -38,7 +54,9 @@ class Rule(Struct, frozen=True):
     """The names of objects that it is limited to; empty for all."""
 
     def allows(self, verb: str, group: str, resource: str) -> bool:
-        """Return whether the rule allows a verb on some object of a resource, or of its subresource."""
+        """Return whether the rule allows a verb on some object of a resource, or of its
+        subresource.
+        """
         _, slash, subresource = resource.partition("/")
         wildcard = f"*/{subresource}" if slash else "*"
         return (
@@ -48,7 +66,7 @@ class Rule(Struct, frozen=True):
         )
 
     def names_resource(self, resource: str) -> bool:
-        """Return whether the rule spells out a resource of DRA: a wildcard is no sign of a driver."""
+        """Return whether the rule spells out a resource of DRA."""
         return _DRA in self.groups and resource in self.resources
 
 
@@ -109,7 +127,9 @@ def companions(
     own = identity(role)
     accounts = {account for one in bindings if one.role == own for account in one.accounts}
     shared = {one.role for one in bindings if not accounts.isdisjoint(one.accounts)}
-    others = (other for other in roles if other is not role)
+    others = [other for other in roles if other is not role]
+    if identity(_CLUSTER_ADMIN) in shared:
+        others.append(_CLUSTER_ADMIN)
     return [other for other in others if not accounts or identity(other) in shared]
 
 
@@ -120,7 +140,8 @@ def find_faults(
     *,
     on_nodes: bool = False,
 ) -> tuple[RoleFault, ...]:
-    """Return what a DRA driver with this role is forbidden; nothing for a role that is none of a driver's.
+    """Return what a DRA driver with this role is forbidden; nothing for a role that is none of a
+    driver's.
 
     ``others``: further roles of its account. ``on_nodes``: a DaemonSet runs as the account.
     """
@@ -134,11 +155,9 @@ def find_faults(
 
 
 def concerns_drivers(role: Mapping[str, Any]) -> bool:
-    """Return whether a role spells out the resources that a DRA driver writes."""
+    """Return whether a role spells out resources that a DRA driver reads or writes."""
     return role.get("kind") in ROLES and any(
-        rule.names_resource(name)
-        for rule in _rules(role)
-        for name in ("resourceslices", "resourceclaims", "resourceclaims/status")
+        _DRA in rule.groups and not _OF_DRIVERS.isdisjoint(rule.resources) for rule in _rules(role)
     )
 
 
@@ -169,8 +188,9 @@ def _account(roles: Iterable[Mapping[str, Any]]) -> _Account:
 
 
 def _is_completed(role: Mapping[str, Any]) -> bool:
-    """Return whether others complete the role: it is made of parts, is one itself, or the API server keeps it (label
-    and updates of plugin/pkg/auth/authorizer/rbac/bootstrappolicy)."""
+    """Return whether others complete the role: it is made of parts, is one itself, or the API
+    server keeps it (plugin/pkg/auth/authorizer/rbac/bootstrappolicy).
+    """
     labels = mapping(mapping(role.get("metadata")).get("labels"))
     return (
         "aggregationRule" in role
@@ -198,7 +218,9 @@ def _texts(values: Any) -> tuple[str, ...]:
 
 
 def _position(rules: Sequence[Rule], resource: str, verbs: Sequence[str] = ()) -> int | None:
-    """Return the position of the rule that spells out a resource, with one of the verbs if there are any."""
+    """Return the position of the rule that spells out a resource, with one of the verbs if there
+    are any.
+    """
     asked = {*verbs, "*"}
     return next(
         (
@@ -238,7 +260,8 @@ def _slices(own: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iterat
         yield RoleFault(
             "slices",
             ("rules", at, "verbs"),
-            f"the role may not {' or '.join(lacking)} ResourceSlices: a driver publishes its devices with"
+            f"the role may not {' or '.join(lacking)} ResourceSlices: a driver publishes its"
+            f" devices with"
             f" {', '.join(_SLICE_VERBS)}",
             f"add {', '.join(lacking)} to the verbs",
             _written("resourceslices", lacking),
@@ -250,7 +273,8 @@ def _slices(own: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iterat
         yield RoleFault(
             "nodes",
             ("rules", at),
-            "the role may not get Nodes: a driver on a node reads it to become the owner of its slices, and publishes"
+            "the role may not get Nodes: a driver on a node reads it to become the owner of its"
+            " slices, and publishes"
             " none without",
             'add a rule with apiGroups [""], resources [nodes] and verbs [get]',
             _written("nodes", ["get"], ""),
@@ -260,7 +284,8 @@ def _slices(own: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iterat
         yield RoleFault(
             "claims",
             ("rules", at),
-            "the role may not get ResourceClaims: a driver on a node reads each claim before it prepares it, and no pod"
+            "the role may not get ResourceClaims: a driver on a node reads each claim before it"
+            " prepares it, and no pod"
             " starts without",
             f"add a rule with apiGroups [{_DRA}], resources [resourceclaims] and verbs [get]",
             _written("resourceclaims", ["get"]),
@@ -269,10 +294,11 @@ def _slices(own: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iterat
 
 
 def _status(own: Sequence[Rule], account: _Account, target: Target) -> Iterator[RoleFault]:
-    """Yield a role that may write the status of claims, of which the API server then forbids every field.
+    """Yield a role that may write the status of claims, of which the API server then forbids every
+    field.
 
-    AuthorizedForBinding asks for the verb of the request in the whole cluster, AuthorizedForDeviceStatus for that verb
-    with a prefix, by the driver's name.
+    AuthorizedForBinding asks for the verb of the request in the whole cluster,
+    AuthorizedForDeviceStatus for that verb with a prefix, by the driver's name.
     """
     at = _position(own, "resourceclaims/status", _WRITES)
     if at is None or not target.enabled(GATE):
@@ -291,7 +317,8 @@ def _status(own: Sequence[Rule], account: _Account, target: Target) -> Iterator[
         yield RoleFault(
             "status",
             ("rules", other, "verbs"),
-            f"resourceclaims/driver has no verb {granted}: Kubernetes {target.release} asks for {wanted[0]} where the"
+            f"resourceclaims/driver has no verb {granted}: Kubernetes {target.release} asks for"
+            f" {wanted[0]} where the"
             f" driver runs on the node of the claim, or else {_PREFIXES[1]}{verbs[0]}",
             f"write verbs [{', '.join(wanted)}]",
             driver,
@@ -303,9 +330,11 @@ def _status(own: Sequence[Rule], account: _Account, target: Target) -> Iterator[
     yield RoleFault(
         "status",
         ("rules", at, "resources", own[at].resources.index("resourceclaims/status")),
-        f"Kubernetes {target.release} refuses every change that this role makes to the status of a claim: status.devices"
+        f"Kubernetes {target.release} refuses every change that this role makes to the status of a"
+        f" claim: status.devices"
         f" needs {wanted[0]} on resourceclaims/driver ({GATE})",
-        f"add a rule with apiGroups [{_DRA}], resources [resourceclaims/driver], verbs [{', '.join(wanted)}] and"
+        f"add a rule with apiGroups [{_DRA}], resources [resourceclaims/driver], verbs"
+        f" [{', '.join(wanted)}] and"
         f" resourceNames with the driver{allocates}",
         driver,
     )

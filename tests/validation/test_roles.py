@@ -140,3 +140,9 @@ def test_companions_share_an_account() -> None:
     bindings = [bound("a", "plugin"), bound("b", "plugin"), bound("c", "controller")]
     assert companions(one, [one, two, three], bindings) == [two]
     assert companions(one, [one, two, three], []) == [two, three]
+
+
+def test_an_administrator_may_do_everything() -> None:
+    lone = role(STATUS, name="a")
+    others = companions(lone, [lone], [bound("a", "plugin"), bound("cluster-admin", "plugin")])
+    assert faults(lone, "1.37", *others) == ()
