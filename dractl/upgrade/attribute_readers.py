@@ -62,6 +62,8 @@ class Affected(Struct, frozen=True):
     before: frozenset[str] | None
     """Devices that its selectors which read it match; None if no selector reads it."""
     after: frozenset[str] | None
+    is_unseen: bool = False
+    """True if the input has no device of the driver."""
 
     @property
     def is_cause(self) -> bool:
@@ -79,6 +81,7 @@ class Affected(Struct, frozen=True):
 
 def find_affected(upgrade: DriverUpgrade, readers: Iterable[Reader]) -> Iterator[Affected]:
     """Yield the objects that read an attribute or a capacity which changes."""
+    is_unseen = all(item.spec.driver != upgrade.name for item in upgrade.before.slices)
     matches: dict[tuple[str, ...], tuple[frozenset[str], frozenset[str]]] = {}
     for reader in readers:
         reads = tuple(
@@ -95,7 +98,7 @@ def find_affected(upgrade: DriverUpgrade, readers: Iterable[Reader]) -> Iterator
                 _matched(upgrade.after, upgrade.name, texts),
             )
         before, after = matches.get(texts, (None, None))
-        yield Affected(reader, reads, before, after)
+        yield Affected(reader, reads, before, after, is_unseen)
 
 
 def _change(upgrade: DriverUpgrade, read: Read) -> str | None:
@@ -177,6 +180,8 @@ def _worst(uses: Sequence[Use]) -> Use | None:
 
 
 def _judge(each: Affected, use: Use | None) -> tuple[str, Level]:
+    if each.is_unseen:
+        return "attribute-read", "changes"
     if use is not None and use.difference is not None and each.is_cause:
         return use.difference.code, use.difference.level
     if each.is_open and (not each.before if use is None else use.never_fits):
@@ -272,6 +277,8 @@ def _place(shown: AttributeRead) -> str:
 
 
 def _describe_matches(affected: Affected, code: str) -> str:
+    if affected.is_unseen:
+        return "no device of it is in the input, so that nothing is proven"
     if affected.is_open:
         return "may match other devices then"
     if code == "attribute-read":

@@ -14,7 +14,7 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.upgrade import drivers
 from dractl.upgrade.attribute_readers import DriverUpgrade, Use, find_affected, findings
 from dractl.upgrade.finding import Finding
-from dractl.upgrade.placing import Applicant, Difference, Outcomes, Placing
+from dractl.upgrade.placing import Applicant, Difference, Outcomes, Placing, quote_scheduler
 from dractl.upgrade.readers import find_readers, sources_of_claim, sources_of_pod
 from dractl.views import Pod
 
@@ -94,7 +94,13 @@ def publish(
         notes += [f"{name} {to}: the values of {', '.join(unknown)}"] if unknown else []
     slices = (item for one in after.values() for item in one.slices)
     later = drivers.republished(state, name, slices)
-    return Published(later, tuple(found), drivers.changed_names(name, changes), tuple(notes))
+    changed = drivers.changed_names(name, changes)
+    if not before and start != to:
+        changed = drivers.known_changes(name, start, to)
+        notes.append(
+            f"{name}: no slice of it is in the input; {start} and {to} are compared by what is known of them"
+        )
+    return Published(later, tuple(found), changed, tuple(notes))
 
 
 # -- whoever reads what changes --
@@ -132,6 +138,16 @@ def place_readers(
     for key, difference in differences.items():
         if key not in explained:
             yield difference.finding(placing.describe)
+
+
+def read_without_slices(
+    state: ClusterState, change: DriverChange, published: Published, features: Features
+) -> Iterator[Finding]:
+    """Yield the objects that read what changes, where the input has no devices that could be allocated."""
+    scheduler = Scheduler(state, features)
+    upgrade = DriverUpgrade(change.name, change.to, published.changed, scheduler, scheduler)
+    affected = find_affected(upgrade, find_readers(state)) if published.changed else ()
+    yield from findings(upgrade, affected, {}, quote_scheduler)
 
 
 def _list_uses(

@@ -326,6 +326,23 @@ def changed_names(name: str, changes: Changes) -> dict[tuple[str, str], str]:
     return found
 
 
+def known_changes(name: str, start: str, to: str) -> dict[tuple[str, str], str]:
+    """Return the same from the facts alone, where no slice of the driver is in the input."""
+    known = find(name).catalogue
+    rows, _, _ = _changed(name, start, to)
+    found: dict[tuple[str, str], str] = {}
+    for row, is_certain in rows:
+        part = "capacity" if isinstance(row, Capacity) else "attributes"
+        code = f"{'capacity' if part == 'capacity' else 'attribute'}-{'comes' if is_certain else 'may-come'}"
+        found[part, known.full(row.name)] = code
+    for part, listed in (("attributes", known.attributes), ("capacity", known.capacities)):
+        for row in listed:
+            if known.covers(row, start) and not known.covers(row, to):
+                code = f"{'capacity' if part == 'capacity' else 'attribute'}-gone"
+                found[part, known.full(row.name)] = code
+    return found
+
+
 _ONCE = ("held-device-gone",)
 _SENTENCES: Mapping[str, tuple[Any, str]] = {
     "attribute-gone": ("changes", "attribute {} is no longer published"),

@@ -29,7 +29,7 @@ from dractl.model.releases import (
 )
 from dractl.objects import Raw
 from dractl.upgrade import known, server
-from dractl.upgrade.driver_step import find_change, place_readers, publish
+from dractl.upgrade.driver_step import find_change, place_readers, publish, read_without_slices
 from dractl.upgrade.finding import (
     Finding,
     Plan,
@@ -206,6 +206,8 @@ def _upgrade_drivers(
             later = placing.outcomes(published.state, features)
             found += place_readers(placing, change, published, (state, outcomes), later, features)
             outcomes = later
+        else:
+            found += read_without_slices(state, change, published, features)
         state = published.state
         found += known.of_driver(name, change.start, text.rpartition("..")[2])
         steps.append(Step(f"{name} {change.to}", tuple(before_driver(name, found)), grouped(found)))

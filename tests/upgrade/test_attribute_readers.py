@@ -198,3 +198,16 @@ def test_a_guard_that_holds_either_way_is_a_note() -> None:
     (finding,) = readers_in(step_of(*machine(), value))
     assert (finding["level"], finding["code"]) == ("info", "attribute-read")
     assert "matches the same devices" in finding["message"]
+
+
+def test_manifests_alone_are_compared_by_what_is_known_of_the_versions() -> None:
+    asked = template("first", SELECTOR)
+    other = {
+        **template("other", f"{of(NV, 'brand')} == 'Nvidia'"),
+        "metadata": {"name": "other", "namespace": "ml"},
+    }
+    all_gpus = device_class("all", f'device.driver == "{NV}"')
+    step = step_of(manifests=(asked, other, all_gpus))
+    (finding,) = readers_in(step)
+    assert (finding["level"], finding["objects"]) == ("changes", ["ResourceClaimTemplate/ml/first"])
+    assert finding["message"].endswith("no device of it is in the input, so that nothing is proven")
