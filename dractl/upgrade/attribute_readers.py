@@ -32,10 +32,13 @@ class DriverUpgrade(Struct, frozen=True):
 
     name: str
     to: str
+    """The later version."""
     changed: Mapping[tuple[str, str], str]
     """The code of what happens to each attribute and capacity that changes, by part of a device and full name."""
     before: Scheduler
+    """The scheduler beside the present slices."""
     after: Scheduler
+    """The scheduler beside those of the later version."""
 
 
 class Use(Struct, frozen=True):
@@ -45,7 +48,9 @@ class Use(Struct, frozen=True):
     before: tuple[Outcome, Outcome]
     """Its outcome in the present cluster and in the empty one."""
     after: tuple[Outcome, Outcome]
+    """The same with the later version."""
     difference: Difference | None
+    """What differs between them; None if nothing does."""
 
     @property
     def never_fits(self) -> bool:
@@ -57,11 +62,13 @@ class Affected(Struct, frozen=True):
     """An object that reads what changes."""
 
     reader: Reader
+    """The object."""
     reads: tuple[tuple[Read, AttributeRead], ...]
     """The places, and how they are reported."""
     before: frozenset[str] | None
     """Devices that its selectors which read it match; None if no selector reads it."""
     after: frozenset[str] | None
+    """The same with the later version."""
     is_unseen: bool = False
     """True if the input has no device of the driver."""
 

@@ -26,17 +26,21 @@ _STANDARD = "resource.kubernetes.io/"
 
 
 class Proof(Struct, frozen=True):
-    """What an edit is proven with: the subject that has to fit, and the two clusters. Without a subject the selectors of
-    the object have to match devices in both.
-    """
+    """What an edit is proven with."""
 
     driver: str
+    """The driver that is upgraded."""
     subject: Applicant | None
+    """The subject that has to fit in both clusters; without one the selectors of the object have to match devices."""
     before: Scheduler
+    """The scheduler beside the present slices."""
     after: Scheduler
+    """The scheduler beside those of the later version."""
 
 
 class _Candidate(Struct, frozen=True):
+    """An edit that is not proven."""
+
     title: str
     operations: tuple[Operation, ...]
 

@@ -339,10 +339,14 @@ class Difference(Struct, frozen=True):
 
     subject: Applicant
     before: Outcome
+    """What became of it before the step."""
     after: Outcome
+    """What becomes of it after the step."""
     code: str
+    """The code of the finding."""
     level: Level
     message: str
+    """What differs, as a clause about the subject."""
     where: str = ""
     """The words for the empty cluster, if it differs only there."""
 

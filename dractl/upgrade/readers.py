@@ -31,11 +31,6 @@ class Read(Struct, frozen=True):
     drivers: frozenset[str] = frozenset()
     """The drivers whose devices are asked; empty if nothing tells them."""
 
-    @property
-    def phrase(self) -> str:
-        """The place in words."""
-        return f"selector {self.text}" if self.by == "selector" else self.by
-
 
 class Reader(Struct, frozen=True):
     """An object, and what it reads."""
@@ -43,7 +38,9 @@ class Reader(Struct, frozen=True):
     kind: str
     key: Key
     value: Raw
+    """The object as it was read."""
     reads: tuple[Read, ...]
+    """Every place that reads an attribute or a capacity."""
     generated: tuple[Key, ...] = ()
     """Claims that were made of a template."""
 
