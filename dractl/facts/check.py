@@ -90,7 +90,8 @@ def _helpers(known: Helpers) -> None:
         for build in builds.builds:
             if known.helper_of(build) is None:
                 raise Damaged(
-                    f"helpers.json: {name} {build.since} has the helper library {build.helper}, which is older than all of helpers"
+                    f"helpers.json: {name} {build.since} has the helper library {build.helper},"
+                    " which is older than all of helpers"
                 )
 
 

@@ -68,6 +68,9 @@ class Attribute(Row, frozen=True, kw_only=True):
     same_as: str = ""
     """Another attribute, of any version, with the same value."""
     more_since: str | None = None
+    """The first version in which further devices have the attribute, under the condition of
+    ``when``.
+    """
     fewer_since: str | None = None
     """The first version in which devices of the types ``lost_by`` no longer have it."""
     lost_by: tuple[str, ...] = ()

@@ -12,12 +12,12 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)+")
 
 
 class Helper(Struct, frozen=True, forbid_unknown_fields=True):
-    """A release of k8s.io/dynamic-resource-allocation that speaks other versions than the one before."""
+    """Releases of k8s.io/dynamic-resource-allocation that speak the same versions."""
 
     since: str
     """The first release."""
     speaks: tuple[str, ...]
-    """The apiVersions in which its slices and claims are written, in the order in which it tries them."""
+    """The apiVersions in which it writes slices and claims, in the order in which it tries them."""
     source: str
     read: str
 
@@ -41,7 +41,7 @@ class Builds(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Spoken(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a program speaks from a version on."""
+    """The apiVersions that a program speaks from a version on."""
 
     since: str
     speaks: tuple[str, ...]
@@ -49,7 +49,7 @@ class Spoken(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Program(Struct, frozen=True, forbid_unknown_fields=True):
-    """A program beside drivers and Kubernetes that reads claims, with a client of one version of the API."""
+    """A program that reads claims, beside drivers, with a client of one version of the API."""
 
     title: str
     group: str
@@ -63,8 +63,8 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     read: str
 
-    def spoken_by(self, tag: str) -> Spoken | None:
-        """Return what the version of an image speaks; None if it reads no claims, or has no number."""
+    def find_version(self, tag: str) -> Spoken | None:
+        """Return what a version speaks; None if it reads no claims, or has no number."""
         number = _numbers(tag)
         fitting = [row for row in self.versions if number and _numbers(row.since) <= number]
         return fitting[-1] if fitting else None
@@ -89,7 +89,7 @@ class Helpers(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Speech(Struct, frozen=True):
-    """What a version of a driver speaks."""
+    """The apiVersions that a version of a driver speaks."""
 
     driver: str
     version: str
@@ -110,7 +110,7 @@ pack.forget_with(helpers.cache_clear)
 
 
 def speech_of(name: str, version: str) -> Speech | None:
-    """Return what a version of a driver speaks; None if it is not known, as of a tag without a number."""
+    """Return what a version of a driver speaks; None if it is not known."""
     rows = helpers().drivers.get(name)
     if rows is None or _NUMBERS.search(version) is None:
         return None
@@ -124,7 +124,7 @@ def speech_of(name: str, version: str) -> Speech | None:
 
 
 def first_speaker(name: str, served: frozenset[str]) -> str | None:
-    """Return the first version of a driver that speaks one of some apiVersions; None if none is known."""
+    """Return the first version that speaks one of some apiVersions; None if none is known."""
     rows = helpers().drivers.get(name)
     for build in rows.builds if rows is not None else ():
         helper = helpers().helper_of(build)
@@ -134,7 +134,7 @@ def first_speaker(name: str, served: frozenset[str]) -> str | None:
 
 
 def _order(name: str, version: str) -> tuple[int, tuple[int, ...]]:
-    """Return a key that sorts versions as the driver counts them: NVIDIA's 0.4 comes after 25.12."""
+    """Return a key that sorts versions as the driver does: NVIDIA's 0.4 comes after 25.12."""
     rank = driver(name).rank(version) if name in names() else 0
     return rank, _numbers(version)
 

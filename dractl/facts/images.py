@@ -39,7 +39,7 @@ def runs(name: str, objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def tags(item: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Name and tag of each image of an object; an image without a tag, or with a digest alone, has an empty one."""
+    """Yield name and tag of each image of an object; the tag is empty if the image has none."""
     for text in _in_pods([item]):
         name, _, tag = text.partition("@")[0].rpartition("/")[2].partition(":")
         yield name, tag

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from dractl.cluster import ClusterState
 from dractl.facts.helpers import Speech, first_speaker, speech_of
-from dractl.facts.images import running, runs
+from dractl.facts.images import runs, versions_that_run
 from dractl.model.releases import served_versions
 from dractl.objects import Raw, slice_of
 from dractl.upgrade.finding import Finding
@@ -54,7 +54,7 @@ def find_drivers(state: ClusterState, others: Iterable[Raw], release: str) -> Dr
     """
     objects = [value for kind in state.kinds for value in state.objects(kind).values()]
     objects += others
-    tags = running(objects)
+    tags = versions_that_run(objects)
     slices: dict[str, list[Raw]] = {}
     for value in state.objects(_KIND).values():
         slices.setdefault(slice_of(value).driver, []).append(value)

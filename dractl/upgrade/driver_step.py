@@ -8,7 +8,7 @@ from dractl.allocation import Features
 from dractl.cluster import ClusterState
 from dractl.cluster.described_nodes import DescribedNode
 from dractl.errors import UsageError
-from dractl.facts.images import running
+from dractl.facts.images import versions_that_run
 from dractl.model import Target
 from dractl.scheduler.attempt import Scheduler
 from dractl.upgrade import drivers
@@ -37,7 +37,7 @@ def find_change(state: ClusterState, name: str, text: str) -> DriverChange | Non
         for item in found
     ]
     objects = (value for kind in state.kinds for value in state.objects(kind).values())
-    tag = first if dots else running(objects).get(name)
+    tag = first if dots else versions_that_run(objects).get(name)
     start = (drivers.later(name, first),) if dots else drivers.present(name, slices, tag)
     if not slices and tag is None:
         return None

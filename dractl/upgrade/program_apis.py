@@ -31,7 +31,7 @@ class Installed(Struct, frozen=True):
     @property
     def spoken(self) -> Spoken | None:
         """What its version speaks; None if it reads no claims, or is not known."""
-        return self.program.spoken_by(self.tag)
+        return self.program.find_version(self.tag)
 
 
 def find_programs(objects: Sequence[Raw]) -> Iterator[Installed]:

@@ -59,9 +59,9 @@ def told(
 def test_a_driver_speaks_what_its_helper_library_speaks(
     image: str, speaks: tuple[str, ...]
 ) -> None:
-    from dractl.facts.images import running
+    from dractl.facts.images import versions_that_run
 
-    found = {name: speech_of(name, tag) for name, tag in running([plugin(image)]).items()}
+    found = {name: speech_of(name, tag) for name, tag in versions_that_run([plugin(image)]).items()}
     assert found
     for speech in found.values():
         assert speech is not None

@@ -287,7 +287,7 @@ def _cut(text: str, options: Options) -> str:
     return text.encode()[:_MAX_TEXT].decode(errors="ignore")
 
 
-def _other_names(pci: PciDevice) -> str | None:
+def _compare_names(pci: PciDevice) -> str | None:
     """Return differences between dranet's pci.ids and dractl's newer one, for a reader who
     compares.
     """
