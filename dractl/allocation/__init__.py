@@ -11,6 +11,12 @@ The objects are those of :mod:`dractl.model`. A verdict is a value; exceptions a
 """
 
 from dractl.allocation.allocator import DEFAULT_BUDGET, Allocator
+from dractl.allocation.eviction import (
+    EVICTING_EFFECT,
+    eviction_delay,
+    is_tolerated,
+    list_evicting_taints,
+)
 from dractl.allocation.extended import (
     CLAIM_NAME,
     EXTENDED_CLAIM,
@@ -60,6 +66,7 @@ __all__ = [
     "BUGS",
     "CLAIM_NAME",
     "DEFAULT_BUDGET",
+    "EVICTING_EFFECT",
     "EXTENDED_CLAIM",
     "FILTER_TIMEOUT",
     "IMPLICIT_PREFIX",
@@ -97,6 +104,9 @@ __all__ = [
     "backing_classes",
     "delegated_resources",
     "effective_taint_rules",
+    "eviction_delay",
     "extended_resources",
     "is_extended",
+    "is_tolerated",
+    "list_evicting_taints",
 ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.allocation import DeviceID, Features
+from dractl.allocation import DeviceID, Features, eviction_delay, is_tolerated, list_evicting_taints
 from dractl.cluster import kubelet
 from dractl.cluster.clock import read_time
 from dractl.cluster.events import END_REASONS, TIMESTAMP_SECONDS, events_about, newest_event
@@ -29,7 +29,6 @@ from dractl.explain.diagnosis.refusals import (
     explain_runtime_words,
     explain_words,
 )
-from dractl.explain.fixes.tolerations import eviction_delay, is_tolerated, list_evicting_taints
 from dractl.explain.reasons import running
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.drivers import (
@@ -777,8 +776,8 @@ def note_overlooked_taints(
             since = f" since {taint.time_added}" if taint.time_added else ""
             yield (
                 f"device {device.device} has taint {taint_text(taint)}{since}, and the pod is not"
-                " evicted: up to Kubernetes 1.37 the eviction controller overlooks pods that have a"
-                " device through an extended resource (kubernetes#141290, fixed in 1.38); end the"
+                " evicted: up to Kubernetes 1.37.1 the eviction controller overlooks pods that have a"
+                " device through an extended resource (kubernetes#141290, fixed in 1.37.2); end the"
                 " pod yourself if it must leave the device"
             )
             return

@@ -2,6 +2,6 @@
 which pending pods kube-scheduler then places."""
 
 from dractl.simulation.setup import SimulationOptions
-from dractl.simulation.simulation import Simulation, SimulationResult, simulate
+from dractl.simulation.simulation import NO_SUBJECT, Simulation, SimulationResult, simulate
 
-__all__ = ["Simulation", "SimulationOptions", "SimulationResult", "simulate"]
+__all__ = ["NO_SUBJECT", "Simulation", "SimulationOptions", "SimulationResult", "simulate"]

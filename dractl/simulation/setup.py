@@ -107,6 +107,11 @@ class Setup(Struct, frozen=True):
     subject_nodes: frozenset[str] | None
     """Nodes on which the subject may fit; None for all."""
 
+    @property
+    def deleted_pod_count(self) -> int:
+        """The number of pods that the change deletes: so many may have to be created."""
+        return sum(len(pods.deleted) for pods in self.workloads.values())
+
 
 def prepare(
     scheduler: Scheduler, changes: Sequence[Change], subject: Key, options: SimulationOptions

@@ -1,7 +1,7 @@
 """Simulate a cluster after a change, as far as it matters to one pod."""
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Self
 
 from msgspec import Struct, field
@@ -31,6 +31,8 @@ from dractl.views import Pod
 
 MAX_ROUNDS = 12  # a rollout that needs more does not depend on the change
 MAX_CREATED_PODS = 24  # further pods of a rollout are like these
+NO_SUBJECT: Key = ("", "")
+"""The subject of a simulation that goes on until no controller acts."""
 
 
 class SimulationResult(Struct, frozen=True):
@@ -47,6 +49,9 @@ class SimulationResult(Struct, frozen=True):
 
     scheduled_first: tuple[Key, ...] = ()
     """Pods of ``placements`` that waited before the change, the subject included."""
+
+    successors: Mapping[Key, Key] = {}
+    """Pods that controllers created, each with the pod that it is like."""
 
     ended_pods: tuple[Key, ...] = ()
     """Pods that had a node before the change, and are gone."""
@@ -75,7 +80,7 @@ def simulate(
     It also stops once no controller acts. Raises PatchError if a change does not apply.
     """
     simulation = Simulation.start(prepare(scheduler, changes, subject, options))
-    for _ in range(MAX_ROUNDS):
+    for _ in range(max(MAX_ROUNDS, simulation.setup.deleted_pod_count)):
         acted = simulation.reconcile_controllers()
         simulation.schedule_pending_pods()
         if simulation.subject_runs or not acted:
@@ -106,6 +111,9 @@ class Simulation(Struct):
 
     created_uids: set[str] = field(default_factory=set)
     """UIDs of the pods that controllers have created."""
+
+    successors: dict[Key, Key] = field(default_factory=dict)
+    """These pods, each with the pod that it is like."""
 
     rejection_counts: Counter[WorkloadKey] = field(default_factory=Counter)
     """Number of pods that the API server has refused to create, by workload."""
@@ -147,7 +155,8 @@ class Simulation(Struct):
         action = self._next_action(self._describe_change(workload))
         for pod in action.pods_to_delete:
             self._delete_pod(pod)
-        max_new_pods = max(MAX_CREATED_PODS - len(self.created_uids), 0)
+        limit = max(MAX_CREATED_PODS, self.setup.deleted_pod_count)
+        max_new_pods = max(limit - len(self.created_uids), 0)
         pods_to_create = action.pods_to_create[:max_new_pods]
         for pod in pods_to_create:
             self._create_pod(workload, pod)
@@ -198,6 +207,7 @@ class Simulation(Struct):
             self.rejections.append(f"{kind} {'/'.join(key)} cannot make its pod: {rejection}")
             return
         self.created_uids.add(pod.uid)
+        self.successors[pod.key] = model.key
         if is_replica:
             self.subject_identities.add(pod.uid)
         self.state = self.state.replace("Pod", pod.key, pod.raw)
@@ -256,6 +266,7 @@ class Simulation(Struct):
             subject_runs=self.subject_runs,
             placements=tuple(self.placements),
             scheduled_first=tuple(key for key, _ in self.placements if before.get("Pod", key)),
+            successors=dict(self.successors),
             ended_pods=self._list_ended_pods(),
             rejections=tuple(dict.fromkeys(self.rejections)),
             failed_jobs=tuple(filter(None, dict.fromkeys(self.finished_jobs.values()))),

@@ -20,6 +20,7 @@ from dractl.views.node import Node
 from dractl.views.pod import DEFAULT_SCHEDULER, ClaimReference, ContainerAmount, HostPort, Pod
 from dractl.views.pod_group import GangWorkload, PodGroup, SchedulerGroup
 from dractl.views.scheduler_configuration import SchedulerConfiguration, SchedulerProfile
+from dractl.views.taint_rule import TaintRule
 from dractl.views.workload import Workload
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "SchedulerConfiguration",
     "SchedulerGroup",
     "SchedulerProfile",
+    "TaintRule",
     "View",
     "Workload",
     "parse_timestamp",

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.allocation import DeviceID
+from dractl.allocation import DeviceID, list_evicting_taints
 from dractl.cluster.changes import Change, Patch, PatchError, apply, parse_target
 from dractl.explain.ask import CLAIMS, Question, claim_question
 from dractl.explain.fixes import pod_templates
 from dractl.explain.fixes.candidates import Candidate, FixProblem, Topic
 from dractl.explain.fixes.outlook import Outlook, predict_outlook
-from dractl.explain.fixes.tolerations import find_evicting_taint, list_evicting_taints
+from dractl.explain.fixes.tolerations import find_evicting_taint
 from dractl.explain.obstacles.trial import Trial, ignores_pod
 from dractl.model import DeviceTaint, Target
 from dractl.scheduler.attempt import Scheduler

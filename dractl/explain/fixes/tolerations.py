@@ -7,13 +7,13 @@ broken.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
 
-from dractl.allocation import Allocated, DeviceID, Verdict
-from dractl.model import DeviceTaint, ResourceSlice
+from dractl.allocation import Allocated, DeviceID, Verdict, is_tolerated
+from dractl.model import DeviceTaint
 from dractl.model.nearest import nearest
 
 # Words in taints of broken devices: gpu.nvidia.com/xid and gpu.nvidia.com/gpu-lost
@@ -25,7 +25,6 @@ _DAMAGE_WORDS = re.compile(
     r"|failed|failing|failure|broken|faulty|ecc|memory-partition-conflict)([._-]|$)",
     re.IGNORECASE,
 )
-_EVICTING_EFFECT = "NoExecute"
 
 
 def narrowest_toleration(key: str, value: str, effect: str) -> dict[str, str]:
@@ -59,28 +58,12 @@ def reports_damage(key: str, value: str) -> bool:
     return bool(_DAMAGE_WORDS.search(key) or _DAMAGE_WORDS.search(value))
 
 
-def list_evicting_taints(
-    slices: Iterable[ResourceSlice],
-) -> dict[DeviceID, tuple[DeviceTaint, ...]]:
-    """Return the taints that evict pods, by device."""
-    taints_by_device: dict[DeviceID, tuple[DeviceTaint, ...]] = {}
-    for resource_slice in slices:
-        spec = resource_slice.spec
-        for device in spec.devices:
-            if not device.mapping.get("taints"):  # decoding the devices of a large cluster is slow
-                continue
-            taints = tuple(taint for taint in device.taints if taint.effect == _EVICTING_EFFECT)
-            if taints:
-                device_id = DeviceID(spec.driver, spec.pool.name, device.name)
-                taints_by_device[device_id] = taints
-    return taints_by_device
-
-
 def find_evicting_taint(
     outcome: Verdict | None, taints: Mapping[DeviceID, tuple[DeviceTaint, ...]]
 ) -> DeviceTaint | None:
-    """Find the taint of :func:`list_evicting_taints` that would evict the pod right after it is
-    scheduled.
+    """Find the taint that would evict the pod right after it is scheduled.
+
+    ``taints`` are those of :func:`dractl.allocation.list_evicting_taints`.
     """
     for result in outcome.results if taints and isinstance(outcome, Allocated) else ():
         for allocated in result.devices.results:
@@ -90,38 +73,6 @@ def find_evicting_taint(
                 if not is_tolerated(allocated.tolerations, taint):
                     return taint
     return None
-
-
-def is_tolerated(tolerations: Iterable[Any], taint: DeviceTaint) -> bool:
-    """Return whether pods with these tolerations keep running in spite of a taint."""
-    return any(_tolerates_forever(toleration, taint) for toleration in tolerations)
-
-
-def eviction_delay(tolerations: Iterable[Any], taint: DeviceTaint) -> int | None:
-    """Return the seconds after which a taint that is not tolerated for good evicts a pod.
-
-    None if no toleration names its effect (device_taint_eviction.go claimEvictionTime).
-    """
-    limits = [
-        toleration.toleration_seconds
-        for toleration in tolerations
-        if _tolerates(toleration, taint) and toleration.toleration_seconds is not None
-    ]
-    return max(0, min(limits)) if limits else None
-
-
-def _tolerates_forever(toleration: Any, taint: DeviceTaint) -> bool:
-    """Return whether a toleration names the effect, the taint, and no limit of time."""
-    return toleration.toleration_seconds is None and _tolerates(toleration, taint)
-
-
-def _tolerates(toleration: Any, taint: DeviceTaint) -> bool:
-    """Return whether a toleration names the effect and the taint."""
-    if toleration.effect != _EVICTING_EFFECT:
-        return False
-    if toleration.operator == "Exists":
-        return toleration.key in (None, "", taint.key)
-    return toleration.key == taint.key and (toleration.value or "") == taint.value
 
 
 def toleration_for(taint: Mapping[str, Any]) -> dict[str, str]:

@@ -1,0 +1,59 @@
+"""Taints of devices that end pods: which are tolerated, and for how long.
+
+The scheduler asks less of a toleration than the device taint eviction controller: only one that
+names the effect NoExecute keeps a pod (kubernetes
+pkg/controller/devicetainteviction/device_taint_eviction.go claimEvictionTime).
+"""
+
+from collections.abc import Iterable
+
+from dractl.allocation.state import DeviceID
+from dractl.allocation.taints import tolerates
+from dractl.model import DeviceTaint, DeviceToleration, ResourceSlice
+
+EVICTING_EFFECT = "NoExecute"
+
+
+def list_evicting_taints(
+    slices: Iterable[ResourceSlice],
+) -> dict[DeviceID, tuple[DeviceTaint, ...]]:
+    """Return the taints that evict pods, by device."""
+    taints_by_device: dict[DeviceID, tuple[DeviceTaint, ...]] = {}
+    for resource_slice in slices:
+        spec = resource_slice.spec
+        for device in spec.devices:
+            if not device.mapping.get("taints"):  # decoding the devices of a large cluster is slow
+                continue
+            taints = tuple(taint for taint in device.taints if taint.effect == EVICTING_EFFECT)
+            if taints:
+                device_id = DeviceID(spec.driver, spec.pool.name, device.name)
+                taints_by_device[device_id] = taints
+    return taints_by_device
+
+
+def is_tolerated(tolerations: Iterable[DeviceToleration], taint: DeviceTaint) -> bool:
+    """Return whether pods with these tolerations keep running in spite of a taint."""
+    return any(_tolerates_forever(toleration, taint) for toleration in tolerations)
+
+
+def eviction_delay(tolerations: Iterable[DeviceToleration], taint: DeviceTaint) -> int | None:
+    """Return the seconds after which a taint that is not tolerated for good evicts a pod.
+
+    None if no toleration names its effect.
+    """
+    limits = [
+        toleration.toleration_seconds
+        for toleration in tolerations
+        if _tolerates(toleration, taint) and toleration.toleration_seconds is not None
+    ]
+    return max(0, min(limits)) if limits else None
+
+
+def _tolerates_forever(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
+    """Return whether a toleration names the effect, the taint, and no limit of time."""
+    return toleration.toleration_seconds is None and _tolerates(toleration, taint)
+
+
+def _tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
+    """Return whether a toleration names the effect and the taint."""
+    return toleration.effect == EVICTING_EFFECT and tolerates(toleration, taint)

@@ -1,0 +1,29 @@
+"""What a change does to what runs: taints of devices, a node that is drained, a driver that stops.
+
+The controllers of Kubernetes are followed one by one: the device taint eviction controller, the
+eviction API, the kubelet with its drivers; the simulation then creates what owners recreate, and
+the scheduler places it.
+"""
+
+from dractl.impact.result import (
+    DeviceChange,
+    DeviceState,
+    Effect,
+    Impact,
+    PendingPod,
+    PodImpact,
+)
+from dractl.impact.taint_change import TaintObjects, select_taint_objects
+from dractl.impact.taints import find_taint_impact
+
+__all__ = [
+    "DeviceChange",
+    "DeviceState",
+    "Effect",
+    "Impact",
+    "PendingPod",
+    "PodImpact",
+    "TaintObjects",
+    "find_taint_impact",
+    "select_taint_objects",
+]

@@ -1,0 +1,128 @@
+"""What follows when pods are ended: their owners create others, and the scheduler places these."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from msgspec import Struct
+
+from dractl.cluster.changes import Change, Create, Delete
+from dractl.cluster.state import ClusterState, Key
+from dractl.impact.result import PendingPod
+from dractl.scheduler.attempt import Scheduler
+from dractl.simulation import NO_SUBJECT, simulate
+from dractl.simulation.queue import QueuedPod, list_pending_pods, schedule_pods
+from dractl.views import Claim, Pod
+
+_KEEPS_NAME = "StatefulSet"
+
+
+class Aftermath(Struct, frozen=True):
+    """A cluster after pods have ended, and others were created in their place."""
+
+    scheduler: Scheduler
+    """The scheduler of the cluster at the end."""
+    nodes: Mapping[Key, str | None] = {}
+    """The ended pods that an owner replaces, each with the node of the new pod; None if it finds
+    none.
+    """
+    successors: Mapping[Key, Key] = {}
+    """The pods that were created, each with the ended pod that it replaces."""
+    notes: tuple[str, ...] = ()
+    """Side effects: Jobs that fail, pods that the API server refuses, assumptions."""
+
+
+def end_pods(aftermath: Aftermath, pods: Collection[Key]) -> Aftermath:
+    """Return what follows when these pods end at the same time, after all that went before."""
+    scheduler = aftermath.scheduler
+    if not pods:
+        return aftermath
+    result = simulate(scheduler, _list_changes(scheduler.state, pods), NO_SUBJECT)
+    placed = dict(result.placements)
+    replaced = {
+        old: placed.get(new) or None for new, old in result.successors.items() if old in pods
+    }
+    notes = (*result.failed_jobs, *result.rejections, *result.notes)
+    return Aftermath(
+        result.scheduler,
+        {**aftermath.nodes, **replaced},
+        {**aftermath.successors, **result.successors},
+        tuple(dict.fromkeys((*aftermath.notes, *notes))),
+    )
+
+
+def _list_changes(state: ClusterState, pods: Collection[Key]) -> list[Change]:
+    """Return the deletions of pods. A claim that they share by name stays allocated.
+
+    Their owners create new pods at once, while the old ones are still Terminating: the claim is
+    reserved again before nobody uses it, and pins the new pods to its node. A StatefulSet waits
+    until the name is free.
+    """
+    claims = dict.fromkeys(
+        (key[0], reference.claim_name)
+        for key in pods
+        if _is_replaced_at_once(state.pod(key))
+        for reference in state.pod(key).claim_references
+        if reference.claim_name and state.claim((key[0], reference.claim_name)).is_allocated
+    )
+    return [
+        *(Delete("/".join(("Pod", *key))) for key in pods),
+        *(Create(_release(state.claim(claim), pods)) for claim in claims),
+    ]
+
+
+def _is_replaced_at_once(pod: Pod) -> bool:
+    owner = pod.controller
+    return owner is not None and owner.kind != _KEEPS_NAME
+
+
+def _release(claim: Claim, pods: Collection[Key]) -> Mapping[str, object]:
+    """Return an allocated claim that is not reserved for ``pods`` any more."""
+    consumers = [
+        raw
+        for raw, consumer in zip(claim.reserved_for, claim.consumers, strict=True)
+        if consumer.resource != "pods" or (claim.key[0], consumer.name) not in pods
+    ]
+    return {**claim.raw, "status": {**claim.status, "reservedFor": consumers}}
+
+
+def place_pending_pods(scheduler: Scheduler, pods: Iterable[Key]) -> dict[Key, str]:
+    """Return those of the pending ``pods`` that the scheduler places, each with its node.
+
+    All pending pods are tried in the order of the queue.
+    """
+    queue = [
+        QueuedPod(pod, generates_claims=pod.has_uncreated_claims or not pod.uid)
+        for pod in list_pending_pods(scheduler.state)
+    ]
+    wanted = frozenset(pods)
+    if not wanted.intersection(entry.pod.key for entry in queue):
+        return {}
+    result = schedule_pods(scheduler, queue, {}, ())
+    return {key: node for key, node in result.placements if key in wanted}
+
+
+def compare_pending_pods(before: Scheduler, after: Aftermath) -> tuple[PendingPod, ...]:
+    """Return the pods that wait for a node after a change, as far as the change is why.
+
+    These are pods that an owner created and that find no node, and pods that waited before and get
+    another node, or none, through it.
+    """
+    waiting = [pod.key for pod in list_pending_pods(before.state)]
+    nodes_before = place_pending_pods(before, waiting)
+    nodes_after = place_pending_pods(after.scheduler, waiting)
+    bound = {
+        key: node
+        for key in waiting
+        if (node := after.scheduler.state.pod(key).node_name)
+    }
+    nodes_after |= bound
+    changed = (
+        PendingPod("/".join(key), nodes_before.get(key), nodes_after.get(key))
+        for key in waiting
+        if (key in nodes_before) != (key in nodes_after)
+    )
+    homeless = (
+        PendingPod("/".join(key), None, None, replaces=True)
+        for key, node in after.nodes.items()
+        if node is None
+    )
+    return (*homeless, *changed)

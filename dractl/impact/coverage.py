@@ -1,0 +1,28 @@
+"""What an answer does not know because the input does not show it."""
+
+from collections.abc import Iterable, Iterator
+
+from dractl.cluster.coverage import command_for
+from dractl.cluster.state import ClusterState
+
+_EFFECTS = {
+    "Pod": "who runs on the devices is unknown",
+    "ResourceClaim": "who holds the devices is unknown",
+    "ResourceSlice": "which devices there are is unknown",
+    "PodDisruptionBudget": "whether one forbids an eviction is unknown",
+    "DaemonSet": "whether a DaemonSet of a pod still exists is unknown",
+}
+_RESOURCES = {"PodDisruptionBudget": "poddisruptionbudgets", "DaemonSet": "daemonsets"}
+
+
+def note_missing_kinds(state: ClusterState, kinds: Iterable[str]) -> Iterator[str]:
+    """Yield a note for each kind that decides and that the input does not show whole."""
+    for kind in kinds:
+        if state.has(kind) or state.covers(kind):
+            continue
+        command = (
+            f"kubectl get {_RESOURCES[kind]} -A -o yaml"
+            if kind in _RESOURCES
+            else command_for((kind,))
+        )
+        yield f"the input has no {kind}s: {_EFFECTS[kind]}; add `{command}`"

@@ -1,0 +1,46 @@
+"""DeviceTaintRules."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from dractl.model.paths import map_at, text_at
+from dractl.views.base import View
+
+
+class TaintRule(View):
+    """A DeviceTaintRule."""
+
+    @cached_property
+    def taint(self) -> Mapping[str, Any]:
+        """``spec.taint`` as written."""
+        return map_at(self.spec, "taint")
+
+    @property
+    def effect(self) -> str:
+        """``spec.taint.effect``: NoExecute, NoSchedule or None; "" if it is missing."""
+        return text_at(self.taint, "effect")
+
+    @property
+    def time_added(self) -> str:
+        """``spec.taint.timeAdded`` (RFC 3339); "" for a manifest that leaves it to the server."""
+        return text_at(self.taint, "timeAdded")
+
+    @property
+    def selector(self) -> Mapping[str, str]:
+        """``spec.deviceSelector``: driver, pool and device, those that are named."""
+        selector = map_at(self.spec, "deviceSelector")
+        return {
+            name: text_at(selector, name)
+            for name in ("driver", "pool", "device")
+            if selector.get(name) is not None
+        }
+
+    @property
+    def has_selector(self) -> bool:
+        """True if it has ``spec.deviceSelector``, even an empty one, which selects everything."""
+        return self.spec.get("deviceSelector") is not None
+
+    def with_taint(self, **fields: str) -> dict[str, Any]:
+        """Return the rule with other fields of its taint, as a mapping."""
+        return {**self.raw, "spec": {**self.spec, "taint": {**self.taint, **fields}}}
