@@ -87,12 +87,43 @@ class DisruptionBudget(View):
         return integer_at(self.status, "disruptionsAllowed") or 0
 
     @property
+    def current_healthy(self) -> int:
+        """``status.currentHealthy``: the pods that are ready."""
+        return integer_at(self.status, "currentHealthy") or 0
+
+    @property
+    def desired_healthy(self) -> int:
+        """``status.desiredHealthy``: the pods that have to be ready."""
+        return integer_at(self.status, "desiredHealthy") or 0
+
+    @property
+    def always_evicts_unhealthy(self) -> bool:
+        """True if pods that are not ready may be evicted whatever the budget says."""
+        return text_at(self.spec, "unhealthyPodEvictionPolicy") == "AlwaysAllow"
+
+    @property
+    def is_observed(self) -> bool:
+        """True if the status is about this spec; the API server refuses evictions until then."""
+        observed = integer_at(self.status, "observedGeneration") or 0
+        return observed >= (integer_at(self.metadata, "generation") or 0)
+
+    @property
     def disrupted_pods(self) -> Container[str]:
         """The names of pods that have been evicted and are not gone yet."""
         return map_at(self.status, "disruptedPods")
 
+    def selects(self, pod: Pod) -> bool:
+        """Decide whether the eviction API asks this budget about a pod.
+
+        An empty selector selects every pod of the namespace, those without labels included, and a
+        missing one none: kubernetes pkg/registry/core/pod/storage/eviction.go, and what a server
+        of 1.37 answered.
+        """
+        selector = self.selector
+        return selector is not None and self.key[0] == pod.key[0] and selector.matches(pod.labels)
+
     def protects(self, pod: Pod) -> bool:
-        """Decide whether an eviction of the pod counts (filterPodsWithPDBViolation).
+        """Decide whether preemption of the pod counts (filterPodsWithPDBViolation).
 
         A selector without requirements matches nothing.
         """
