@@ -173,6 +173,14 @@ def nodes(context: typer.Context, incomplete: str) -> list[str]:  # noqa: ARG001
     return _strip_kinds(_query_kubectl(context, "get", "nodes", "-o", "name", everywhere=True))
 
 
+def impact_subjects(context: typer.Context, incomplete: str) -> list[str]:
+    """List nodes as node/NAME, and supported drivers as driver/NAME."""
+    words = [f"node/{name}" for name in nodes(context, incomplete)]
+    from dractl.drivers import names
+
+    return [*words, *(f"driver/{name}" for name in names())]
+
+
 _SHORT_KINDS = {
     "Pod": "pod",
     "ResourceClaim": "claim",

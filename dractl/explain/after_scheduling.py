@@ -776,9 +776,9 @@ def note_overlooked_taints(
             since = f" since {taint.time_added}" if taint.time_added else ""
             yield (
                 f"device {device.device} has taint {taint_text(taint)}{since}, and the pod is not"
-                " evicted: up to Kubernetes 1.37.1 the eviction controller overlooks pods that have a"
-                " device through an extended resource (kubernetes#141290, fixed in 1.37.2); end the"
-                " pod yourself if it must leave the device"
+                " evicted: up to Kubernetes 1.37.1 the eviction controller overlooks pods that have"
+                " a device through an extended resource (kubernetes#141290, fixed in 1.37.2); end"
+                " the pod yourself if it must leave the device"
             )
             return
 

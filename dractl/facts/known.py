@@ -16,8 +16,10 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 
 
 Component = Literal[
-    "scheduler", "controller-manager", "kubelet", "kernel", "runtime", "driver", "library"
+    "scheduler", "controller-manager", "kubelet", "kernel", "runtime", "driver", "library", "image"
 ]
+Operation = Literal["drain", "reboot", "restart"]
+"""What is done to a node: its pods are evicted, it is rebooted, or a driver on it is restarted."""
 
 
 class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -25,11 +27,11 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     of: Component
     """Component that has it; ``library`` is one that drivers are built with, which no
-    object names.
+    object names; ``image`` is a container image of any workload.
     """
     name: str = ""
     """Name of a driver or library, or of a runtime as in nodeInfo.containerRuntimeVersion, such as
-    containerd.
+    containerd; of an image the last part of its path.
     """
     since: str = ""
     """First version that has it, of a driver that of its image; empty if all earlier ones do."""
@@ -39,6 +41,8 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """True if it breaks with something that the cluster does not show, which ``what`` names."""
     words: tuple[str, ...] = ()
     """Patterns (RE2) of an event or condition of a pod that shows it; empty if no words do."""
+    hinders: tuple[Operation, ...] = ()
+    """Operations on a node that it keeps from ending, or after which pods do not run."""
     what: str
     fix: str
     source: str

@@ -5,14 +5,15 @@ eviction API, the kubelet with its drivers; the simulation then creates what own
 the scheduler places it.
 """
 
-from dractl.impact.result import (
-    DeviceChange,
-    DeviceState,
-    Effect,
-    Impact,
-    PendingPod,
-    PodImpact,
+from dractl.impact.drivers import find_driver, find_driver_impact
+from dractl.impact.nodes import (
+    NodeAction,
+    find_cordon_impact,
+    find_drain_impact,
+    find_node,
+    find_reboot_impact,
 )
+from dractl.impact.result import DeviceChange, DeviceState, Effect, Impact, PendingPod, PodImpact
 from dractl.impact.taint_change import TaintObjects, select_taint_objects
 from dractl.impact.taints import find_taint_impact
 
@@ -21,9 +22,16 @@ __all__ = [
     "DeviceState",
     "Effect",
     "Impact",
+    "NodeAction",
     "PendingPod",
     "PodImpact",
     "TaintObjects",
+    "find_cordon_impact",
+    "find_drain_impact",
+    "find_driver",
+    "find_driver_impact",
+    "find_node",
+    "find_reboot_impact",
     "find_taint_impact",
     "select_taint_objects",
 ]

@@ -109,11 +109,7 @@ def compare_pending_pods(before: Scheduler, after: Aftermath) -> tuple[PendingPo
     waiting = [pod.key for pod in list_pending_pods(before.state)]
     nodes_before = place_pending_pods(before, waiting)
     nodes_after = place_pending_pods(after.scheduler, waiting)
-    bound = {
-        key: node
-        for key in waiting
-        if (node := after.scheduler.state.pod(key).node_name)
-    }
+    bound = {key: node for key in waiting if (node := after.scheduler.state.pod(key).node_name)}
     nodes_after |= bound
     changed = (
         PendingPod("/".join(key), nodes_before.get(key), nodes_after.get(key))

@@ -15,7 +15,9 @@ def list_rows(state: ClusterState, features: Features) -> Rows:
     return {row.id: row for row in take_inventory(state, features).devices}
 
 
-def compare_devices(before: Rows, after: Rows, selected: Collection[DeviceID]) -> Iterator[DeviceChange]:
+def compare_devices(
+    before: Rows, after: Rows, selected: Collection[DeviceID]
+) -> Iterator[DeviceChange]:
     """Yield the devices whose state or taints differ, and those of ``selected``."""
     for device in sorted({*before, *after, *selected}):
         old, new = _describe(before.get(device)), _describe(after.get(device))

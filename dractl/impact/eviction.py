@@ -182,7 +182,9 @@ class EvictionController:
 def reaches(reach: Reach, device: DeviceID, published: Device | None) -> bool:
     """Return whether a DeviceTaintRule taints a device, which slices need not have."""
     try:
-        return reach.covers(device.driver, device.pool, published or Device({"name": device.device}))
+        return reach.covers(
+            device.driver, device.pool, published or Device({"name": device.device})
+        )
     except Uncompilable:
         return False
 

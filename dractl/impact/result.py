@@ -97,6 +97,4 @@ class Impact(Struct, frozen=True):
 
 def sort_pods(pods: list[PodImpact]) -> tuple[PodImpact, ...]:
     """Return pods in the order of reports: by effect, then by time, then by name."""
-    return tuple(
-        sorted(pods, key=lambda pod: (EFFECTS.index(pod.effect), pod.at or 0, pod.key))
-    )
+    return tuple(sorted(pods, key=lambda pod: (EFFECTS.index(pod.effect), pod.at or 0, pod.key)))

@@ -55,7 +55,9 @@ def find_taint_impact(state: ClusterState, objects: TaintObjects, features: Feat
     rows_before, rows_after = list_rows(state, features), list_rows(cluster.after, features)
     sources = {eviction.source.device for eviction in evictions.values()}
     devices = tuple(
-        compare_devices(rows_before, rows_after, {*sources, *(d for ds in selected.values() for d in ds)})
+        compare_devices(
+            rows_before, rows_after, {*sources, *(d for ds in selected.values() for d in ds)}
+        )
     )
     return Impact(
         cluster.change,
@@ -100,9 +102,7 @@ def _list_selected_devices(cluster: TaintedCluster) -> dict[str, tuple[DeviceID,
         for device in item.spec.devices
     }
     return {
-        rule.metadata.name: tuple(
-            sorted(d for d in devices if reaches(reach, d, published.get(d)))
-        )
+        rule.metadata.name: tuple(sorted(d for d in devices if reaches(reach, d, published.get(d))))
         for rule, reach in _list_changed_rules(cluster)
     }
 
@@ -195,7 +195,8 @@ def _rehearse(cluster: TaintedCluster) -> ClusterState:
     rules = {
         ("", name): view.with_taint(effect="NoExecute")
         for name in cluster.rules
-        if (view := TaintRule(cluster.after.get("DeviceTaintRule", ("", name)))).effect == _REHEARSAL
+        if (view := TaintRule(cluster.after.get("DeviceTaintRule", ("", name)))).effect
+        == _REHEARSAL
     }
     return cluster.after.with_objects({"DeviceTaintRule": rules})
 
@@ -217,7 +218,9 @@ def _why_kept(
         return "gate DRADeviceTaints is off: nobody is evicted"
     controller = EvictionController(cluster.after, cluster.features)
     in_use = set(controller.list_claims_in_use(pod))
-    if not any((pod.key[0], name) in in_use for name in pod.claim_names - {pod.extended_claim_name}):
+    if not any(
+        (pod.key[0], name) in in_use for name in pod.claim_names - {pod.extended_claim_name}
+    ):
         if pod.extended_claim_name and not cluster.features.has("evicts-extended-resources"):
             return (
                 "it has the device through an extended resource, which the eviction controller"
@@ -230,9 +233,7 @@ def _why_kept(
 # -- what else to say --
 
 
-def _list_steps(
-    cluster: TaintedCluster, evictions: Mapping[Key, Eviction]
-) -> Iterator[NextStep]:
+def _list_steps(cluster: TaintedCluster, evictions: Mapping[Key, Eviction]) -> Iterator[NextStep]:
     for name in cluster.rules:
         rule = TaintRule(cluster.after.get("DeviceTaintRule", ("", name)))
         if rule.effect == _REHEARSAL:

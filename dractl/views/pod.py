@@ -123,10 +123,14 @@ class Pod(View):
     @cached_property
     def image_names(self) -> frozenset[str]:
         """The last parts of the paths of its images, without registry, tag and digest."""
+        return frozenset(name for name, _ in self.image_tags)
+
+    @cached_property
+    def image_tags(self) -> tuple[tuple[str, str], ...]:
+        """The last parts of the paths of its images, each with its tag; "" for none."""
         images = (text_at(container, "image") for container in self.containers)
-        return frozenset(
-            image.partition("@")[0].rpartition("/")[2].partition(":")[0] for image in images
-        )
+        parts = (image.partition("@")[0].rpartition("/")[2].partition(":") for image in images)
+        return tuple((name, tag) for name, _, tag in parts)
 
     @cached_property
     def environment(self) -> tuple[tuple[str, str], ...]:
@@ -342,6 +346,24 @@ class Pod(View):
     def volumes(self) -> Sequence[Raw]:
         """``spec.volumes`` as written."""
         return maps_at(self.spec, "volumes")
+
+    @property
+    def has_empty_dir(self) -> bool:
+        """True if a volume is an emptyDir, whose data goes with the pod."""
+        return any(volume.get("emptyDir") is not None for volume in self.volumes)
+
+    @property
+    def is_mirror(self) -> bool:
+        """True for the API's copy of a static pod, which its kubelet keeps running.
+
+        kubernetes pkg/apis/core/annotation_key_constants.go MirrorPodAnnotationKey.
+        """
+        return "kubernetes.io/config.mirror" in self.annotations
+
+    @property
+    def is_ready(self) -> bool:
+        """True if the condition Ready holds."""
+        return self.condition("Ready").status == "True"
 
     @property
     def config_map_names(self) -> tuple[str, ...]:

@@ -1,0 +1,126 @@
+"""``dractl impact`` as text: what happens, to whom, who finds a place, and what to do."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from dractl.impact import DeviceChange, Impact, PendingPod, PodImpact
+from dractl.impact.result import EFFECTS
+from dractl.report.canvas import Canvas
+from dractl.report.plain import plural, printable, wrap
+
+MAX_PODS = 12
+"""Pods of one effect that are named unless every one is wanted."""
+MAX_DEVICE_GROUPS = 8
+"""Groups of devices that are named unless every one is wanted."""
+_STYLES = {"blocked": "1;31", "evicted": "33", "waits": "33", "kept": "2"}
+_TITLES = {"blocked": "blocked", "evicted": "evicted", "waits": "waiting", "kept": "kept"}
+_INDENT = "    "
+
+
+def render(impact: Impact, canvas: Canvas, release: str, *, every: bool = False) -> str:
+    """Return the report; with ``every`` all pods and devices are named."""
+    lines = [*_wrapped(f"{headline(impact)}    {release}", canvas, ""), ""]
+    for effect in EFFECTS:
+        lines += _pods(impact.list_pods(effect), canvas, every=every)
+    lines += _pending(impact.pending, canvas)
+    lines += _devices(impact.devices, canvas, every=every)
+    lines += _steps(impact, canvas)
+    if impact.notes:
+        lines.append(canvas.paint("Notes", "1"))
+        lines += [line for note in impact.notes for line in _wrapped(note, canvas, "  ")]
+    return canvas.plain("\n".join(lines).rstrip() + "\n")
+
+
+def headline(impact: Impact) -> str:
+    """Return what changes, and how many pods that hits."""
+    counts = Counter(pod.effect for pod in impact.pods)
+    parts = [f"{counts[effect]} {_TITLES[effect]}" for effect in EFFECTS if counts[effect]]
+    pods = ", ".join(parts) or "no pod is concerned"
+    places = [pod for pod in impact.list_pods("evicted") if pod.fits]
+    if places:
+        pods += f"; {plural(len(places), 'pod')} of them replaced on another node or device"
+    return f"{printable(', '.join(impact.change))}: {pods}"
+
+
+def _pods(pods: tuple[PodImpact, ...], canvas: Canvas, *, every: bool) -> Iterator[str]:
+    if not pods:
+        return
+    effect = pods[0].effect
+    yield canvas.paint(f"{_TITLES[effect].capitalize()} ({len(pods)})", _STYLES[effect])
+    shown = pods if every else pods[:MAX_PODS]
+    for pod in shown:
+        yield from _wrapped(f"{pod.name}{_describe_time(pod)}: {pod.why}", canvas, "  ")
+        if pod.fits is not None:
+            arrow = canvas.glyph("→", "->")
+            yield f"{_INDENT}{arrow} its new pod goes to {printable(pod.fits)}"
+    if len(pods) > len(shown):
+        yield f"  and {len(pods) - len(shown)} more; -v shows all"
+    yield ""
+
+
+def _describe_time(pod: PodImpact) -> str:
+    if pod.effect != "evicted":
+        return ""
+    if pod.at is None:
+        return " later"
+    return f" in {pod.at} s" if pod.at else " at once"
+
+
+def _pending(pods: tuple[PendingPod, ...], canvas: Canvas) -> Iterator[str]:
+    if not pods:
+        return
+    yield canvas.paint(f"Waiting for a node afterwards ({len(pods)})", "1")
+    for pod in pods:
+        yield from _wrapped(_describe_pending(pod), canvas, "  ")
+    yield ""
+
+
+def _describe_pending(pod: PendingPod) -> str:
+    if pod.replaces:
+        return f"the pod that replaces {pod.pod}: no node fits"
+    if pod.after is not None:
+        return f"{pod.pod}: gets {pod.after}, and waited before"
+    return f"{pod.pod}: no node fits any more; without the change {pod.before} would"
+
+
+def _devices(
+    changes: tuple[DeviceChange, ...], canvas: Canvas, *, every: bool
+) -> Iterator[str]:
+    if not changes:
+        return
+    groups: dict[tuple[str, str], list[str]] = {}
+    for change in changes:
+        key = (change.node or "several nodes", _describe_change(change, canvas))
+        groups.setdefault(key, []).append(change.device)
+    yield canvas.paint(f"Devices ({len(changes)})", "1")
+    shown = list(groups.items()) if every else list(groups.items())[:MAX_DEVICE_GROUPS]
+    for (node, text), devices in shown:
+        names = ", ".join(devices if every else [device.rpartition("/")[2] for device in devices])
+        yield from _wrapped(f"{node}: {names}: {text}", canvas, "  ")
+    if len(groups) > len(shown):
+        yield f"  and more on {len(groups) - len(shown)} nodes; -v shows all"
+    yield ""
+
+
+def _describe_change(change: DeviceChange, canvas: Canvas) -> str:
+    before, after = (
+        "not there" if one is None else " ".join((one.state, *one.taints))
+        for one in (change.before, change.after)
+    )
+    return before if before == after else f"{before} {canvas.glyph('→', '->')} {after}"
+
+
+def _steps(impact: Impact, canvas: Canvas) -> Iterator[str]:
+    if not impact.steps:
+        return
+    yield canvas.paint("Steps", "1")
+    for number, step in enumerate(impact.steps, 1):
+        yield from _wrapped(f"{number}. {step.text}", canvas, "  ")
+        if step.command:
+            yield f"     {printable(step.command)}"
+    yield ""
+
+
+def _wrapped(text: str, canvas: Canvas, indent: str) -> list[str]:
+    lines = wrap(printable(text), canvas.width - len(indent), "  ")
+    return [indent + line for line in lines]
