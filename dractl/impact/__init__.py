@@ -1,4 +1,5 @@
-"""What a change does to what runs: taints of devices, a node that is drained, a driver that stops.
+"""The effects of a change on what runs: taints of devices, a node that is drained, a driver that
+stops.
 
 The controllers of Kubernetes are followed one by one: the device taint eviction controller, the
 eviction API, the kubelet with its drivers; the simulation then creates what owners recreate, and

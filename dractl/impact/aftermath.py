@@ -1,4 +1,4 @@
-"""What follows when pods are ended: their owners create others, and the scheduler places these."""
+"""The cluster after pods are ended: their owners create others, and the scheduler places these."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -13,6 +13,7 @@ from dractl.simulation.queue import QueuedPod, list_pending_pods, schedule_pods
 from dractl.views import Claim, Pod
 
 _KEEPS_NAME = "StatefulSet"
+_ALLOCATION_FIELDS = ("allocation", "reservedFor", "devices")
 
 
 class Aftermath(Struct, frozen=True):
@@ -30,33 +31,56 @@ class Aftermath(Struct, frozen=True):
     """Side effects: Jobs that fail, pods that the API server refuses, assumptions."""
 
 
-def end_pods(aftermath: Aftermath, pods: Collection[Key]) -> Aftermath:
-    """Return what follows when these pods end at the same time, after all that went before."""
+def end_pods(aftermath: Aftermath, pods: Collection[Key], stuck: Collection[Key] = ()) -> Aftermath:
+    """Return what follows when these pods end at the same time, after all that went before.
+
+    Those that are ``stuck`` stay Terminating with their devices.
+    """
     scheduler = aftermath.scheduler
     if not pods:
         return aftermath
-    result = simulate(scheduler, _list_changes(scheduler.state, pods), NO_SUBJECT)
+    changes = _list_changes(scheduler.state, pods, stuck)
+    result = simulate(scheduler, changes, NO_SUBJECT)
+    released = _release_unused_claims(result.scheduler.state, result.successors)
     placed = dict(result.placements)
+    if released is not result.scheduler.state:
+        retry = schedule_pods(
+            scheduler.with_state(released), _queue_unplaced(released, result.successors), {}, ()
+        )
+        placed |= dict(retry.placements)
+        scheduler = retry.scheduler
+    else:
+        scheduler = result.scheduler
     replaced = {
         old: placed.get(new) or None for new, old in result.successors.items() if old in pods
     }
     notes = (*result.failed_jobs, *result.rejections, *result.notes)
     return Aftermath(
-        result.scheduler,
+        scheduler,
         {**aftermath.nodes, **replaced},
         {**aftermath.successors, **result.successors},
         tuple(dict.fromkeys((*aftermath.notes, *notes))),
     )
 
 
-def _list_changes(state: ClusterState, pods: Collection[Key]) -> list[Change]:
-    """Return the deletions of pods. A claim that they share by name stays allocated.
+def _list_changes(
+    state: ClusterState, pods: Collection[Key], stuck: Collection[Key]
+) -> list[Change]:
+    """Return the deletions of pods. A claim that they share by name stays allocated for now.
 
-    Their owners create new pods at once, while the old ones are still Terminating: the claim is
-    reserved again before nobody uses it, and pins the new pods to its node. A StatefulSet waits
-    until the name is free.
+    Their owners create new pods at once, while the old ones are still Terminating: where the node
+    takes them, the claim is reserved again before nobody uses it, and pins the new pods to it. A
+    StatefulSet waits until the name is free, for ever if the pod is stuck.
     """
-    claims = dict.fromkeys(
+    ended = [key for key in pods if key not in stuck or _is_replaced_at_once(state.pod(key))]
+    held = dict.fromkeys(
+        (key[0], name)
+        for key in ended
+        if key in stuck
+        for name in state.pod(key).claim_names
+        if state.claim((key[0], name)).is_allocated
+    )
+    shared = dict.fromkeys(
         (key[0], reference.claim_name)
         for key in pods
         if _is_replaced_at_once(state.pod(key))
@@ -64,8 +88,9 @@ def _list_changes(state: ClusterState, pods: Collection[Key]) -> list[Change]:
         if reference.claim_name and state.claim((key[0], reference.claim_name)).is_allocated
     )
     return [
-        *(Delete("/".join(("Pod", *key))) for key in pods),
-        *(Create(_release(state.claim(claim), pods)) for claim in claims),
+        *(Delete("/".join(("Pod", *key))) for key in ended),
+        *(Create(_release(state.claim(claim), pods)) for claim in shared if claim not in held),
+        *(Create(state.claim(claim).raw) for claim in held),
     ]
 
 
@@ -82,6 +107,30 @@ def _release(claim: Claim, pods: Collection[Key]) -> Mapping[str, object]:
         if consumer.resource != "pods" or (claim.key[0], consumer.name) not in pods
     ]
     return {**claim.raw, "status": {**claim.status, "reservedFor": consumers}}
+
+
+def _release_unused_claims(state: ClusterState, pods: Iterable[Key]) -> ClusterState:
+    """Return the cluster without the allocation of named claims that no pod reserved again.
+
+    Their new pods found no place on the node of the claim. Once the old ones are gone, the claim
+    controller deallocates it (pkg/controller/resourceclaim/controller.go syncClaim).
+    """
+    for key in _list_unplaced(state, pods):
+        for reference in state.pod(key).claim_references:
+            claim = state.claim((key[0], reference.claim_name))
+            if claim.is_allocated and not claim.reserved_for:
+                status = {k: v for k, v in claim.status.items() if k not in _ALLOCATION_FIELDS}
+                raw = {**claim.raw, "status": status}
+                state = state.replace("ResourceClaim", claim.key, raw)
+    return state
+
+
+def _list_unplaced(state: ClusterState, pods: Iterable[Key]) -> list[Key]:
+    return [key for key in pods if state.pod(key).exists and not state.pod(key).node_name]
+
+
+def _queue_unplaced(state: ClusterState, pods: Iterable[Key]) -> list[QueuedPod]:
+    return [QueuedPod(state.pod(key), generates_claims=True) for key in _list_unplaced(state, pods)]
 
 
 def place_pending_pods(scheduler: Scheduler, pods: Iterable[Key]) -> dict[Key, str]:

@@ -1,4 +1,4 @@
-"""What an answer does not know because the input does not show it."""
+"""Notes on kinds that decide and that the input does not show."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""What stops while a driver's kubelet plug-in is away: the preparation and end of pods with claims.
+"""The restart or the end of a driver: pods with its claims can neither start nor end meanwhile.
 
 Pods that run go on: the kubelet asks a driver only when a pod with a claim starts or ends
 (kubernetes pkg/kubelet/cm/dra/manager.go).
@@ -98,7 +98,7 @@ def find_driver_impact(driver: DriverInQuestion) -> Impact:
         and not pod.has_ended
         and driver.name in list_drivers_to_unprepare(state, pod)
     ]
-    later = state if driver.restarts else _without_slices(driver)
+    later = state if driver.restarts else _remove_slices(driver)
     after = Aftermath(Scheduler(later, features))
     verb = "restart" if driver.restarts else "stop"
     place = "" if driver.is_everywhere else f" on {', '.join(driver.nodes)}"
@@ -137,8 +137,8 @@ def _has_started(pod: Pod) -> bool:
     return any(one.state in ("running", "terminated") for one in pod.container_statuses)
 
 
-def _without_slices(driver: DriverInQuestion) -> ClusterState:
-    """Return the cluster after the kubelet has deleted the driver's slices of the nodes."""
+def _remove_slices(driver: DriverInQuestion) -> ClusterState:
+    """Return the cluster without the driver's slices of the nodes, which the kubelet deletes."""
     slices = {
         key: raw
         for key, raw in driver.state.objects("ResourceSlice").items()
@@ -171,19 +171,20 @@ def _list_steps(driver: DriverInQuestion, pods: Sequence[PodImpact]) -> Iterator
             f"end the pods with claims of {driver.name} on {node} first",
             quote_command("kubectl drain {} --ignore-daemonsets", node),
         )
-    for one in driver.workloads.daemon_sets:
+    for workload in driver.workloads.daemon_sets:
+        namespace, name = workload.key
         yield NextStep(
-            "only then stop it",
-            quote_command("kubectl delete daemonset {} -n {}", one.key[1], one.key[0]),
+            "only then stop it", quote_command("kubectl delete daemonset {} -n {}", name, namespace)
         )
 
 
 def _list_restart_steps(driver: DriverInQuestion) -> Iterator[NextStep]:
     if driver.is_everywhere:
-        for one in driver.workloads.daemon_sets:
+        for workload in driver.workloads.daemon_sets:
+            namespace, name = workload.key
             yield NextStep(
                 "restart it, one node after the other",
-                quote_command("kubectl rollout restart daemonset {} -n {}", one.key[1], one.key[0]),
+                quote_command("kubectl rollout restart daemonset {} -n {}", name, namespace),
             )
         return
     for node in driver.nodes:

@@ -1,4 +1,4 @@
-"""What becomes of the pods of a node that is cordoned, drained or rebooted.
+"""The pods of a node that is cordoned, drained or rebooted.
 
 Upstream: k8s.io/kubectl pkg/drain. ``kubectl drain`` refuses before it evicts anybody if a pod has
 no controller or an emptyDir, leaves pods of DaemonSets and static pods, and asks the eviction API
@@ -115,10 +115,11 @@ def find_drain_impact(node: NodeInQuestion) -> Impact:
             why = budgets.find_refusal(pod)
             pods.append(PodImpact(pod.key, "blocked", f"{why}: kubectl drain tries again for ever"))
         elif pod in held:
-            pods.append(PodImpact(pod.key, "blocked", _why_held(node, pod)))
+            why = _explain_hold(node, pod)
+            pods.append(PodImpact(pod.key, "blocked", why, fits=aftermath.nodes.get(pod.key)))
         else:
             at = 0 if evicted[pod.key] == 0 else None
-            why = _why_evicted(pod, evicted[pod.key])
+            why = _explain_eviction(pod, evicted[pod.key])
             pods.append(PodImpact(pod.key, "evicted", why, at, aftermath.nodes.get(pod.key)))
     return Impact(
         (f"drain Node/{node.name}",),
@@ -180,7 +181,7 @@ def _judge_without_budget(node: NodeInQuestion, pod: Pod) -> PodImpact | None:
         return PodImpact(pod.key, "kept", f"DaemonSet {owner.name}: kubectl drain leaves its pods")
     if pod.deletion_timestamp:
         if _find_finalizers(pod) or node.find_missing_plugin(pod):
-            return PodImpact(pod.key, "blocked", f"Terminating already; {_why_held(node, pod)}")
+            return PodImpact(pod.key, "blocked", f"Terminating already; {_explain_hold(node, pod)}")
         return PodImpact(pod.key, "evicted", "it is Terminating already", 0)
     if owner is None:
         why = "no controller creates it again: kubectl drain refuses it without --force"
@@ -206,7 +207,8 @@ def _evict_in_rounds(
                 wave.append(pod)
         if not wave:
             break
-        aftermath = end_pods(aftermath, [pod.key for pod in wave if not _find_finalizers(pod)])
+        stuck = [pod.key for pod in wave if node.find_missing_plugin(pod)]
+        aftermath = end_pods(aftermath, [pod.key for pod in wave], stuck)
         for pod in wave:
             rounds[pod.key] = number
             if aftermath.nodes.get(pod.key) is not None:
@@ -220,7 +222,7 @@ def _find_finalizers(pod: Pod) -> list[str]:
     return [name for name in pod.finalizers if name not in _KUBERNETES_FINALIZERS]
 
 
-def _why_held(node: NodeInQuestion, pod: Pod) -> str:
+def _explain_hold(node: NodeInQuestion, pod: Pod) -> str:
     """Return why an evicted pod is never gone."""
     plugin = node.find_missing_plugin(pod)
     if plugin is not None:
@@ -232,7 +234,7 @@ def _why_held(node: NodeInQuestion, pod: Pod) -> str:
     return f"its containers end, and finalizer {finalizers} keeps it until its owner removes it"
 
 
-def _why_evicted(pod: Pod, number: int) -> str:
+def _explain_eviction(pod: Pod, number: int) -> str:
     owner = pod.workload
     name = f"{owner[0]} {owner[1]} creates it again" if owner is not None else "evicted"
     if number:
@@ -276,10 +278,10 @@ def _list_drain_steps(node: NodeInQuestion, fixed: Iterable[PodImpact]) -> Itera
         if plugin.status == "gone":
             text = f"start driver {plugin.driver} on {name} first: without it nothing is unprepared"
             yield NextStep(text)
-    for one in refused:
+    for namespace, pod in (impact.key for impact in refused):
         yield NextStep(
-            f"end pod {one.name} yourself, or let drain end it with --force",
-            quote_command("kubectl delete pod {} -n {}", one.key[1], one.key[0]),
+            f"end pod {namespace}/{pod} yourself, or let drain end it with --force",
+            quote_command("kubectl delete pod {} -n {}", pod, namespace),
         )
     flags = " --ignore-daemonsets"
     if any(pod.has_empty_dir for pod in node.pods):

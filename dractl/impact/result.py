@@ -1,4 +1,4 @@
-"""What a change does to what runs, as a value."""
+"""The effects of a change on what runs, as a value."""
 
 from typing import Literal
 
@@ -35,7 +35,7 @@ class DeviceChange(Struct, frozen=True):
 
 
 class PodImpact(Struct, frozen=True):
-    """What a change does to one pod."""
+    """The effect of a change on one pod."""
 
     key: Key
     """Namespace and name of the pod."""
@@ -70,7 +70,7 @@ class PendingPod(Struct, frozen=True):
 
 
 class Impact(Struct, frozen=True):
-    """What a change does to what runs."""
+    """The effects of a change on what runs."""
 
     change: tuple[str, ...]
     """What changes, such as ``DeviceTaintRule/maintenance`` or ``drain Node/gpu-1``."""

@@ -1,4 +1,4 @@
-"""What a DeviceTaintRule that selects no device was meant to select."""
+"""The nearest names for a DeviceTaintRule that selects no device."""
 
 from collections.abc import Iterator
 

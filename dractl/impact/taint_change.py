@@ -39,7 +39,7 @@ def store_taint_objects(
     (kubernetes pkg/apis/resource/v1/defaults.go SetDefaults_DeviceTaint).
     """
     rules = {
-        key: _store_rule(TaintRule(rule), _stored_rule(state, key), features, now)
+        key: _store_rule(TaintRule(rule), _find_stored_rule(state, key), features, now)
         for key, rule in objects.get("DeviceTaintRule", {}).items()
     }
     slices = {
@@ -53,7 +53,7 @@ def format_time(seconds: float) -> str:
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _stored_rule(state: ClusterState, key: Key) -> TaintRule:
+def _find_stored_rule(state: ClusterState, key: Key) -> TaintRule:
     return TaintRule(state.get("DeviceTaintRule", key), key)
 
 

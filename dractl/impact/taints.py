@@ -1,4 +1,4 @@
-"""What DeviceTaintRules and taints in slices do to what runs."""
+"""The effects of DeviceTaintRules and of taints in slices on what runs."""
 
 from collections.abc import Iterator, Mapping
 
@@ -187,7 +187,7 @@ def _list_kept_pods(
         ]
         if ids:
             taints = [taint for device in ids for taint in after.list_taints(device)]
-            yield PodImpact(key, "kept", _why_kept(cluster, pod, taints, hypothetical.get(key)))
+            yield PodImpact(key, "kept", _explain_stay(cluster, pod, taints, hypothetical.get(key)))
 
 
 def _rehearse(cluster: TaintedCluster) -> ClusterState:
@@ -201,7 +201,7 @@ def _rehearse(cluster: TaintedCluster) -> ClusterState:
     return cluster.after.with_objects({"DeviceTaintRule": rules})
 
 
-def _why_kept(
+def _explain_stay(
     cluster: TaintedCluster,
     pod: Pod,
     taints: list[DeviceTaintSource],

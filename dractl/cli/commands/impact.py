@@ -99,7 +99,7 @@ class ChangeOptions(OptionGroup, frozen=True):
 
 
 class _Subject(Struct, frozen=True):
-    """What changes: files, or a node or a driver by name."""
+    """The subject of the question: files of a change, or a node or a driver by name."""
 
     kind: str
     """``files``, ``node`` or ``driver``."""
@@ -177,8 +177,7 @@ def _parse_name(word: str) -> _Subject:
             hint="node/NAME, driver/NAME, or a file that exists",
         )
     raise UsageError(
-        f"{word}: no such file",
-        hint=f"a node is node/{word}, a driver is driver/{word}",
+        f"{word}: no such file", hint=f"a node is node/{word}, a driver is driver/{word}"
     )
 
 
@@ -220,6 +219,8 @@ def _render(impact: Impact, cluster: Cluster, output: str, printing: Printing) -
         report = impact_json.value(impact, cluster.release_name)
         if origin := cluster.origin.to_json():
             report["input"] = origin
+        if cluster.live_release_assumed:
+            report["kubernetesVersionAssumed"] = True
         if unread := cluster.state.list_unread():
             report["unread"] = [row.as_json() for row in unread]
         return json.dumps(report, indent=1, ensure_ascii=False)

@@ -19,13 +19,7 @@ def value(impact: Impact, release: str) -> dict[str, Any]:
         "change": list(impact.change),
         "devices": [_device(change) for change in impact.devices],
         "pods": [
-            {
-                "pod": pod.name,
-                "effect": pod.effect,
-                "at": pod.at,
-                "why": pod.why,
-                "fits": pod.fits,
-            }
+            {"pod": pod.name, "effect": pod.effect, "at": pod.at, "why": pod.why, "fits": pod.fits}
             for pod in impact.pods
         ],
         "pending": [to_builtins(pod) for pod in impact.pending],

@@ -83,9 +83,7 @@ def _describe_pending(pod: PendingPod) -> str:
     return f"{pod.pod}: no node fits any more; without the change {pod.before} would"
 
 
-def _devices(
-    changes: tuple[DeviceChange, ...], canvas: Canvas, *, every: bool
-) -> Iterator[str]:
+def _devices(changes: tuple[DeviceChange, ...], canvas: Canvas, *, every: bool) -> Iterator[str]:
     if not changes:
         return
     groups: dict[tuple[str, str], list[str]] = {}
