@@ -15,7 +15,7 @@ from pathlib import Path
 TARGET = Path(__file__).resolve().parent.parent / "tests" / "data" / "recorded" / "conformance"
 LIMIT = 4_000_000  # bytes
 LINES = 24  # one of as many lines
-FOLDERS = {"scheduling": 12, "capacity": 4, "oncall": 8}
+FOLDERS = {"scheduling": 12, "capacity": 4, "oncall": 8, "impact": 4}
 
 
 def main(shared: Path) -> None:

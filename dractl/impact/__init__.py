@@ -6,15 +6,12 @@ eviction API, the kubelet with its drivers; the simulation then creates what own
 the scheduler places it.
 """
 
+from dractl.impact.drain import find_drain_impact
 from dractl.impact.drivers import find_driver, find_driver_impact
-from dractl.impact.nodes import (
-    NodeAction,
-    find_cordon_impact,
-    find_drain_impact,
-    find_node,
-    find_reboot_impact,
-)
+from dractl.impact.nodes import find_cordon_impact, find_node
+from dractl.impact.reboot import find_reboot_impact
 from dractl.impact.result import DeviceChange, DeviceState, Effect, Impact, PendingPod, PodImpact
+from dractl.impact.summary import describe_hits
 from dractl.impact.taint_change import TaintObjects, select_taint_objects
 from dractl.impact.taints import find_taint_impact
 
@@ -23,10 +20,10 @@ __all__ = [
     "DeviceState",
     "Effect",
     "Impact",
-    "NodeAction",
     "PendingPod",
     "PodImpact",
     "TaintObjects",
+    "describe_hits",
     "find_cordon_impact",
     "find_drain_impact",
     "find_driver",

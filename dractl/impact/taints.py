@@ -22,6 +22,7 @@ from dractl.impact.eviction import (
 )
 from dractl.impact.result import Impact, PodImpact, sort_pods
 from dractl.impact.selection import note_unselected
+from dractl.impact.summary import count
 from dractl.impact.taint_change import TaintObjects, store_taint_objects
 from dractl.model import DeviceTaintRule
 from dractl.scheduler.attempt import Scheduler
@@ -264,7 +265,7 @@ def _list_notes(
     yield from _note_unselective_rules(cluster)
     if evictions:
         yield "the controller deletes pods itself: PodDisruptionBudgets do not count"
-    yield from _note_circles(cluster, aftermath)
+    yield from _note_circles(cluster, evictions, aftermath)
     yield from aftermath.notes
     yield from note_missing_kinds(cluster.before, ("Pod", "ResourceClaim", "ResourceSlice"))
 
@@ -307,7 +308,7 @@ def _count_rehearsal(
 ) -> str:
     """Return the counts that the controller writes into the status of a rule without effect."""
     published = Devices(cluster.after, cluster.after.slices)
-    count = sum(published.get(device) is not None for device in devices)
+    number = sum(published.get(device) is not None for device in devices)
     allocated = sum(
         device.id in devices
         for claim in cluster.after.claims.values()
@@ -317,21 +318,30 @@ def _count_rehearsal(
     pods = [key for key, e in evictions.items() if e.source.rule == rule.metadata.name]
     namespaces = len({namespace for namespace, _ in pods})
     return (
-        f"DeviceTaintRule {rule.metadata.name} has effect None: {count} published and {allocated}"
-        f" allocated devices are selected; with NoExecute {len(pods)} pods in {namespaces}"
-        " namespaces would be evicted"
+        f"DeviceTaintRule {rule.metadata.name} has effect None and selects"
+        f" {count(number, 'published device')} and {count(allocated, 'allocated device')}; with"
+        f" NoExecute it would evict {count(len(pods), 'pod')} in {count(namespaces, 'namespace')}"
     )
 
 
-def _note_circles(cluster: TaintedCluster, aftermath: Aftermath) -> Iterator[str]:
+def _note_circles(
+    cluster: TaintedCluster, evictions: Mapping[Key, Eviction], aftermath: Aftermath
+) -> Iterator[str]:
     """Yield a note on new pods that get a tainted device, and are evicted again."""
     again = EvictionController(aftermath.scheduler.state, cluster.features).find_evictions()
     for new, old in aftermath.successors.items():
-        if new in again:
-            delay = seconds_until(again[new], cluster.now)
-            when = f"{delay} s from now" if delay else "at once"
+        if new in again and old in evictions:
+            delay = again[new].delay
+            when = (
+                "at once" if _is_over(again[new], evictions[old]) else f"{delay} s after its taint"
+            )
             yield (
                 f"the pod that replaces {'/'.join(old)} gets {again[new].source.device.device}"
                 f" again, with {format_taint(again[new].source.taint)}, and is evicted {when}: its"
                 " owner creates pods over and over"
             )
+
+
+def _is_over(again: Eviction, first: Eviction) -> bool:
+    """Return whether the time of a new pod is over when the pod that it replaces is evicted."""
+    return again.time is None or first.time is None or again.time <= first.time

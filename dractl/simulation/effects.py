@@ -17,7 +17,6 @@ from dractl.views import Pod, View
 
 _CLUSTER_WIDE_KINDS = ("DeviceClass", "DeviceTaintRule")
 _RECREATE_GROUP = "RecreateGroupOnPodRestart"
-_KUBERNETES_FINALIZERS = ("batch.kubernetes.io/job-tracking", "foregroundDeletion", "orphan")
 
 
 # -- further changes --
@@ -111,11 +110,7 @@ def list_pods_kept_by_finalizers(state: ClusterState, changes: Sequence[Change])
 
     Kubernetes' own finalizers do not count; its controllers remove them in time.
     """
-    return tuple(
-        key
-        for key in _list_deleted(changes, "Pod")
-        if any(finalizer not in _KUBERNETES_FINALIZERS for finalizer in state.pod(key).finalizers)
-    )
+    return tuple(key for key in _list_deleted(changes, "Pod") if state.pod(key).foreign_finalizers)
 
 
 def find_pods_with_deleted_claims(state: ClusterState, changes: Sequence[Change]) -> set[str]:

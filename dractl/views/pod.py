@@ -28,6 +28,7 @@ DEFAULT_SCHEDULER = "default-scheduler"
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104
 _END_PHASES = ("Succeeded", "Failed")
 _TEMPLATE_HASH_LABEL = "pod-template-hash"
+_KUBERNETES_FINALIZERS = ("batch.kubernetes.io/job-tracking", "foregroundDeletion", "orphan")
 _STATUS_FIELDS = ("initContainerStatuses", "containerStatuses")
 
 
@@ -359,6 +360,11 @@ class Pod(View):
         kubernetes pkg/apis/core/annotation_key_constants.go MirrorPodAnnotationKey.
         """
         return "kubernetes.io/config.mirror" in self.annotations
+
+    @property
+    def foreign_finalizers(self) -> tuple[str, ...]:
+        """The finalizers that no controller of Kubernetes removes in time."""
+        return tuple(name for name in self.finalizers if name not in _KUBERNETES_FINALIZERS)
 
     @property
     def is_ready(self) -> bool:

@@ -70,7 +70,7 @@ def replica(
 
 
 def _generated_claim(name: str, on: str, gpu: str) -> Object:
-    owner = {"kind": "Pod", "name": name, "uid": f"uid-{name}"}
+    owner = {"kind": "Pod", "name": name, "uid": f"uid-{name}", "controller": True}
     return claim(
         f"{name}-g",
         request("r", DRIVER),

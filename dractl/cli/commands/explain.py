@@ -240,6 +240,23 @@ def command(
         raise Exit(1)
 
 
+def _find_rules(cluster: Cluster, output: str) -> str:
+    """Return what is said about DeviceTaintRules that are named; "" if none is."""
+    if not any(name.lower().startswith("devicetaintrule") for name in cluster.sources.names):
+        return ""
+    from dractl.cli import rule_hits
+
+    names = rule_hits.select_rule_names(cluster.sources.names)
+    if not names:
+        return ""
+    if len(names) < len(cluster.sources.names) or output != "text":
+        raise UsageError(
+            "DeviceTaintRules are explained by themselves, as text",
+            hint=f"{program_name()} impact FILE -o json tells whom a rule hits",
+        )
+    return rule_hits.describe_stored_rules(cluster.state, cluster.features, names)
+
+
 def _load_cluster(
     inputs: InputOptions, machines: MachineOptions, access: Access, against: ReleaseOptions
 ) -> Cluster:
@@ -340,6 +357,8 @@ class _Report(Struct, frozen=True):
 
 def _explain(cluster: Cluster, request: _Request) -> tuple[str, bool]:
     """Return the report, and True if every subject fits."""
+    if rules := _find_rules(cluster, request.output):
+        return rules, True
     questions, missing = _find_questions(cluster, request.selector)
     if not questions:
         text = _report_nothing_pending(

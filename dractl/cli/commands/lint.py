@@ -407,9 +407,8 @@ def command(
     job = replace(job, rendering=_make_rendering(inputs, settings, job.cache))
     if inputs.show_files:
         _show_files(job, printing.output_file)
-    inventory = _load_inventory(
-        devices.devices or list(settings.devices), devices.hardware or [], driver_choice, job.target
-    )
+    sources = devices.devices or list(settings.devices)
+    inventory = _load_inventory(sources, devices.hardware or [], driver_choice, job.target)
     job = replace(job, inventory=inventory, jobs=run.jobs or _count_processors())
     if run.watch:
         _watch(job, outputs[0])
@@ -417,9 +416,18 @@ def command(
         outcome = _apply_edits(job, edits)
     else:
         outcome = EditOutcome(job.lint_releases(targets), [], [])
+    _note_rule_hits(inputs.all_paths, devices.devices or (), job.target)
     origin = "from kubelets" if seen_release else against.release_from(settings, environment)
     outcome = replace(outcome, report=replace(outcome.report, release_from=origin))
     _finish(job, outcome, edits, run, outputs, threshold, printing.output_file)
+
+
+def _note_rule_hits(paths: Sequence[str], devices: Sequence[str], target: Target) -> None:
+    """Print whom the DeviceTaintRules of named files hit in a dump of ``--devices``."""
+    if devices:
+        from dractl.cli import rule_hits
+
+        rule_hits.note_rules(paths, devices, target)
 
 
 def _refuse_releases(targets: Sequence[Target], run: RunOptions, edits: EditOptions) -> None:

@@ -1,0 +1,191 @@
+"""The pods of a node that is drained: those that go, in which order, and those that never end.
+
+Upstream: k8s.io/kubectl pkg/drain. ``kubectl drain`` refuses before it evicts anybody if a pod has
+no controller or an emptyDir, leaves pods of DaemonSets and static pods, and asks the eviction API
+for the others until each is gone.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from dractl.cluster.shell import NextStep, quote_command
+from dractl.cluster.state import Key
+from dractl.impact.aftermath import Aftermath, compare_pending_pods, end_pods
+from dractl.impact.budgets import Budgets, list_idle_budgets
+from dractl.impact.devices import compare_devices, list_rows
+from dractl.impact.nodes import NodeInQuestion, explain_hold, note_environment, note_state
+from dractl.impact.result import DeviceChange, Impact, PodImpact, sort_pods
+from dractl.scheduler.attempt import Scheduler
+from dractl.views import Pod
+
+
+def find_drain_impact(node: NodeInQuestion) -> Impact:
+    """Return what a drain does: the pods that go, those that stay, and what never ends."""
+    fixed = {pod.key: impact for pod in node.pods if (impact := _judge_without_budget(node, pod))}
+    budgets = Budgets(node.state)
+    evictable = [pod for pod in node.pods if pod.key not in fixed]
+    held = [p for p in evictable if p.foreign_finalizers or node.find_missing_plugin(p)]
+    evicted, aftermath = _evict_in_rounds(node, evictable, budgets)
+    pods = [*fixed.values()]
+    for pod in evictable:
+        if pod.key not in evicted:
+            why = budgets.find_refusal(pod)
+            pods.append(PodImpact(pod.key, "blocked", f"{why}: kubectl drain tries again for ever"))
+        elif pod in held:
+            why = explain_hold(node, pod)
+            pods.append(PodImpact(pod.key, "blocked", why, fits=aftermath.nodes.get(pod.key)))
+        else:
+            at = 0 if evicted[pod.key] == 0 else None
+            why = _explain_eviction(pod, evicted[pod.key])
+            pods.append(PodImpact(pod.key, "evicted", why, at, aftermath.nodes.get(pod.key)))
+    refused = [impact.name for impact in fixed.values() if _is_refused(impact)]
+    if refused:
+        pods = [_postpone(impact, refused) for impact in pods]
+    return Impact(
+        (f"drain Node/{node.name}",),
+        tuple(_list_freed_devices(node, aftermath)),
+        sort_pods(pods),
+        compare_pending_pods(Scheduler(node.state, node.features), aftermath),
+        tuple(_list_drain_steps(node, fixed.values())),
+        tuple(
+            dict.fromkeys(
+                (
+                    *note_state(node),
+                    *_note_order(evictable, evicted, budgets),
+                    *aftermath.notes,
+                    *_note_budgets(node),
+                    *note_environment(node, "drain"),
+                )
+            )
+        ),
+    )
+
+
+def _judge_without_budget(node: NodeInQuestion, pod: Pod) -> PodImpact | None:
+    """Return the impact on a pod that kubectl drain does not ask the eviction API about."""
+    owner = pod.controller
+    if pod.is_mirror:
+        return PodImpact(pod.key, "kept", "a static pod: kubectl drain leaves it")
+    if owner is not None and owner.kind == "DaemonSet":
+        key = (pod.key[0], owner.name)
+        if node.state.get("DaemonSet", key) is None and node.state.has("DaemonSet"):
+            why = f"its DaemonSet {owner.name} is gone: kubectl drain refuses it without --force"
+            return PodImpact(pod.key, "blocked", why)
+        return PodImpact(pod.key, "kept", f"DaemonSet {owner.name}: kubectl drain leaves its pods")
+    if pod.deletion_timestamp:
+        if pod.foreign_finalizers or node.find_missing_plugin(pod):
+            return PodImpact(pod.key, "blocked", f"Terminating already; {explain_hold(node, pod)}")
+        return PodImpact(pod.key, "evicted", "it is Terminating already", 0)
+    if owner is None:
+        why = "no controller creates it again: kubectl drain refuses it without --force"
+        return PodImpact(pod.key, "blocked", why)
+    return None
+
+
+def _evict_in_rounds(
+    node: NodeInQuestion, pods: list[Pod], budgets: Budgets
+) -> tuple[dict[Key, int], Aftermath]:
+    """Evict pods as long as their budgets allow it. Return the round of each, and what follows.
+
+    A pod that finds another node counts as ready there in the next round.
+    """
+    aftermath = Aftermath(Scheduler(node.cordoned, node.features))
+    rounds: dict[Key, int] = {}
+    waiting, number = list(pods), 0
+    while waiting:
+        wave: list[Pod] = []
+        for pod in waiting:
+            if not budgets.find_refusal(pod):
+                budgets.subtract(pod)
+                wave.append(pod)
+        if not wave:
+            break
+        stuck = [pod.key for pod in wave if node.find_missing_plugin(pod)]
+        aftermath = end_pods(aftermath, [pod.key for pod in wave], stuck)
+        for pod in wave:
+            rounds[pod.key] = number
+            if aftermath.nodes.get(pod.key) is not None:
+                budgets.add(pod)
+        waiting = [pod for pod in waiting if pod.key not in rounds]
+        number += 1
+    return rounds, aftermath
+
+
+def _explain_eviction(pod: Pod, number: int) -> str:
+    owner = pod.workload
+    name = f"{owner[0]} {owner[1]} creates it again" if owner is not None else "evicted"
+    if number:
+        name += "; evicted once the pods that replace others of its budget are ready"
+    if pod.has_empty_dir:
+        name += "; the data of its emptyDir goes (--delete-emptydir-data)"
+    return name
+
+
+def _list_freed_devices(node: NodeInQuestion, aftermath: Aftermath) -> Iterator[DeviceChange]:
+    before = list_rows(node.state, node.features)
+    after = list_rows(aftermath.scheduler.state, node.features)
+    yield from compare_devices(before, after, ())
+
+
+def _list_drain_steps(node: NodeInQuestion, fixed: Iterable[PodImpact]) -> Iterator[NextStep]:
+    name, refused = node.name, [one for one in fixed if _is_refused(one)]
+    yield NextStep(f"cordon {name}", quote_command("kubectl cordon {}", name))
+    for plugin in node.plugins.values():
+        if plugin.status == "gone":
+            text = f"start driver {plugin.driver} on {name} first: without it nothing is unprepared"
+            yield NextStep(text)
+    for namespace, pod in (impact.key for impact in refused):
+        yield NextStep(
+            f"end pod {namespace}/{pod} yourself, or let drain end it with --force",
+            quote_command("kubectl delete pod {} -n {}", pod, namespace),
+        )
+    flags = " --ignore-daemonsets"
+    if any(pod.has_empty_dir for pod in node.pods):
+        flags += " --delete-emptydir-data"
+    yield NextStep(
+        "evict the pods; the drivers' plug-ins stay, since each pod with a claim needs them to end",
+        quote_command(f"kubectl drain {{}}{flags}", name),
+    )
+    yield from _list_late_steps(node)
+    yield NextStep(f"uncordon {name} afterwards", quote_command("kubectl uncordon {}", name))
+
+
+def _list_late_steps(node: NodeInQuestion) -> Iterator[NextStep]:
+    """Yield the steps that must come after the last pod with a claim is gone."""
+    if not node.plugins:
+        return
+    yield NextStep(
+        "wait until no pod with a claim is left",
+        quote_command("kubectl get pods -A --field-selector spec.nodeName={}", node.name),
+    )
+    names = ", ".join(node.plugins)
+    yield NextStep(f"only now stop the plug-in of {names}, then unload the kernel driver or reboot")
+
+
+def _is_refused(impact: PodImpact) -> bool:
+    return impact.effect == "blocked" and impact.why.endswith("--force")
+
+
+def _postpone(impact: PodImpact, refused: list[str]) -> PodImpact:
+    """Return the impact on an evicted pod while kubectl drain refuses the node for others."""
+    if impact.effect != "evicted":
+        return impact
+    verb = "is" if len(refused) == 1 else "are"
+    first = f"kubectl drain evicts nobody until {', '.join(refused)} {verb} gone; then"
+    return PodImpact(impact.key, "waits", f"{first} {impact.why}", fits=impact.fits)
+
+
+def _note_order(pods: Iterable[Pod], rounds: Mapping[Key, int], budgets: Budgets) -> Iterator[str]:
+    """Yield a note on each budget that lets some of the pods go at once, and others later or not."""
+    first, others = set(), set()
+    for pod in pods:
+        names = {"/".join(budget.key) for budget in budgets.list_budgets(pod)}
+        (first if rounds.get(pod.key) == 0 else others).update(names)
+    for name in sorted(first & others):
+        yield f"which pods PodDisruptionBudget {name} lets go first is open: all are asked at once"
+
+
+def _note_budgets(node: NodeInQuestion) -> Iterator[str]:
+    if not node.state.shows("Pod"):
+        return
+    for key in list_idle_budgets(node.state, node.pods):
+        yield f"PodDisruptionBudget {'/'.join(key)} selects no pod: it protects nothing"

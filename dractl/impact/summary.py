@@ -1,0 +1,33 @@
+"""The effects of a change in a sentence or two, for commands that are asked something else."""
+
+from dractl.impact.result import Impact
+
+_MAX_NAMES = 3
+"""Pods that are named."""
+
+
+def count(number: int, noun: str) -> str:
+    """Return ``1 pod``, ``2 pods``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def describe_hits(impact: Impact) -> str:
+    """Return whom a change of taints hits: the pods that are evicted, and the devices."""
+    change = ", ".join(impact.change)
+    evicted = impact.list_pods("evicted")
+    if not impact.devices:
+        return f"{change} selects no device"
+    nodes = {device.node for device in impact.devices if device.node}
+    place = f" on {count(len(nodes), 'node')}" if nodes else ""
+    devices = f"{count(len(impact.devices), 'device')}{place}"
+    if not evicted:
+        kept = len(impact.list_pods("kept"))
+        users = f", and {count(kept, 'pod')} that use them stay" if kept else ""
+        return f"{change} concerns {devices}{users}: no pod is evicted"
+    names = ", ".join(pod.name for pod in evicted[:_MAX_NAMES])
+    more = f" and {len(evicted) - _MAX_NAMES} more" if len(evicted) > _MAX_NAMES else ""
+    placed = sum(pod.fits is not None for pod in evicted)
+    return (
+        f"{change} concerns {devices} and evicts {count(len(evicted), 'pod')} ({names}{more}):"
+        f" {placed} of them find another place"
+    )

@@ -1,0 +1,145 @@
+"""Drains, cordons and reboots of a node: order, budgets, and what never ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.allocation import Features
+from dractl.errors import UsageError
+from dractl.impact import (
+    Impact,
+    find_cordon_impact,
+    find_drain_impact,
+    find_node,
+    find_reboot_impact,
+)
+from tests.explain.cluster import pod
+from tests.simulation.cluster import machine, replica, scheduler_of, workload
+
+FEATURES = Features.for_release("1.37")
+READY = [{"type": "Ready", "status": "True"}]
+
+
+def budget(name: str, allowed: int, healthy: int, desired: int, **labels: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name, "namespace": "ml"},
+        "spec": {"selector": {"matchLabels": labels or {"app": "serve"}}},
+        "status": {
+            "disruptionsAllowed": allowed,
+            "currentHealthy": healthy,
+            "desiredHealthy": desired,
+        },
+    }
+
+
+def running(name: str, gpu: str, owner: str = "Deployment/serve", **spec: Any) -> list[Any]:
+    value, claim = replica(name, owner, "n-1", gpu, **spec)
+    value["metadata"]["labels"] = {"app": "serve"}
+    value["status"]["conditions"] = READY
+    return [value, claim]
+
+
+SERVE = workload("Deployment", "serve", replicas=2)
+
+
+def drain(*objects: Any) -> Impact:
+    return find_drain_impact(find_node(scheduler_of(*objects).state, FEATURES, "n-1"))
+
+
+def effects(impact: Impact) -> dict[str, str]:
+    return {pod.key[1]: pod.effect for pod in impact.pods}
+
+
+def test_a_budget_lets_one_go_and_the_next_once_it_is_replaced() -> None:
+    """kubectl drain tries again every 5 s: with room elsewhere the budget allows the second one, too."""
+    pods = [*running("a", "gpu-0"), *running("b", "gpu-1")]
+    rest = (machine("n-1", "gpu-0", "gpu-1"), SERVE, budget("guard", 1, 2, 1), pods)
+    with_room = drain(*rest, machine("n-2", "gpu-0", "gpu-1"))
+    assert {p.key[1]: (p.effect, p.at, p.fits) for p in with_room.pods} == {
+        "a": ("evicted", 0, "n-2"),
+        "b": ("evicted", None, "n-2"),
+    }
+    without = drain(*rest)
+    assert sorted(effects(without).values()) == ["blocked", "evicted"]
+    (blocked,) = without.list_pods("blocked")
+    assert "needs 1 healthy pods and has 1" in blocked.why
+
+
+def test_a_bare_pod_stops_the_whole_drain() -> None:
+    impact = drain(
+        machine("n-1", "gpu-0", "gpu-1"), SERVE, running("a", "gpu-0"), running("b", "gpu-1", "")
+    )
+    assert effects(impact) == {"a": "waits", "b": "blocked"}
+    assert "evicts nobody until ml/b is gone" in impact.list_pods("waits")[0].why
+
+
+def test_a_budget_that_selects_nothing_is_named() -> None:
+    idle = budget("idle", 0, 0, 0, app="nobody")
+    impact = drain(machine("n-1", "gpu-0"), SERVE, running("a", "gpu-0"), idle)
+    assert any("idle selects no pod" in note for note in impact.notes)
+
+
+def test_a_pod_of_a_stopped_driver_stays_terminating_and_keeps_its_device() -> None:
+    (node, _), (other, slices) = machine("n-1"), machine("n-2", "gpu-0")
+    impact = drain(node, other, slices, SERVE, running("a", "gpu-0"))
+    (blocked,) = impact.list_pods("blocked")
+    assert "has to unprepare its claim" in blocked.why
+    assert blocked.fits == "n-2"
+
+
+def test_the_plug_in_is_stopped_after_the_pods() -> None:
+    impact = drain(machine("n-1", "gpu-0"), SERVE, running("a", "gpu-0"))
+    texts = [step.text for step in impact.steps]
+    evict, stop = (
+        next(i for i, text in enumerate(texts) if text.startswith(start))
+        for start in ("evict the pods", "only now stop the plug-in")
+    )
+    assert evict < stop
+
+
+def test_pods_of_daemon_sets_and_static_pods_stay() -> None:
+    static = pod("etcd", spec={"nodeName": "n-1"}, status={"phase": "Running"})
+    static["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+    agent = running("agent", "gpu-0", "DaemonSet/agent")
+    impact = drain(machine("n-1", "gpu-0"), static, agent)
+    assert effects(impact) == {"agent": "kept", "etcd": "kept"}
+
+
+def test_a_cordon_takes_the_node_from_pending_pods() -> None:
+    state = scheduler_of(machine("n-1", "gpu-0"), replica("p")).state
+    impact = find_cordon_impact(find_node(state, FEATURES, "n-1"))
+    assert [(p.pod, p.before, p.after) for p in impact.pending] == [("ml/p", "n-1", None)]
+    assert not impact.hits
+
+
+def test_a_reboot_ends_pods_that_are_not_restarted() -> None:
+    job = workload("Job", "train")
+    pods = [*running("a", "gpu-0"), *running("b", "gpu-1", "Job/train", restartPolicy="Never")]
+    state = scheduler_of(machine("n-1", "gpu-0", "gpu-1"), SERVE, job, pods).state
+    impact = find_reboot_impact(find_node(state, FEATURES, "n-1"))
+    assert effects(impact) == {"a": "waits", "b": "evicted"}
+
+
+def test_a_known_deadlock_of_a_reboot_is_named_with_its_source() -> None:
+    """NVIDIA/k8s-driver-manager#213, fixed in v0.12.0."""
+
+    def notes(tag: str) -> list[str]:
+        manager = pod("driver", spec={"nodeName": "n-1"}, status={"phase": "Running"})
+        manager["spec"]["initContainers"] = [
+            {"name": "m", "image": f"nvcr.io/nvidia/cloud-native/k8s-driver-manager:{tag}"}
+        ]
+        state = scheduler_of(machine("n-1", "gpu-0"), manager).state
+        impact = find_reboot_impact(find_node(state, FEATURES, "n-1"))
+        return [note for note in impact.notes if "k8s-driver-manager#213" in note]
+
+    assert len(notes("v0.11.0")) == 1
+    assert not notes("v0.12.0")
+
+
+def test_a_node_that_is_not_there_has_a_nearest_name() -> None:
+    with pytest.raises(UsageError, match="no node n-11; did you mean n-1"):
+        find_node(scheduler_of(machine("n-1", "gpu-0")).state, FEATURES, "n-11")
