@@ -6,6 +6,7 @@ from dractl.allocation import DeviceID, Features
 from dractl.capacity.inventory import DeviceRow, take_inventory
 from dractl.cluster.state import ClusterState
 from dractl.impact.result import DeviceChange, DeviceState
+from dractl.model.order import natural
 
 Rows = Mapping[DeviceID, DeviceRow]
 
@@ -19,7 +20,7 @@ def compare_devices(
     before: Rows, after: Rows, selected: Collection[DeviceID]
 ) -> Iterator[DeviceChange]:
     """Yield the devices whose state or taints differ, and those of ``selected``."""
-    for device in sorted({*before, *after, *selected}):
+    for device in sorted({*before, *after, *selected}, key=lambda one: natural(str(one))):
         old, new = _describe(before.get(device)), _describe(after.get(device))
         if old != new or device in selected:
             row = after.get(device) or before.get(device)

@@ -175,8 +175,9 @@ def _postpone(impact: PodImpact, refused: list[str]) -> PodImpact:
 
 
 def _note_order(pods: Iterable[Pod], rounds: Mapping[Key, int], budgets: Budgets) -> Iterator[str]:
-    """Yield a note on each budget that lets some of the pods go at once, and others later or not."""
-    first, others = set(), set()
+    """Yield a note on each budget that lets some pods go at once, and others later or not."""
+    first: set[str] = set()
+    others: set[str] = set()
     for pod in pods:
         names = {"/".join(budget.key) for budget in budgets.list_budgets(pod)}
         (first if rounds.get(pod.key) == 0 else others).update(names)

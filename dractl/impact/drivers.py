@@ -166,9 +166,11 @@ def _list_steps(driver: DriverInQuestion, pods: Sequence[PodImpact]) -> Iterator
             ),
         )
         return
-    for node in driver.nodes:
+    for node in driver.nodes[:1]:
+        others = len(driver.nodes) - 1
         yield NextStep(
-            f"end the pods with claims of {driver.name} on {node} first",
+            f"end the pods with claims of {driver.name} on {node} first"
+            + (f", then so on {others} other nodes" if others else ""),
             quote_command("kubectl drain {} --ignore-daemonsets", node),
         )
     for workload in driver.workloads.daemon_sets:

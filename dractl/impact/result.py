@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from dractl.cluster.shell import NextStep
 from dractl.cluster.state import Key
+from dractl.model.order import natural
 
 Effect = Literal["evicted", "blocked", "kept", "waits"]
 EFFECTS: tuple[Effect, ...] = ("blocked", "evicted", "waits", "kept")
@@ -97,4 +98,6 @@ class Impact(Struct, frozen=True):
 
 def sort_pods(pods: list[PodImpact]) -> tuple[PodImpact, ...]:
     """Return pods in the order of reports: by effect, then by time, then by name."""
-    return tuple(sorted(pods, key=lambda pod: (EFFECTS.index(pod.effect), pod.at or 0, pod.key)))
+    return tuple(
+        sorted(pods, key=lambda pod: (EFFECTS.index(pod.effect), pod.at or 0, natural(pod.name)))
+    )

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from dractl.impact import DeviceChange, Impact, PendingPod, PodImpact
 from dractl.impact.result import EFFECTS
 from dractl.report.canvas import Canvas
-from dractl.report.plain import plural, printable, wrap
+from dractl.report.plain import printable, wrap
 
 MAX_PODS = 12
-"""Pods of one effect that are named unless every one is wanted."""
+"""Paragraphs about pods of one effect unless every one is wanted."""
+MAX_NAMES = 4
+"""Pods that a paragraph names unless every one is wanted."""
 MAX_DEVICE_GROUPS = 8
 """Groups of devices that are named unless every one is wanted."""
 _STYLES = {"blocked": "1;31", "evicted": "33", "waits": "33", "kept": "2"}
@@ -22,7 +24,7 @@ def render(impact: Impact, canvas: Canvas, release: str, *, every: bool = False)
     lines = [*_wrapped(f"{headline(impact)}    {release}", canvas, ""), ""]
     for effect in EFFECTS:
         lines += _pods(impact.list_pods(effect), canvas, every=every)
-    lines += _pending(impact.pending, canvas)
+    lines += _pending(impact.pending, canvas, every=every)
     lines += _devices(impact.devices, canvas, every=every)
     lines += _steps(impact, canvas)
     if impact.notes:
@@ -34,27 +36,42 @@ def render(impact: Impact, canvas: Canvas, release: str, *, every: bool = False)
 def headline(impact: Impact) -> str:
     """Return what changes, and how many pods that hits."""
     counts = Counter(pod.effect for pod in impact.pods)
-    parts = [f"{counts[effect]} {_TITLES[effect]}" for effect in EFFECTS if counts[effect]]
-    pods = ", ".join(parts) or "no pod is concerned"
-    places = [pod for pod in impact.list_pods("evicted") if pod.fits]
-    if places:
-        pods += f"; {plural(len(places), 'pod')} of them replaced on another node or device"
+    parts = [
+        f"{counts[effect]} {_TITLES[effect]}"
+        + (_describe_places(impact) if effect == "evicted" else "")
+        for effect in EFFECTS
+        if counts[effect]
+    ]
+    pods = f"pods: {', '.join(parts)}" if parts else "no pod is concerned"
     return f"{printable(', '.join(impact.change))}: {pods}"
 
 
+def _describe_places(impact: Impact) -> str:
+    placed = sum(pod.fits is not None for pod in impact.list_pods("evicted"))
+    return f" ({placed} with another place)" if placed else ""
+
+
 def _pods(pods: tuple[PodImpact, ...], canvas: Canvas, *, every: bool) -> Iterator[str]:
+    """Yield the pods of one effect; those of which the same is said share a paragraph."""
     if not pods:
         return
     effect = pods[0].effect
     yield canvas.paint(f"{_TITLES[effect].capitalize()} ({len(pods)})", _STYLES[effect])
-    shown = pods if every else pods[:MAX_PODS]
-    for pod in shown:
-        yield from _wrapped(f"{pod.name}{_describe_time(pod)}: {pod.why}", canvas, "  ")
-        if pod.fits is not None:
-            arrow = canvas.glyph("→", "->")
-            yield f"{_INDENT}{arrow} its new pod goes to {printable(pod.fits)}"
-    if len(pods) > len(shown):
-        yield f"  and {len(pods) - len(shown)} more; -v shows all"
+    groups: dict[tuple[str, str, str | None], list[str]] = {}
+    for pod in pods:
+        groups.setdefault((_describe_time(pod), pod.why, pod.fits), []).append(pod.name)
+    shown = list(groups.items()) if every else list(groups.items())[:MAX_PODS]
+    for (time, why, fits), names in shown:
+        listed = ", ".join(names if every else names[:MAX_NAMES])
+        more = len(names) - MAX_NAMES
+        listed += f" and {more} more" if more > 0 and not every else ""
+        yield from _wrapped(f"{listed}{time}: {why}", canvas, "  ")
+        if fits is not None:
+            arrow, noun = canvas.glyph("→", "->"), "pod goes" if len(names) == 1 else "pods go"
+            yield f"{_INDENT}{arrow} its new {noun} to {printable(fits)}"
+    hidden = len(pods) - sum(len(names) for _, names in shown)
+    if hidden:
+        yield f"  and {hidden} more; -v shows all"
     yield ""
 
 
@@ -66,12 +83,15 @@ def _describe_time(pod: PodImpact) -> str:
     return f" in {pod.at} s" if pod.at else " at once"
 
 
-def _pending(pods: tuple[PendingPod, ...], canvas: Canvas) -> Iterator[str]:
+def _pending(pods: tuple[PendingPod, ...], canvas: Canvas, *, every: bool) -> Iterator[str]:
     if not pods:
         return
     yield canvas.paint(f"Waiting for a node afterwards ({len(pods)})", "1")
-    for pod in pods:
+    shown = pods if every else pods[:MAX_PODS]
+    for pod in shown:
         yield from _wrapped(_describe_pending(pod), canvas, "  ")
+    if len(pods) > len(shown):
+        yield f"  and {len(pods) - len(shown)} more; -v shows all"
     yield ""
 
 
