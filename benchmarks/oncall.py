@@ -45,6 +45,17 @@ def objects() -> list[dict[str, Any]]:
     return [*found, *pending(), lonely()]
 
 
+def taint_rule() -> dict[str, Any]:
+    """A rule that evicts every pod with a GPU."""
+    taint = {"key": "example.com/broken", "effect": "NoExecute"}
+    return {
+        "apiVersion": API,
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": "all"},
+        "spec": {"deviceSelector": {"driver": GPU}, "taint": taint},
+    }
+
+
 def metadata(name: str, namespace: str = "", **more: Any) -> dict[str, Any]:
     where = {"namespace": namespace} if namespace else {}
     return {

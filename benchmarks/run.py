@@ -151,6 +151,18 @@ def tables(peers: Peers) -> list[Table]:
         dump = str(inputs.write(folder / "oncall.json", everything))
         return {"dractl": [*DRACTL, "explain", "-A", "-f", dump]}
 
+    def hits(folder: Path) -> Mapping[str, Sequence[str]]:
+        everything = {"apiVersion": "v1", "kind": "List", "items": oncall.objects()}
+        dump = str(inputs.write(folder / "oncall.json", everything))
+        questions = {
+            "taint": str(inputs.write(folder / "rule.json", oncall.taint_rule())),
+            "drain": "node/gpu-7",
+            "driver": "driver/gpu.nvidia.com",
+        }
+        return {
+            name: [*DRACTL, "impact", subject, "-f", dump] for name, subject in questions.items()
+        }
+
     def large(folder: Path) -> Mapping[str, Sequence[str]]:
         dump = str(inputs.write(folder / "large.json", explain.source(13_500)))
         return {"dractl": [*DRACTL, "explain", "-f", dump, "pod/train-0"]}
@@ -271,6 +283,13 @@ def tables(peers: Peers) -> list[Table]:
             "379 pods on 300 nodes with 8 GPUs and 8 NICs each; 83 are pending for 12 causes: `explain -A`.",
             all_pods,
             (Goal("dractl", "cpu", 1.5, note=ALL_PODS_NOTE),),
+        ),
+        Table(
+            "Impact",
+            "The same cluster: a DeviceTaintRule that evicts all 293 pods with a GPU, whose successors are tried on "
+            "every node, the drain of one node, and the end of the driver on all nodes: `impact`.",
+            hits,
+            (Goal("taint", "cpu", 8), Goal("drain", "cpu", 2), Goal("driver", "cpu", 2.5)),
         ),
         Table(
             "Room",

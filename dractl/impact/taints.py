@@ -242,7 +242,7 @@ def _list_steps(cluster: TaintedCluster, evictions: Mapping[Key, Eviction]) -> I
                 "see what the eviction controller counts, once the rule is created",
                 quote_command("kubectl describe devicetaintrule {}", name),
             )
-        elif rule.effect == "NoExecute" and evictions:
+        elif rule.effect == "NoExecute" and evictions and cluster.features.has("effect-none"):
             yield NextStep(
                 "rehearse it: create the rule with effect None first, and read its status",
                 quote_command("kubectl describe devicetaintrule {}", name),
