@@ -7,6 +7,7 @@ from msgspec import Struct
 from dractl.cluster.changes import Change, Create, Delete
 from dractl.cluster.state import ClusterState, Key
 from dractl.impact.result import PendingPod
+from dractl.objects import items
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation import NO_SUBJECT, simulate
 from dractl.simulation.queue import QueuedPod, list_pending_pods, schedule_pods
@@ -36,9 +37,9 @@ def end_pods(aftermath: Aftermath, pods: Collection[Key], stuck: Collection[Key]
 
     Those that are ``stuck`` stay Terminating with their devices.
     """
-    scheduler = aftermath.scheduler
     if not pods:
         return aftermath
+    scheduler = aftermath.scheduler.with_state(_mark_evicted(aftermath.scheduler.state, pods))
     changes = _list_changes(scheduler.state, pods, stuck)
     result = simulate(scheduler, changes, NO_SUBJECT)
     released = _release_unused_claims(result.scheduler.state, result.successors)
@@ -61,6 +62,21 @@ def end_pods(aftermath: Aftermath, pods: Collection[Key], stuck: Collection[Key]
         {**aftermath.successors, **result.successors},
         tuple(dict.fromkeys((*aftermath.notes, *notes))),
     )
+
+
+def _mark_evicted(state: ClusterState, pods: Iterable[Key]) -> ClusterState:
+    """Return the cluster in which pods have the condition that each eviction sets before it.
+
+    The eviction API and the eviction controller of devices do (addConditionAndDeletePod), and a
+    Job may ignore pods with it.
+    """
+    condition = {"type": "DisruptionTarget", "status": "True"}
+    marked = {}
+    for key in pods:
+        pod = state.pod(key)
+        conditions = [*items(pod.status.get("conditions")), condition]
+        marked[key] = {**pod.raw, "status": {**pod.status, "conditions": conditions}}
+    return state.with_objects({"Pod": marked})
 
 
 def _list_changes(

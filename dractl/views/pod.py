@@ -367,6 +367,11 @@ class Pod(View):
         return tuple(name for name in self.finalizers if name not in _KUBERNETES_FINALIZERS)
 
     @property
+    def is_disruption_target(self) -> bool:
+        """True if the pod is about to be evicted: whoever evicts it says so in its status first."""
+        return self.condition("DisruptionTarget").status == "True"
+
+    @property
     def is_ready(self) -> bool:
         """True if the condition Ready holds."""
         return self.condition("Ready").status == "True"

@@ -11,6 +11,9 @@ from dractl.objects import Raw
 from dractl.views.base import View
 from dractl.views.pod import Pod
 
+_BACKOFF_LIMIT = 6
+_NO_BACKOFF_LIMIT = 2**31 - 1
+
 
 class PodFailureRule(Struct, frozen=True):
     """A rule of the ``podFailurePolicy`` of a Job."""
@@ -19,6 +22,8 @@ class PodFailureRule(Struct, frozen=True):
     exit_code_operator: str
     """In or NotIn; "" for a rule that is not about exit codes."""
     exit_codes: Sequence[Any]
+    pod_conditions: Sequence[Raw] = ()
+    """The patterns of ``onPodConditions``, each with a type and a status."""
 
 
 class Workload(View):
@@ -75,9 +80,28 @@ class Workload(View):
                 text_at(rule, "action"),
                 text_at(rule, "onExitCodes", "operator"),
                 list_at(rule, "onExitCodes", "values"),
+                maps_at(rule, "onPodConditions"),
             )
             for rule in maps_at(self.spec, "podFailurePolicy", "rules")
         )
+
+    @property
+    def backoff_limit(self) -> int:
+        """``spec.backoffLimit`` of a Job, or its default (pkg/apis/batch/v1/defaults.go)."""
+        limit = _integer(at(self.spec, "backoffLimit"))
+        if limit is not None:
+            return limit
+        return _BACKOFF_LIMIT if self.backoff_limit_per_index is None else _NO_BACKOFF_LIMIT
+
+    @property
+    def backoff_limit_per_index(self) -> int | None:
+        """``spec.backoffLimitPerIndex`` of a Job."""
+        return _integer(at(self.spec, "backoffLimitPerIndex"))
+
+    @property
+    def failed(self) -> int:
+        """``status.failed`` of a Job: its pods that have."""
+        return _integer(at(self.status, "failed")) or 0
 
     @property
     def schedule(self) -> str:

@@ -143,3 +143,38 @@ def test_a_known_deadlock_of_a_reboot_is_named_with_its_source() -> None:
 def test_a_node_that_is_not_there_has_a_nearest_name() -> None:
     with pytest.raises(UsageError, match="no node n-11; did you mean n-1"):
         find_node(scheduler_of(machine("n-1", "gpu-0")).state, FEATURES, "n-11")
+
+
+@pytest.mark.parametrize(
+    ("fields", "fits", "fails"),
+    [
+        ({"backoffLimit": 0}, None, True),
+        ({"backoffLimit": 1}, "n-2", False),
+        (
+            {
+                "backoffLimit": 0,
+                "podFailurePolicy": {
+                    "rules": [
+                        {
+                            "action": "Ignore",
+                            "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+                        }
+                    ]
+                },
+            },
+            "n-2",
+            False,
+        ),
+    ],
+    ids=["fails", "retries", "ignores-evictions"],
+)
+def test_an_evicted_pod_counts_for_its_job(
+    fields: dict[str, Any], fits: str | None, fails: bool
+) -> None:
+    """pkg/controller/job: an eviction is a failed pod, unless the Job ignores the condition that it sets."""
+    job = workload("Job", "train", parallelism=1, **fields)
+    impact = drain(
+        machine("n-1", "gpu-0"), machine("n-2", "gpu-0"), job, running("a", "gpu-0", "Job/train")
+    )
+    assert [pod.fits for pod in impact.pods] == [fits]
+    assert any("Job ml/train fails" in note for note in impact.notes) == fails

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dractl.cluster.changes import Change, Delete, Patch
-from dractl.simulation import SimulationOptions, SimulationResult, simulate
+from dractl.simulation import NO_SUBJECT, SimulationOptions, SimulationResult, simulate
 from tests.simulation.cluster import (
     Object,
     claim_template,
@@ -411,3 +411,21 @@ def test_a_note_counts_recreated_pods_still_pending(
     outcome = simulate_changes(objects, Delete("Pod/ml/web-0"))
     assert outcome.subject_runs
     assert outcome.notes == notes
+
+
+# -- many pods --
+
+
+def test_as_many_pods_are_created_as_were_deleted() -> None:
+    """A ReplicaSet replaces each of them, however many."""
+    names = [f"r-{number}" for number in range(30)]
+    gpus = [f"gpu-{number}" for number in range(30)]
+    pods = [
+        replica(name, "ReplicaSet/other", "n-1", gpu) for name, gpu in zip(names, gpus, strict=True)
+    ]
+    owner = workload("ReplicaSet", "other", replicas=30)
+    scheduler = scheduler_of(machine("n-1", *gpus, allocatable={"cpu": "64"}), owner, *pods)
+    deletions = [Delete(f"Pod/ml/{name}") for name in names]
+    outcome = simulate(scheduler, deletions, NO_SUBJECT)
+    assert sorted(outcome.successors.values()) == sorted(("ml", name) for name in names)
+    assert len(outcome.placements) == 30

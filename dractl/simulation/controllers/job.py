@@ -1,12 +1,9 @@
 """Replace the pods of a Job, or let it fail (kubernetes pkg/controller/job/job_controller.go)."""
 
+from dractl.objects import Raw, text
 from dractl.simulation.controllers.change import NO_ACTION, ControllerAction, WorkloadChange
 from dractl.simulation.controllers.replicas import recreate_deleted_pods
 from dractl.views import Pod, Workload
-
-# pkg/apis/batch/v1/defaults.go
-_DEFAULT_BACKOFF_LIMIT = 6
-_DEFAULT_BACKOFF_LIMIT_WITH_INDEXES = 2**31 - 1
 
 _EXIT_CODES_OF_DELETED_POD = (137, 143)  # after SIGKILL, after SIGTERM
 
@@ -20,20 +17,21 @@ def reconcile_job(change: WorkloadChange) -> ControllerAction:
     if change.current.is_suspended:
         return ControllerAction(pods_to_delete=change.active_pods)
     all_deleted = change.deleted_pods and len(change.deleted_pods) == len(change.previous_pods)
-    if all_deleted and change.current.controller is None:
+    are_evicted = any(pod.is_disruption_target for pod in change.deleted_pods)
+    if all_deleted and not are_evicted and change.current.controller is None:
         # Such pods are recreated by suspending and resuming the Job: none counts as failed.
         return recreate_deleted_pods(change)
-    policy_actions = [_failure_policy_action(change.current, pod) for pod in change.deleted_pods]
+    policy_actions = [failure_action(change.current, pod) for pod in change.deleted_pods]
     failures = sum(action != "Ignore" for action in policy_actions)
     if "FailJob" in policy_actions:
         cause = "its podFailurePolicy ends it with the first killed pod"
         return _fail(change, "PodFailurePolicy", cause)
     if change.current.exists and failures:
-        total, limit = _failures_before(change.current) + failures, _backoff_limit(change.current)
+        total, limit = change.current.failed + failures, change.current.backoff_limit
         if total > limit:
             cause = f"backoffLimit {limit}, and {total} of its pods have ended"
             return _fail(change, "BackoffLimitExceeded", cause)
-    if failures and change.current.spec.get("backoffLimitPerIndex") == 0:
+    if failures and change.current.backoff_limit_per_index == 0:
         return NO_ACTION  # an index whose pod has failed is not retried
     return recreate_deleted_pods(change)
 
@@ -46,32 +44,31 @@ def _fail(change: WorkloadChange, reason: str, cause: str) -> ControllerAction:
     )
 
 
-def _failures_before(job: Workload) -> int:
-    failed = job.status.get("failed")
-    return failed if isinstance(failed, int) else 0
+def count_failures_left(job: Workload) -> int:
+    """Return how many more pods of a Job may fail before it fails itself."""
+    return job.backoff_limit - job.failed
 
 
-def _backoff_limit(job: Workload) -> int:
-    limit = job.spec.get("backoffLimit")
-    if isinstance(limit, int):
-        return limit
-    if job.spec.get("backoffLimitPerIndex") is None:
-        return _DEFAULT_BACKOFF_LIMIT
-    return _DEFAULT_BACKOFF_LIMIT_WITH_INDEXES
-
-
-def _failure_policy_action(job: Workload, pod: Pod) -> str:
+def failure_action(job: Workload, pod: Pod) -> str:
     """Return the action that a Job's podFailurePolicy takes on a deleted pod, ``Count`` if none.
 
-    SIGTERM or SIGKILL ends the containers of a running pod. A deletion sets no condition, so
-    rules about conditions never match (pkg/controller/job/pod_failure_policy.go
+    SIGTERM or SIGKILL ends the containers of a running pod. A deletion sets no condition; an
+    eviction sets DisruptionTarget before it (pkg/controller/job/pod_failure_policy.go
     matchPodFailurePolicy).
     """
     if not pod.node_name:
         return "Count"
     for rule in job.failure_rules:
+        if any(_matches_condition(pattern, pod) for pattern in rule.pod_conditions):
+            return rule.action
         operator = rule.exit_code_operator
         matches = [code in rule.exit_codes for code in _EXIT_CODES_OF_DELETED_POD]
         if (operator == "In" and any(matches)) or (operator == "NotIn" and not all(matches)):
             return rule.action
     return "Count"
+
+
+def _matches_condition(pattern: Raw, pod: Pod) -> bool:
+    """Return whether a pod has the condition of a rule, whose status is True by default."""
+    condition = pod.condition(text(pattern.get("type")))
+    return bool(condition.type) and condition.status == (text(pattern.get("status")) or "True")
