@@ -9,7 +9,7 @@ from dractl.cluster.state import ClusterState, Key
 from dractl.impact.result import PendingPod
 from dractl.objects import items
 from dractl.scheduler.attempt import Scheduler
-from dractl.simulation import NO_SUBJECT, simulate
+from dractl.simulation import NO_SUBJECT, SimulationResult, simulate
 from dractl.simulation.queue import QueuedPod, list_pending_pods, schedule_pods
 from dractl.views import Claim, Pod
 
@@ -28,6 +28,8 @@ class Aftermath(Struct, frozen=True):
     """
     successors: Mapping[Key, Key] = {}
     """The pods that were created, each with the ended pod that it replaces."""
+    followers: Mapping[Key, str] = {}
+    """The pods that owners end because of the others, each with the reason."""
     notes: tuple[str, ...] = ()
     """Side effects: Jobs that fail, pods that the API server refuses, assumptions."""
 
@@ -39,7 +41,8 @@ def end_pods(aftermath: Aftermath, pods: Collection[Key], stuck: Collection[Key]
     """
     if not pods:
         return aftermath
-    scheduler = aftermath.scheduler.with_state(_mark_evicted(aftermath.scheduler.state, pods))
+    state_before = aftermath.scheduler.state
+    scheduler = aftermath.scheduler.with_state(_mark_evicted(state_before, pods))
     changes = _list_changes(scheduler.state, pods, stuck)
     result = simulate(scheduler, changes, NO_SUBJECT)
     released = _release_unused_claims(result.scheduler.state, result.successors)
@@ -53,15 +56,30 @@ def end_pods(aftermath: Aftermath, pods: Collection[Key], stuck: Collection[Key]
     else:
         scheduler = result.scheduler
     replaced = {
-        old: placed.get(new) or None for new, old in result.successors.items() if old in pods
+        old: placed.get(new) or None
+        for new, old in result.successors.items()
+        if old not in aftermath.successors
+    }
+    followers = {
+        key: _explain_follower(state_before.pod(key), result)
+        for key in result.ended_pods
+        if key not in pods and key not in aftermath.successors
     }
     notes = (*result.failed_jobs, *result.rejections, *result.notes)
     return Aftermath(
         scheduler,
         {**aftermath.nodes, **replaced},
         {**aftermath.successors, **result.successors},
+        {**aftermath.followers, **followers},
         tuple(dict.fromkeys((*aftermath.notes, *notes))),
     )
+
+
+def _explain_follower(pod: Pod, result: SimulationResult) -> str:
+    """Return why a pod ends because of others."""
+    owner = "/".join((pod.key[0], pod.workload[1])) if pod.workload is not None else ""
+    message = next((text for text in result.failed_jobs if f"Job {owner} fails" in text), "")
+    return message or "its owner ends the group as a whole"
 
 
 def _mark_evicted(state: ClusterState, pods: Iterable[Key]) -> ClusterState:

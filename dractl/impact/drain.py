@@ -7,6 +7,8 @@ for the others until each is gone.
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from msgspec import Struct
+
 from dractl.cluster.shell import NextStep, quote_command
 from dractl.cluster.state import Key
 from dractl.impact.aftermath import Aftermath, compare_pending_pods, end_pods
@@ -18,39 +20,44 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.views import Pod
 
 
+class _Drain(Struct, frozen=True):
+    """A drain that has come as far as it can."""
+
+    node: NodeInQuestion
+    fixed: dict[Key, PodImpact]
+    """The impacts on pods that the eviction API is not asked about."""
+    evictable: list[Pod]
+    """The pods that it is asked about."""
+    rounds: dict[Key, int]
+    """The round in which each of these is evicted."""
+    budgets: Budgets
+    """The budgets at the end."""
+    aftermath: Aftermath
+
+    @property
+    def refused(self) -> list[str]:
+        """The pods for which kubectl evicts nobody on the node."""
+        return [impact.name for impact in self.fixed.values() if _is_refused(impact)]
+
+
 def find_drain_impact(node: NodeInQuestion) -> Impact:
     """Return what a drain does: the pods that go, those that stay, and what never ends."""
     fixed = {pod.key: impact for pod in node.pods if (impact := _judge_without_budget(node, pod))}
-    budgets = Budgets(node.state)
     evictable = [pod for pod in node.pods if pod.key not in fixed]
-    held = [p for p in evictable if p.foreign_finalizers or node.find_missing_plugin(p)]
-    evicted, aftermath = _evict_in_rounds(node, evictable, budgets)
-    pods = [*fixed.values()]
-    for pod in evictable:
-        if pod.key not in evicted:
-            why = budgets.find_refusal(pod)
-            pods.append(PodImpact(pod.key, "blocked", f"{why}: kubectl drain tries again for ever"))
-        elif pod in held:
-            why = explain_hold(node, pod)
-            pods.append(PodImpact(pod.key, "blocked", why, fits=aftermath.nodes.get(pod.key)))
-        else:
-            at = 0 if evicted[pod.key] == 0 else None
-            why = _explain_eviction(pod, evicted[pod.key])
-            pods.append(PodImpact(pod.key, "evicted", why, at, aftermath.nodes.get(pod.key)))
-    refused = [impact.name for impact in fixed.values() if _is_refused(impact)]
-    if refused:
-        pods = [_postpone(impact, refused) for impact in pods]
+    budgets = Budgets(node.state)
+    rounds, aftermath = _evict_in_rounds(node, evictable, budgets)
+    drain = _Drain(node, fixed, evictable, rounds, budgets, aftermath)
     return Impact(
         (f"drain Node/{node.name}",),
         tuple(_list_freed_devices(node, aftermath)),
-        sort_pods(pods),
+        sort_pods(list(_list_pods(drain))),
         compare_pending_pods(Scheduler(node.state, node.features), aftermath),
         tuple(_list_drain_steps(node, fixed.values())),
         tuple(
             dict.fromkeys(
                 (
                     *note_state(node),
-                    *_note_order(evictable, evicted, budgets),
+                    *_note_order(evictable, rounds, budgets),
                     *aftermath.notes,
                     *_note_budgets(node),
                     *note_environment(node, "drain"),
@@ -58,6 +65,32 @@ def find_drain_impact(node: NodeInQuestion) -> Impact:
             )
         ),
     )
+
+
+# -- pods --
+
+
+def _list_pods(drain: _Drain) -> Iterator[PodImpact]:
+    """Yield the impact on every pod of the node, and on pods that end with them."""
+    aftermath, refused = drain.aftermath, drain.refused
+    impacts = {**drain.fixed, **{pod.key: _judge_evictable(drain, pod) for pod in drain.evictable}}
+    for key, why in aftermath.followers.items():
+        if key not in drain.fixed:
+            impacts[key] = PodImpact(key, "evicted", why, None, aftermath.nodes.get(key))
+    for impact in impacts.values():
+        yield _postpone(impact, refused) if refused else impact
+
+
+def _judge_evictable(drain: _Drain, pod: Pod) -> PodImpact:
+    """Return the impact on a pod that the eviction API is asked about."""
+    number, node = drain.rounds.get(pod.key), drain.aftermath.nodes.get(pod.key)
+    if number is None:
+        why = f"{drain.budgets.find_refusal(pod)}: kubectl drain tries again for ever"
+        return PodImpact(pod.key, "blocked", why)
+    if pod.foreign_finalizers or drain.node.find_missing_plugin(pod):
+        return PodImpact(pod.key, "blocked", explain_hold(drain.node, pod), fits=node)
+    at = 0 if number == 0 else None
+    return PodImpact(pod.key, "evicted", _explain_eviction(pod, number), at, node)
 
 
 def _judge_without_budget(node: NodeInQuestion, pod: Pod) -> PodImpact | None:
@@ -105,7 +138,7 @@ def _evict_in_rounds(
             rounds[pod.key] = number
             if aftermath.nodes.get(pod.key) is not None:
                 budgets.add(pod)
-        waiting = [pod for pod in waiting if pod.key not in rounds]
+        waiting = [pod for pod in waiting if pod.key not in {*rounds, *aftermath.followers}]
         number += 1
     return rounds, aftermath
 

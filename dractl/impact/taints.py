@@ -1,11 +1,12 @@
 """The effects of DeviceTaintRules and of taints in slices on what runs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import Struct
 
 from dractl.allocation import DeviceID, Features, effective_taint_rules
 from dractl.allocation.taints import Reach
+from dractl.cluster.changes import Create
 from dractl.cluster.clock import newest_time
 from dractl.cluster.devices import Devices
 from dractl.cluster.shell import NextStep, quote_command
@@ -24,8 +25,9 @@ from dractl.impact.result import Impact, PodImpact, sort_pods
 from dractl.impact.selection import note_unselected
 from dractl.impact.summary import count
 from dractl.impact.taint_change import TaintObjects, store_taint_objects
-from dractl.model import DeviceTaintRule
+from dractl.model import DeviceTaintRule, Target
 from dractl.scheduler.attempt import Scheduler
+from dractl.simulation.admission import find_rejection
 from dractl.views import Pod, TaintRule
 
 _REHEARSAL = "None"
@@ -46,13 +48,24 @@ class TaintedCluster(Struct, frozen=True):
     """What changes: ``KIND/NAME`` of each."""
 
 
+class Wave(Struct, frozen=True):
+    """The pods that end at one time, and what follows."""
+
+    time: float
+    """Seconds since 1970."""
+    aftermath: Aftermath
+
+
 def find_taint_impact(state: ClusterState, objects: TaintObjects, features: Features) -> Impact:
     """Return what happens to running pods once these objects are stored."""
     cluster = _change_cluster(state, objects, features)
     selected = _list_selected_devices(cluster)
     controller = EvictionController(cluster.after, features)
     evictions = controller.find_evictions()
-    aftermath = _end_in_waves(Scheduler(cluster.after, features), evictions)
+    waves = _end_in_waves(Scheduler(cluster.after, features), evictions)
+    aftermath = waves[-1].aftermath
+    followers = list(_list_followers(cluster, waves, evictions))
+    ended = evictions.keys() | {impact.key for impact in followers}
     rows_before, rows_after = list_rows(state, features), list_rows(cluster.after, features)
     sources = {eviction.source.device for eviction in evictions.values()}
     devices = tuple(
@@ -69,7 +82,8 @@ def find_taint_impact(state: ClusterState, objects: TaintObjects, features: Feat
                     _describe_eviction(cluster, key, eviction, aftermath)
                     for key, eviction in evictions.items()
                 ),
-                *_list_kept_pods(cluster, {change.device for change in devices}, evictions),
+                *followers,
+                *_list_kept_pods(cluster, {change.device for change in devices}, ended),
             ]
         ),
         compare_pending_pods(Scheduler(state, features), aftermath),
@@ -116,15 +130,31 @@ def _list_changed_rules(cluster: TaintedCluster) -> list[tuple[DeviceTaintRule, 
 # -- pods --
 
 
-def _end_in_waves(scheduler: Scheduler, evictions: Mapping[Key, Eviction]) -> Aftermath:
+def _end_in_waves(scheduler: Scheduler, evictions: Mapping[Key, Eviction]) -> list[Wave]:
     """Return what follows when pods end at their times: those of one time together."""
-    waves: dict[float, list[Key]] = {}
+    pods_by_time: dict[float, list[Key]] = {}
     for key, eviction in evictions.items():
-        waves.setdefault(eviction.time or 0.0, []).append(key)
-    aftermath = Aftermath(scheduler)
-    for _, pods in sorted(waves.items()):
-        aftermath = end_pods(aftermath, pods)
-    return aftermath
+        pods_by_time.setdefault(eviction.time or 0.0, []).append(key)
+    waves = [Wave(0.0, Aftermath(scheduler))]
+    for time, keys in sorted(pods_by_time.items()):
+        before = waves[-1].aftermath
+        # Their owner may have ended them with others by then.
+        present = [key for key in keys if key not in before.followers]
+        waves.append(Wave(time, end_pods(before, present)))
+    return waves
+
+
+def _list_followers(
+    cluster: TaintedCluster, waves: list[Wave], evictions: Mapping[Key, Eviction]
+) -> Iterator[PodImpact]:
+    """Yield the pods that owners end because the controller ends others."""
+    reported: set[Key] = set(evictions)
+    for wave in waves:
+        for key, why in wave.aftermath.followers.items():
+            if key not in reported:
+                reported.add(key)
+                at = max(0, round(wave.time - cluster.now))
+                yield PodImpact(key, "evicted", why, at, waves[-1].aftermath.nodes.get(key))
 
 
 def _describe_eviction(
@@ -171,14 +201,14 @@ def seconds_until(eviction: Eviction, now: float) -> int | None:
 
 
 def _list_kept_pods(
-    cluster: TaintedCluster, devices: set[str], evictions: Mapping[Key, Eviction]
+    cluster: TaintedCluster, devices: set[str], ended: Collection[Key]
 ) -> Iterator[PodImpact]:
     """Yield the pods that use one of the devices and are not evicted, with the reason."""
     rehearsed = EvictionController(_rehearse(cluster), cluster.features)
     hypothetical = rehearsed.find_evictions() if cluster.rules else {}
     after = EvictionController(cluster.after, cluster.features)
     for key, pod in cluster.after.pods.items():
-        if key in evictions or not pod.node_name or pod.has_ended:
+        if key in ended or not pod.node_name or pod.has_ended:
             continue
         ids = [
             device.id
@@ -256,6 +286,7 @@ def _list_notes(
     aftermath: Aftermath,
 ) -> Iterator[str]:
     yield from _note_gates(cluster)
+    yield from _note_rejections(cluster)
     for rule, _ in _list_changed_rules(cluster):
         devices = selected[rule.metadata.name]
         if not devices:
@@ -268,6 +299,18 @@ def _list_notes(
     yield from _note_circles(cluster, evictions, aftermath)
     yield from aftermath.notes
     yield from note_missing_kinds(cluster.before, ("Pod", "ResourceClaim", "ResourceSlice"))
+
+
+def _note_rejections(cluster: TaintedCluster) -> Iterator[str]:
+    """Yield a note on each rule that the API server refuses: it would have no effect."""
+    features = cluster.features
+    target = Target(features.release, features.on)
+    for name in cluster.rules:
+        rule = cluster.after.get("DeviceTaintRule", ("", name))
+        rejection = find_rejection(cluster.before, (Create(rule),), target) if rule else None
+        if rejection is not None:
+            server = f"the API server of {features.release}"
+            yield f"{server} refuses DeviceTaintRule {name}: {rejection}"
 
 
 def _note_gates(cluster: TaintedCluster) -> Iterator[str]:

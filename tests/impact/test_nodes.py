@@ -178,3 +178,12 @@ def test_an_evicted_pod_counts_for_its_job(
     )
     assert [pod.fits for pod in impact.pods] == [fits]
     assert any("Job ml/train fails" in note for note in impact.notes) == fails
+
+
+def test_a_budget_does_not_keep_a_pod_whose_job_fails() -> None:
+    """The Job controller deletes pods, which asks no budget."""
+    job = workload("Job", "train", backoffLimit=0, parallelism=2, completions=2)
+    pods = [*running("a", "gpu-0", "Job/train"), *running("b", "gpu-1", "Job/train")]
+    impact = drain(machine("n-1", "gpu-0", "gpu-1"), job, pods, budget("guard", 1, 2, 1))
+    assert sorted(effects(impact)) == ["a", "b"]
+    assert set(effects(impact).values()) == {"evicted"}

@@ -150,3 +150,27 @@ def test_what_was_not_dumped_is_unknown() -> None:
     assert {"Pod", "ResourceClaim"} <= {
         kind for kind in ("Pod", "ResourceClaim") for n in impact.notes if f"no {kind}s" in n
     }
+
+
+def test_a_rule_that_the_server_refuses_is_said() -> None:
+    impact = hit(machine("n-1", "gpu-0"), PAIR, change=rule("NoEvict"))
+    assert not impact.hits
+    assert any("refuses DeviceTaintRule sick" in note for note in impact.notes)
+
+
+def test_a_rule_that_the_server_takes_is_not_refused() -> None:
+    impact = hit(machine("n-1", "gpu-0"), PAIR, change=rule())
+    assert not any("refuses" in note for note in impact.notes)
+
+
+def test_a_job_that_fails_takes_its_other_pods_with_it() -> None:
+    """pkg/controller/job: with more failed pods than backoffLimit the Job fails, and its pods are deleted."""
+    job = workload("Job", "train", backoffLimit=0, parallelism=2, completions=2)
+    pods = [replica("a", "Job/train", "n-1", "gpu-0"), replica("b", "Job/train", "n-2", "gpu-0")]
+    cluster = (machine("n-1", "gpu-0"), machine("n-2", "gpu-0"), job, *pods)
+    impact = hit(*cluster, change=rule(selector={"pool": "n-1"}))
+    assert {p.key[1]: (p.effect, p.at, p.fits) for p in impact.pods} == {
+        "a": ("evicted", 0, None),
+        "b": ("evicted", 0, None),
+    }
+    assert "Job ml/train fails" in impact.pods[1].why
