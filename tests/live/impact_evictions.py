@@ -72,6 +72,32 @@ def pod(name: str, *tolerations: Raw) -> tuple[Raw, Raw]:
     return claim, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
+TEMPLATE = {
+    "apiVersion": API,
+    "kind": "ResourceClaimTemplate",
+    "metadata": {"name": "gpu", "namespace": NAMESPACE},
+    "spec": {
+        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}}
+    },
+}
+
+
+def job(**spec: Any) -> Raw:
+    """A Job of two pods that run at the same time, with a claim each."""
+    pod_spec = {
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": 0,
+        "containers": [{"name": "main", "image": "x", "resources": {"claims": [{"name": "c"}]}}],
+        "resourceClaims": [{"name": "c", "resourceClaimTemplateName": "gpu"}],
+    }
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "train", "namespace": NAMESPACE},
+        "spec": {"parallelism": 2, "completions": 2, "template": {"spec": pod_spec}, **spec},
+    }
+
+
 def tolerate(seconds: int | None = None, **fields: str) -> Raw:
     toleration: Raw = {"key": KEY, "operator": "Exists", "effect": "NoExecute", **fields}
     toleration = {name: value for name, value in toleration.items() if value}
@@ -96,6 +122,8 @@ class Situation:
     change: Callable[[], Sequence[Raw]]
     before: Callable[[Kubectl], object] = lambda _: None
     watched: int = 20
+    pods: int = 0
+    """The pods that controllers create, besides those of ``objects``."""
 
 
 @dataclass
@@ -126,7 +154,8 @@ def record(kubectl: Kubectl, situation: Situation) -> Record:
     _clear(kubectl)
     nodes = [_node(name) for name in ("worker-1", "worker-2")]
     _apply(kubectl, CLASS, *nodes, *situation.objects)
-    _until(lambda: all(pod["spec"].get("nodeName") for pod in _pods(kubectl)))
+    count = situation.pods + sum(value["kind"] == "Pod" for value in situation.objects)
+    _until(lambda: sum(bool(p["spec"].get("nodeName")) for p in _pods(kubectl)) == count)
     for one in _pods(kubectl):
         conditions = [{"type": "Ready", "status": "True"}]
         status = json.dumps({"status": {"phase": "Running", "conditions": conditions}})
@@ -145,7 +174,13 @@ def record(kubectl: Kubectl, situation: Situation) -> Record:
         kubectl("replace" if stored.strip() else "create", "-f", "-", stdin=json.dumps(item))
     found = Record(dump, change)
     while (seconds := time.monotonic() - start) < situation.watched:
-        for name in names - {one["metadata"]["name"] for one in _pods(kubectl)} - found.at.keys():
+        # A finalizer of its Job keeps a deleted pod that no kubelet ends.
+        present = {
+            one["metadata"]["name"]
+            for one in _pods(kubectl)
+            if not one["metadata"].get("deletionTimestamp")
+        }
+        for name in names - present - found.at.keys():
             found.at[name] = round(seconds)
         time.sleep(0.5)
     rules = json.loads(kubectl("get", "devicetaintrules", "-o", "json"))["items"]
@@ -184,6 +219,7 @@ def _node(name: str) -> Raw:
 def _clear(kubectl: Kubectl) -> None:
     kubectl("create", "namespace", NAMESPACE, check=False)
     kubectl("create", "serviceaccount", "default", "-n", NAMESPACE, check=False)
+    kubectl("delete", "jobs,resourceclaimtemplates", "--all", "-n", NAMESPACE, check=False)
     everything = "devicetaintrules,resourceslices,deviceclasses,nodes"
     kubectl("delete", everything, "--all", "--wait=false", check=False)
     kubectl("delete", "pods", "--all", "-n", NAMESPACE, "--force", "--grace-period=0", check=False)
@@ -276,6 +312,29 @@ SITUATIONS = (
         "two-rules",
         [FULL, *pod("a", tolerate(9)), *pod("b", tolerate())],
         lambda: [rule("slow"), rule("fast", selector={"device": "gpu-1"}, taint={"key": "x/y"})],
+    ),
+    Situation(
+        "job-fails",
+        [slice_of("worker-1", devices(2)), TEMPLATE, job(backoffLimit=0)],
+        lambda: [rule(selector={"device": "gpu-0"})],
+        pods=2,
+    ),
+    Situation(
+        "job-ignores-evictions",
+        [
+            slice_of("worker-1", devices(2)),
+            TEMPLATE,
+            job(
+                backoffLimit=0,
+                podFailurePolicy={
+                    "rules": [
+                        {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}
+                    ]
+                },
+            ),
+        ],
+        lambda: [rule(selector={"device": "gpu-0"})],
+        pods=2,
     ),
     Situation("no-device", [FULL, *pod("a")], lambda: [rule(selector={"pool": "worker-9"})]),
 )
