@@ -1,5 +1,7 @@
 """The effects of a change in a sentence or two, for commands that are asked something else."""
 
+from collections.abc import Sequence
+
 from dractl.impact.result import Impact
 
 _MAX_NAMES = 3
@@ -9,6 +11,12 @@ _MAX_NAMES = 3
 def count(number: int, noun: str) -> str:
     """Return ``1 pod``, ``2 pods``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def join(names: Sequence[str]) -> str:
+    """Return ``a, b, c and 2 more``."""
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    return f"{', '.join(names[:_MAX_NAMES])}{more}"
 
 
 def describe_hits(impact: Impact) -> str:
@@ -24,10 +32,9 @@ def describe_hits(impact: Impact) -> str:
         kept = len(impact.list_pods("kept"))
         users = f", and {count(kept, 'pod')} that use them stay" if kept else ""
         return f"{change} concerns {devices}{users}: no pod is evicted"
-    names = ", ".join(pod.name for pod in evicted[:_MAX_NAMES])
-    more = f" and {len(evicted) - _MAX_NAMES} more" if len(evicted) > _MAX_NAMES else ""
+    names = join([pod.name for pod in evicted])
     placed = sum(pod.fits is not None for pod in evicted)
     return (
-        f"{change} concerns {devices} and evicts {count(len(evicted), 'pod')} ({names}{more}):"
+        f"{change} concerns {devices} and evicts {count(len(evicted), 'pod')} ({names}):"
         f" {placed} of them find another place"
     )

@@ -27,16 +27,6 @@ class TaintRule(View):
         return text_at(self.taint, "timeAdded")
 
     @property
-    def selector(self) -> Mapping[str, str]:
-        """``spec.deviceSelector``: driver, pool and device, those that are named."""
-        selector = map_at(self.spec, "deviceSelector")
-        return {
-            name: text_at(selector, name)
-            for name in ("driver", "pool", "device")
-            if selector.get(name) is not None
-        }
-
-    @property
     def has_selector(self) -> bool:
         """True if it has ``spec.deviceSelector``, even an empty one, which selects everything."""
         return self.spec.get("deviceSelector") is not None

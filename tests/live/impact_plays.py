@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from itertools import groupby, permutations
 from typing import TYPE_CHECKING, Any, Self
 
-from tests.live.node import DRIVER, NAME, Node
+from tests.live.node import CDI, DRIVER, NAME, Node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -254,6 +254,11 @@ class TwoNodes(Node):
             "drain", NAME, "--ignore-daemonsets", f"--timeout={seconds}s", *flags, check=False
         )
 
+    def count_ready(self) -> int:
+        """How many pods have the condition Ready."""
+        conditions = (c for pod in self.pods() for c in pod["status"].get("conditions", []))
+        return sum(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
     def count_running(self) -> int:
         return sum(state_of(pod) == "running" for pod in self.pods())
 
@@ -346,6 +351,28 @@ def _place_while_stopped(node: Node) -> None:
 def _hold(node: Node) -> None:
     """Give the dump's situation a moment in which nothing changes."""
     time.sleep(10)
+
+
+def _reboot(node: Node) -> None:
+    """End every process of the node and empty /run, as a reboot does, and start all but the driver.
+
+    The pods wait until it has registered; then their containers start again.
+    """
+    for part in ("kubelet", "lab"):
+        node.part("kill", part)
+    for task in node.part("ctr", "task", "ls", "-q", check=False).stdout.split():
+        node.part("ctr", "task", "rm", "-f", task, check=False)
+    node.part("stop", "containerd")
+    for file in CDI.glob("*"):
+        file.unlink()
+    for part in ("containerd", "kubelet"):
+        node.part("start", part)
+    assert isinstance(node, TwoNodes)
+    node.until("containers are gone", lambda: node.count_ready() == 0)
+    time.sleep(20)
+    assert node.count_ready() == 0, "a container started without its driver"
+    node.part("start", "lab")
+    node.until("containers are back", lambda: node.count_ready() > 0)
 
 
 DRAIN = (f"node/{NAME}", "--drain")
@@ -468,5 +495,6 @@ PLAYS = (
         _drain(),
         running=2,
     ),
+    Play("reboot", [workload("Deployment", 1)], (f"node/{NAME}", "--reboot"), _reboot),
     Play("cordon", [workload("Deployment", 2)], (f"node/{NAME}", "--cordon"), _hold, running=2),
 )
