@@ -61,6 +61,8 @@ def offered(line: str, **environment: str) -> list[str]:
         ("dractl schema ResourceCl", {"ResourceClaim", "ResourceClaimTemplate"}),
         ("dractl devices --state fr", {"free"}),
         ("dractl devices --by m", {"model"}),
+        ("dractl impact driver/gpu", {"driver/gpu.nvidia.com", "driver/gpu.intel.com"}),
+        ("dractl impact --re", {"--reboot", "--restart"}),
         ("dractl lint --color n", {"never"}),
         ("dractl lint --for k", {"karpenter", "kueue"}),
     ],
@@ -135,6 +137,7 @@ def test_names_are_those_of_the_files_and_of_the_namespace_on_the_line(tmp_path:
     assert offered(f"dractl fit -f {dump} pod/train-1") == ["pod/train-1"]
     assert offered(f"dractl explain -f {dump} -n ") == ["ml", "web"]
     assert offered(f"dractl devices -f {dump} --node ") == ["gpu-1"]
+    assert offered(f"dractl impact -f {dump} node/") == ["node/gpu-1"]
 
 
 KUBECTL = """#!/bin/sh
