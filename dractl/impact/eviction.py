@@ -124,7 +124,7 @@ class EvictionController:
         owner = claim.controller
         if owner is None:
             return False
-        if owner.uid == pod.uid and owner.name == pod.name:
+        if _is_pod(pod, owner.uid, owner.name):
             return True
         accepts_groups = self.features.enabled(_WORKLOAD_CLAIMS_GATE)
         return accepts_groups and (owner.kind, owner.name) == ("PodGroup", pod.pod_group_name)
@@ -132,7 +132,7 @@ class EvictionController:
     def _is_reserved_for(self, claim: Claim, pod: Pod) -> bool:
         accepts_groups = self.features.enabled(_WORKLOAD_CLAIMS_GATE) and pod.pod_group_name
         return any(
-            (consumer.uid == pod.uid and consumer.name == pod.name)
+            _is_pod(pod, consumer.uid, consumer.name)
             or (
                 accepts_groups
                 and (consumer.resource, consumer.name) == (_POD_GROUPS, pod.pod_group_name)
@@ -199,6 +199,11 @@ def _list_evicting_rules(
         if rule.spec.taint.effect == EVICTING_EFFECT
         and (rule.spec.device_selector is not None or not features.has("rules-evict-by-name"))
     ]
+
+
+def _is_pod(pod: Pod, uid: str, name: str) -> bool:
+    """Return whether a reference means a pod: its UID decides, or its name without one."""
+    return uid == pod.uid if pod.uid else name == pod.name
 
 
 def _first(evictions: Iterable[Eviction]) -> Eviction:
