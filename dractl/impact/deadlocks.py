@@ -3,7 +3,7 @@
 They are facts with a source (``hinders`` of known.json), for the versions that the input shows.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from dractl.cluster.state import ClusterState
 from dractl.facts.images import running
@@ -15,29 +15,36 @@ __all__ = ["Operation", "note_deadlocks"]
 
 
 def note_deadlocks(
-    state: ClusterState, node: str, plugins: Sequence[PluginOnNode], operation: Operation
+    state: ClusterState,
+    nodes: Collection[str],
+    plugins: Sequence[PluginOnNode],
+    operation: Operation,
 ) -> Iterator[str]:
-    """Yield a note on each known fault of what runs on a node that hinders an operation on it."""
+    """Yield a note on each known fault of what runs on nodes that hinders an operation there.
+
+    ``plugins`` are those of the drivers on them, each driver once.
+    """
     for row in breakages():
         if operation in row.hinders:
-            for version in _list_versions(state, node, plugins, row):
+            for version in _list_versions(state, nodes, plugins, row):
                 if row.concerns(version):
                     yield f"{row.name or row.of} {version}: {row.what}; {row.fix} ({row.source})"
                     break
 
 
 def _list_versions(
-    state: ClusterState, node: str, plugins: Sequence[PluginOnNode], row: Breakage
+    state: ClusterState, nodes: Collection[str], plugins: Sequence[PluginOnNode], row: Breakage
 ) -> Iterator[str]:
-    """Yield the versions in which a component runs on the node, as far as the input shows them."""
+    """Yield the versions in which a component runs on the nodes, as far as the input shows them."""
     if row.of == "kubelet":
-        yield from filter(None, (state.node(node).kubelet_version,))
+        versions = (state.node(node).kubelet_version for node in nodes)
+        yield from dict.fromkeys(filter(None, versions))
     elif row.of == "driver":
         for plugin in plugins:
             if plugin.driver == row.name:
                 yield from filter(None, (_version_of(plugin),))
     elif row.of == "image":
-        pods = [pod for pod in state.pods.values() if pod.node_name == node]
+        pods = [pod for pod in state.pods.values() if pod.node_name in nodes]
         yield from _list_tags(pods, row.name)
 
 

@@ -17,8 +17,9 @@ from dractl.impact.aftermath import Aftermath, compare_pending_pods
 from dractl.impact.coverage import note_missing_kinds
 from dractl.impact.deadlocks import note_deadlocks
 from dractl.impact.devices import compare_devices, list_rows
-from dractl.impact.plugins import WIPING_SECONDS, find_plugin, list_drivers_to_unprepare
+from dractl.impact.plugins import WIPING_SECONDS, find_plugins, list_drivers_to_unprepare
 from dractl.impact.result import DeviceChange, Impact, PodImpact, sort_pods
+from dractl.impact.summary import join
 from dractl.model.nearest import nearest_names
 from dractl.objects import slice_of
 from dractl.scheduler.attempt import Scheduler
@@ -198,12 +199,12 @@ def _list_restart_steps(driver: DriverInQuestion) -> Iterator[NextStep]:
 
 
 def _list_notes(driver: DriverInQuestion, pods: Sequence[PodImpact]) -> Iterator[str]:
-    name = driver.name
+    name, place = driver.name, join(driver.nodes) or "any node"
     if not pods:
-        yield f"no pod on {_join(driver.nodes)} holds a device of {name}: safe to restart"
+        yield f"no pod on {place} holds a device of {name}: safe to restart"
     else:
         yield (
-            f"meanwhile no pod with a claim of {name} can start or end on {_join(driver.nodes)}:"
+            f"meanwhile no pod with a claim of {name} can start or end on {place}:"
             " a pod that is deleted stays Terminating, one that is placed waits"
         )
     yield (
@@ -212,14 +213,11 @@ def _list_notes(driver: DriverInQuestion, pods: Sequence[PodImpact]) -> Iterator
     )
     if driver.restarts and not driver.workloads.are_known:
         yield f"the input shows no workload of {name}: how it is restarted is unknown"
-    for node in driver.nodes:
-        plugin = find_plugin(driver.state, name, node)
-        if plugin.status == "gone":
-            yield f"{name} does not serve {node} now: {plugin.why}"
-        yield from note_deadlocks(driver.state, node, (plugin,), "restart")
+    plugins = find_plugins(driver.state, name, driver.nodes)
+    absent = [plugin for plugin in plugins.values() if plugin.status == "gone"]
+    if absent:
+        nodes = join([plugin.node for plugin in absent])
+        yield f"{name} does not serve {nodes} now: {absent[0].why}"
+    some = list(plugins.values())[:1]
+    yield from note_deadlocks(driver.state, set(driver.nodes), some, "restart")
     yield from note_missing_kinds(driver.state, ("Pod", "ResourceClaim"))
-
-
-def _join(nodes: tuple[str, ...]) -> str:
-    shown = ", ".join(nodes[:3])
-    return f"{shown} and {len(nodes) - 3} more nodes" if len(nodes) > 3 else shown or "any node"

@@ -109,5 +109,5 @@ def note_state(node: NodeInQuestion) -> Iterator[str]:
 
 
 def note_environment(node: NodeInQuestion, operation: Operation) -> Iterator[str]:
-    yield from note_deadlocks(node.state, node.name, list(node.plugins.values()), operation)
+    yield from note_deadlocks(node.state, {node.name}, list(node.plugins.values()), operation)
     yield from note_missing_kinds(node.state, _KINDS if operation == "drain" else _KINDS[:-1])

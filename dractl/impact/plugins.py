@@ -6,7 +6,7 @@ pkg/kubelet/cm/dra/manager.go unprepareResources). It deletes the driver's slice
 after the plug-in is gone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -22,20 +22,28 @@ WIPING_SECONDS = 30
 _UNPREPARE_SKIPS = frozenset({"*", "NodeUnprepareResources"})
 
 
+Status = Literal["runs", "gone", "unknown"]
+
+
 class PluginOnNode(Struct, frozen=True):
     """A driver's kubelet plug-in on one node, as far as the input shows it."""
 
     driver: str
     node: str
-    status: Literal["runs", "gone", "unknown"]
+    status: Status
     why: str
-    """What shows it, as a clause."""
+    """The evidence, as a clause."""
     workloads: DriverWorkloads
     """The workloads of the driver in the whole cluster."""
 
 
 def find_plugin(state: ClusterState, driver: str, node: str) -> PluginOnNode:
-    """Return the state of a driver's plug-in on a node.
+    """Return the state of a driver's plug-in on a node."""
+    return find_plugins(state, driver, (node,))[node]
+
+
+def find_plugins(state: ClusterState, driver: str, nodes: Iterable[str]) -> dict[str, PluginOnNode]:
+    """Return the state of a driver's plug-in on each of the nodes.
 
     Its pod is the best evidence. Without one, slices of the node show that it ran half a minute
     ago at the latest.
@@ -43,21 +51,36 @@ def find_plugin(state: ClusterState, driver: str, node: str) -> PluginOnNode:
     slices = [item for item in state.slices if item.spec.driver == driver]
     publishing = {item.spec.node_name for item in slices if item.spec.node_name}
     workloads = find_driver_workloads(state, driver, publishing)
-    pods = [pod for pod in workloads.pods_on(node) if not pod.has_ended]
+    pods: dict[str, list[Pod]] = {}
+    for pod in workloads.pods:
+        for node in {pod.node_name, pod.target_node} if not pod.has_ended else ():
+            pods.setdefault(node, []).append(pod)
+    is_local = not slices or bool(publishing)
+    plugins = {}
+    for node in nodes:
+        status, why = _judge_pods(pods.get(node, ())) or _judge_slices(
+            state, node, is_published=node in publishing or not is_local
+        )
+        plugins[node] = PluginOnNode(driver, node, status, why, workloads)
+    return plugins
+
+
+def _judge_pods(pods: Sequence[Pod]) -> tuple[Status, str] | None:
+    """Return what the pods of a plug-in on a node show; None if there is none."""
     ready = next((pod for pod in pods if _serves(pod)), None)
     if ready is not None:
-        return PluginOnNode(driver, node, "runs", f"pod {ready.full_name} is ready", workloads)
+        return "runs", f"pod {ready.full_name} is ready"
     if pods:
-        why = f"pod {pods[0].full_name} of its plug-in is not ready"
-        return PluginOnNode(driver, node, "gone", why, workloads)
-    is_local = not slices or bool(publishing)
-    if node in publishing or not is_local:
-        return PluginOnNode(driver, node, "runs", f"it publishes devices of {node}", workloads)
+        return "gone", f"pod {pods[0].full_name} of its plug-in is not ready"
+    return None
+
+
+def _judge_slices(state: ClusterState, node: str, *, is_published: bool) -> tuple[Status, str]:
+    if is_published:
+        return "runs", f"it publishes devices of {node}"
     if state.covers("ResourceSlice"):
-        why = f"it publishes nothing on {node}"
-        return PluginOnNode(driver, node, "gone", why, workloads)
-    why = "the input shows neither its pods nor its slices"
-    return PluginOnNode(driver, node, "unknown", why, workloads)
+        return "gone", f"it publishes nothing on {node}"
+    return "unknown", "the input shows neither its pods nor its slices"
 
 
 def _serves(pod: Pod) -> bool:
