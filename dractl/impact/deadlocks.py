@@ -6,7 +6,7 @@ They are facts with a source (``hinders`` of known.json), for the versions that 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from dractl.cluster.state import ClusterState
-from dractl.facts.images import running
+from dractl.facts.images import versions_that_run
 from dractl.facts.known import Breakage, Operation, breakages
 from dractl.impact.plugins import PluginOnNode
 from dractl.views import Pod
@@ -50,7 +50,7 @@ def _list_versions(
 
 def _version_of(plugin: PluginOnNode) -> str:
     objects = [one.raw for one in (*plugin.workloads.pods, *plugin.workloads.daemon_sets)]
-    return running(objects).get(plugin.driver, "")
+    return versions_that_run(objects).get(plugin.driver, "")
 
 
 def _list_tags(pods: Iterable[Pod], image: str) -> Iterator[str]:
