@@ -6,7 +6,8 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.manifests import Document
-from dractl.objects import items, mapping
+from dractl.objects import items, mapping, text
+from dractl.validation.roles import BINDINGS, Binding, binding_of
 
 _SRIOV = "sriovnetwork.k8snetworkplumbingwg.io"
 _MAX_DEPTH = 32
@@ -15,11 +16,14 @@ _MAX_DEPTH = 32
 class Evidence(Struct, frozen=True):
     """``gates``: the feature gates of drivers that values of their charts switch on. ``attributes``: full names of
     attributes that objects make the SR-IOV driver publish. ``quotas``: the resources that Kueue's ClusterQueues have
-    quotas for."""
+    quotas for. ``bindings``: what roles are bound to. ``node_accounts``: names of the service accounts that DaemonSets run
+    as."""
 
     gates: frozenset[str] = frozenset()
     attributes: frozenset[str] = frozenset()
     quotas: frozenset[str] = frozenset()
+    bindings: tuple[Binding, ...] = ()
+    node_accounts: frozenset[str] = frozenset()
 
 
 NOTHING = Evidence()
@@ -30,6 +34,8 @@ def evidence_of(documents: Iterable[Document]) -> Evidence:
     gates: set[str] = set()
     attributes: set[str] = set()
     quotas: set[str] = set()
+    bindings: list[Binding] = []
+    node_accounts: set[str] = set()
     sets_gates: dict[str, bool] = {}  # searched once a file
     for document in documents:
         if document.file not in sets_gates:
@@ -52,8 +58,21 @@ def evidence_of(documents: Iterable[Document]) -> Evidence:
                     for name in items(mapping(group).get("coveredResources"))
                     if isinstance(name, str)
                 )
-    found = (gates, attributes, quotas)
-    return Evidence(*map(frozenset, found)) if any(found) else NOTHING
+        elif document.kind in BINDINGS:
+            bindings.extend(filter(None, [binding_of(document.value)]))
+        elif document.kind == "DaemonSet":
+            template = mapping(mapping(document.value.get("spec")).get("template"))
+            node_accounts.add(text(mapping(template.get("spec")).get("serviceAccountName")))
+    found = (gates, attributes, quotas, node_accounts)
+    if not any(found) and not bindings:
+        return NOTHING
+    return Evidence(
+        frozenset(gates),
+        frozenset(attributes),
+        frozenset(quotas),
+        tuple(bindings),
+        frozenset(node_accounts),
+    )
 
 
 def _gates(value: Any, depth: int) -> Iterator[str]:

@@ -20,6 +20,7 @@ from dractl.lint.relevance import GROUP, KINDS, group
 from dractl.model import pod_specs, pod_templates
 from dractl.objects import CLAIMS, Constraint, Expression, Request, Slice, mapping, selectors_of
 from dractl.objects.chart_values import chart_pods
+from dractl.validation.roles import GROUP as ROLE_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 Claim: TypeAlias = "objects.Claim[Manifest]"
 PodSpec: TypeAlias = "objects.PodSpec[Manifest]"
 
+_GROUPS = (GROUP, "", "apps", "batch", ROLE_GROUP)
 PODS = ("Pod template",)
 """What :attr:`Manifest.kinds` calls everything that holds a pod's specification."""
 
@@ -101,10 +103,7 @@ class Manifest:
 
 def manifest(document: Document) -> Manifest:
     """The object of a document. Another group's kinds may have the names of ours; only the pods in it matter."""
-    return Manifest(
-        document,
-        (document.kind or "") if group(document.value) in (GROUP, "", "apps", "batch") else "",
-    )
+    return Manifest(document, (document.kind or "") if group(document.value) in _GROUPS else "")
 
 
 class Run:

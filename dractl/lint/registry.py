@@ -32,6 +32,7 @@ from dractl.lint.finding import Severity
 from dractl.lint.model import PODS, Found, Run
 from dractl.model.nearest import nearest
 from dractl.program import program_name
+from dractl.validation.roles import ROLES
 
 HEADINGS = ("What it does", "Why is this bad", "Example", "Use instead", "Source")
 
@@ -58,6 +59,7 @@ _FOLDERS: dict[str, Callable[[Run], bool]] = {
     "consumers": lambda run: bool(run.consumers),
     "devices": lambda run: run.devices is not None,
     "pods": lambda run: not run.kinds.isdisjoint(PODS),
+    "roles": lambda run: not run.kinds.isdisjoint(ROLES),
     "selectors": lambda run: "selectors" in run.fields,
     "slices": lambda run: "ResourceSlice" in run.kinds,
 }

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from dractl.manifests.documents import Path
 from dractl.objects import items, mapping
+from dractl.validation.roles import concerns_drivers
 
 GROUP = "resource.k8s.io"
 KINDS = (
@@ -33,8 +34,8 @@ Concern = Literal["claims", "resources"]
 def concern(value: dict[str, Any]) -> Concern | None:
     """Why a document matters to DRA, if it does.
 
-    ``claims``: it is of the group or of its kinds, holds a pod that uses claims, or is a quota of claims or of the
-    devices of a class. ``resources``: it holds a pod that asks for extended resources, behind which a DeviceClass may
+    ``claims``: it is of the group or of its kinds, holds a pod that uses claims, is a quota of claims or of the
+    devices of a class, or a role of a driver. ``resources``: it holds a pod that asks for extended resources, behind which a DeviceClass may
     stand. Another project may have a kind ``DeviceClass`` of its own: validation tells it from a misspelt group.
     """
     if _is_fixture(value):
@@ -52,7 +53,7 @@ def concern(value: dict[str, Any]) -> Concern | None:
             if "metadata" in value and isinstance(spec, dict) and "devices" in spec
             else None
         )
-    if any(True for _ in class_mappings(value)):
+    if any(True for _ in class_mappings(value)) or concerns_drivers(value):
         return "claims"
     found = {_mentions(value.get(part), 0) for part in ("spec", "template")}
     return "claims" if "claims" in found else "resources" if "resources" in found else None
