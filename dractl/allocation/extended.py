@@ -22,12 +22,10 @@ from dractl.model.claims import (
 )
 from dractl.model.core import ContainerExtendedResourceRequest
 from dractl.model.meta import ObjectMeta
+from dractl.objects import IMPLICIT_PREFIX
 
 CLAIM_NAME: Final = "<extended-resources>"
 """The name that the scheduler's messages give the claim, which exists in its memory only."""
-
-IMPLICIT_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
-"""Every class has an extended resource with this prefix (ResourceDeviceClassPrefix)."""
 
 EXTENDED_CLAIM: Final = "resource.kubernetes.io/extended-resource-claim"
 

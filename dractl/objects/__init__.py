@@ -6,12 +6,13 @@ are complete and typed; objects of a cluster are read through :mod:`dractl.views
 """
 
 from dractl.objects.claims import CLAIMS, Claim, Constraint, Expression, Request, selectors_of
-from dractl.objects.pods import PodSpec
+from dractl.objects.pods import IMPLICIT_PREFIX, PodSpec
 from dractl.objects.slices import Device, PoolName, Slice, identity, newest, slice_of
 from dractl.objects.values import Path, Raw, encode_json, items, mapping, number, quantity, text
 
 __all__ = [
     "CLAIMS",
+    "IMPLICIT_PREFIX",
     "Claim",
     "Constraint",
     "Device",

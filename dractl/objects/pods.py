@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -10,6 +10,9 @@ from dractl.model.pods import main_containers
 from dractl.objects.values import Path, items, mapping
 
 Owner = TypeVar("Owner")
+
+IMPLICIT_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
+"""Every class has an extended resource with this prefix (ResourceDeviceClassPrefix)."""
 
 
 class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
@@ -51,3 +54,18 @@ class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
         for name in main_containers(self.fields):
             for number, item in enumerate(items(self.fields[name]["resources"]["claims"])):
                 yield (*self.path, name, "resources", "claims", number), mapping(item)
+
+    @property
+    def implicit_classes(self) -> Iterator[tuple[tuple[Path, ...], str]]:
+        """The classes that containers request as extended resources, each with the paths of the keys in one container."""
+        for kind in ("initContainers", "containers"):
+            for at, container in enumerate(items(self.fields.get(kind))):
+                resources = mapping(mapping(container).get("resources"))
+                places: dict[str, list[Path]] = {}
+                for part in ("limits", "requests"):
+                    for key in mapping(resources.get(part)):
+                        if isinstance(key, str) and key.startswith(IMPLICIT_PREFIX):
+                            path = (*self.at(kind, at), "resources", part, key)
+                            places.setdefault(key.removeprefix(IMPLICIT_PREFIX), []).append(path)
+                for name, paths in places.items():
+                    yield tuple(paths), name

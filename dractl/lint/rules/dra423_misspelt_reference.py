@@ -5,8 +5,8 @@
 Looks up the claims and templates that pods name, and the classes that requests name, among the objects of the input.
 The cluster is unknown, so a name is reported only if an object of the same folder or kustomization has nearly that
 name, if the object is in another namespace (both must name one), or if a claim is named where a template belongs, or
-the other way round. The classes in Kueue's `deviceClassMappings` are looked up, too, and their resources among the
-quotas of ClusterQueues.
+the other way round. The classes in Kueue's `deviceClassMappings` are looked up, too, their resources among the quotas
+of ClusterQueues, and classes that containers request as `deviceclass.resource.kubernetes.io/CLASS`.
 
 Where Flux, Argo CD or a kustomization applies a pod, its claims and templates have to be applied, too: one that stands in
 a file which no kustomization lists is reported, and one that a component makes of its variables which is not among the
@@ -55,6 +55,7 @@ import os
 import re
 from collections.abc import Iterator
 
+from dractl.lint.implicit import implicit_advice, misspelt_implicit
 from dractl.lint.model import Advice, Found, Manifest, Replacement, Run
 from dractl.lint.placeholders import may_become
 from dractl.lint.published import classes as installed_classes
@@ -111,6 +112,9 @@ def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
         if name and name not in installed_classes() and run.device_class(name) is None:
             for advice in _nearest(subject, path, "DeviceClass", name, names):
                 yield advice, "DeviceClass", name
+    for subject, paths, name in misspelt_implicit(run):
+        if near := names.nearest("DeviceClass", name, subject):
+            yield implicit_advice(subject, paths, name, near), "DeviceClass", name
     for subject in run.of(""):
         for path, name in mapped_resources(subject.value):
             near = (

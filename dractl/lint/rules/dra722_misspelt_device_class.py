@@ -34,6 +34,7 @@ The classes of the drivers in dractl/drivers; kubernetes-sigs/dra-driver-nvidia-
 from collections.abc import Iterator
 from functools import lru_cache
 
+from dractl.lint.implicit import implicit_advice, misspelt_implicit
 from dractl.lint.model import Advice, Found, Manifest, Replacement, Run
 from dractl.lint.published import classes
 from dractl.lint.relevance import PER_CLASS, class_mappings
@@ -42,7 +43,7 @@ from dractl.objects import mapping
 from dractl.validation.violation import Path
 
 SEVERITY = "warning"
-KINDS = ("ResourceClaim", "ResourceClaimTemplate", "ResourceQuota", "")
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "ResourceQuota", "Pod template", "")
 ALONE = True
 UNLESS = ("DRA423",)
 
@@ -69,6 +70,9 @@ def check(run: Run) -> Found:
         else:
             continue
         yield Advice(subject, path, message, help=help_, key=key, confidence="likely", fix=fix)
+    for subject, paths, name in misspelt_implicit(run):
+        if meant := _meant(name):
+            yield implicit_advice(subject, paths, name, meant)
 
 
 def _named(run: Run) -> Iterator[tuple[Manifest, Path, str, str]]:
