@@ -20,7 +20,6 @@ from dractl.allocation.eviction import (
 from dractl.allocation.extended import (
     CLAIM_NAME,
     EXTENDED_CLAIM,
-    IMPLICIT_PREFIX,
     ExtendedResources,
     backing_classes,
     delegated_resources,
@@ -69,7 +68,6 @@ __all__ = [
     "EVICTING_EFFECT",
     "EXTENDED_CLAIM",
     "FILTER_TIMEOUT",
-    "IMPLICIT_PREFIX",
     "SHARE_ID",
     "Allocated",
     "AllocatedState",

@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Container, Mapping
 
-from dractl.allocation import IMPLICIT_PREFIX
 from dractl.cluster.changes import Delete, apply
 from dractl.cluster.kinds import KINDS_BY_WORD
 from dractl.cluster.state import ClusterState, Key
@@ -11,7 +10,7 @@ from dractl.errors import InputError, UsageError
 from dractl.model.nearest import nearest
 from dractl.model.order import natural
 from dractl.model.quantity import PLENTY
-from dractl.objects import Raw, mapping, slice_of
+from dractl.objects import IMPLICIT_PREFIX, Raw, mapping, slice_of
 from dractl.scheduler.cache import nodes_by_name
 from dractl.scheduler.extended import classes_by_resource
 from dractl.views import Node, Pod, View

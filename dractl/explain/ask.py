@@ -9,7 +9,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.allocation import IMPLICIT_PREFIX
 from dractl.cluster.kinds import KINDS_BY_WORD, object_not_found, resolve_kind
 from dractl.cluster.labels import LabelQuery
 from dractl.cluster.pods import pods_using_claim
@@ -24,7 +23,7 @@ from dractl.errors import InputError, UsageError
 from dractl.explain.reasons.phrases import abbreviate as some
 from dractl.facts.resources import drivers_of
 from dractl.model import pod_templates
-from dractl.objects import Raw
+from dractl.objects import IMPLICIT_PREFIX, Raw
 from dractl.program import program_name
 from dractl.scheduler.claims import EditableSpec, PodClaim
 from dractl.scheduler.extended import classes_by_resource

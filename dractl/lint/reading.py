@@ -13,6 +13,7 @@ from dractl.manifests.claimspecs import claim_specs
 from dractl.manifests.embedded import objects_within
 from dractl.manifests.kustomize import Kustomizations
 from dractl.validation.decoding import KUBERNETES_GROUPS
+from dractl.validation.kueue import GROUP as KUEUE
 from dractl.validation.violation import Violation
 
 _OF_PARTS = frozenset(
@@ -75,6 +76,10 @@ def readings(documents: Iterable[Document], kustomizations: Kustomizations) -> I
                     patch=patch,
                     values=own != "" or not document.kind,
                 )
+            for inside in (
+                embedded(document, KUEUE) if "deviceClassMappings" in document.text else ()
+            ):
+                yield Reading(manifest(inside), numbered(inside))
             for inside in claim_specs(document):
                 patch = is_patch(document, kustomizations)
                 yield Reading(manifest(inside), numbered(inside), patch=patch, described=True)

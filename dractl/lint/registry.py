@@ -32,6 +32,7 @@ from dractl.lint.finding import Severity
 from dractl.lint.model import PODS, Found, Run
 from dractl.model.nearest import nearest
 from dractl.program import program_name
+from dractl.validation.kueue import has_mappings
 from dractl.validation.roles import ROLES
 
 HEADINGS = ("What it does", "Why is this bad", "Example", "Use instead", "Source")
@@ -58,6 +59,7 @@ _FOLDERS: dict[str, Callable[[Run], bool]] = {
     "classes": lambda run: "DeviceClass" in run.kinds,
     "consumers": lambda run: bool(run.consumers),
     "devices": lambda run: run.devices is not None,
+    "kueue": lambda run: any(has_mappings(subject.value) for subject in run.of("")),
     "pods": lambda run: not run.kinds.isdisjoint(PODS),
     "roles": lambda run: not run.kinds.isdisjoint(ROLES),
     "selectors": lambda run: "selectors" in run.fields,

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from dractl.manifests.documents import Path
-from dractl.objects import items, mapping
+from dractl.objects import items
+from dractl.validation.kueue import device_class_mappings
 from dractl.validation.roles import concerns_drivers
 
 GROUP = "resource.k8s.io"
@@ -53,7 +54,7 @@ def concern(value: dict[str, Any]) -> Concern | None:
             if "metadata" in value and isinstance(spec, dict) and "devices" in spec
             else None
         )
-    if any(True for _ in class_mappings(value)) or concerns_drivers(value):
+    if any(True for _ in device_class_mappings(value)) or concerns_drivers(value):
         return "claims"
     found = {_mentions(value.get(part), 0) for part in ("spec", "template")}
     return "claims" if "claims" in found else "resources" if "resources" in found else None
@@ -61,20 +62,17 @@ def concern(value: dict[str, Any]) -> Concern | None:
 
 def mapped_resources(value: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """The resources that the configuration of Kueue counts devices as, with their paths."""
-    if str(value.get("apiVersion")).startswith("config.kueue.x-k8s.io/"):
-        for at, row in enumerate(items(mapping(value.get("resources")).get("deviceClassMappings"))):
-            if isinstance(name := mapping(row).get("name"), str):
-                yield ("resources", "deviceClassMappings", at, "name"), name
+    for path, entry in device_class_mappings(value):
+        if isinstance(name := entry.get("name"), str):
+            yield (*path, "name"), name
 
 
 def class_mappings(value: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """The names of device classes in the configuration of Kueue, with their paths (kubernetes-sigs/kueue
-    apis/config/v1beta2 configuration_types.go DeviceClassMapping)."""
-    if str(value.get("apiVersion")).startswith("config.kueue.x-k8s.io/"):
-        for at, row in enumerate(items(mapping(value.get("resources")).get("deviceClassMappings"))):
-            for number, name in enumerate(items(mapping(row).get("deviceClassNames"))):
-                if isinstance(name, str):
-                    yield ("resources", "deviceClassMappings", at, "deviceClassNames", number), name
+    """The names of device classes in the configuration of Kueue, with their paths."""
+    for path, entry in device_class_mappings(value):
+        for number, name in enumerate(items(entry.get("deviceClassNames"))):
+            if isinstance(name, str):
+                yield (*path, "deviceClassNames", number), name
 
 
 def _is_fixture(value: dict[str, Any]) -> bool:

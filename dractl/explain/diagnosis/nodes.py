@@ -8,15 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.allocation import (
-    IMPLICIT_PREFIX,
-    Allocated,
-    Fatal,
-    NodeError,
-    RequestSurvey,
-    Survey,
-    is_extended,
-)
+from dractl.allocation import Allocated, Fatal, NodeError, RequestSurvey, Survey, is_extended
 from dractl.explain.answer import AllocatedDevice, FunnelStage
 from dractl.explain.context import Case
 from dractl.explain.diagnosis.combinations import cause_of_excess, diagnose_combination
@@ -34,7 +26,7 @@ from dractl.explain.reasons.refusals import toleration_text
 from dractl.explain.reasons.scheduling import ExtendedResourceUnmapped, TimeoutRisk
 from dractl.explain.reasons.selectors import SelectorFalse
 from dractl.model.nearest import nearest
-from dractl.objects import Raw
+from dractl.objects import IMPLICIT_PREFIX, Raw
 from dractl.scheduler.binding import find_binding_failure
 from dractl.scheduler.charges import request_options
 from dractl.scheduler.claims import PodClaim
