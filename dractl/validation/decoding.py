@@ -184,7 +184,7 @@ def _kind_not_served(api_version: str, kind: str, target: Target) -> list[Violat
         kinds = tuple(
             name for name in kinds if name.lower() in (kind.lower(), kind.lower().removesuffix("s"))
         )
-        if not kinds:
+        if not kinds and not _is_of_another_release(group, kind):
             return []
     when = _kind_when(kind, target)
     close = None if when else nearest(kind, kinds)
@@ -196,6 +196,11 @@ def _kind_not_served(api_version: str, kind: str, target: Target) -> list[Violat
         "kind", message, allowed=kinds, nearest=close, detail=f"{message}: {sentence}"
     )
     return [wrong] if when else _as_doubt(wrong, f"{kind} in {api_version}", target)
+
+
+def _is_of_another_release(group: str, kind: str) -> bool:
+    """Return True for a kind such as PodGroup, which some release serves in the group."""
+    return any(row.kind == kind and row.api_version.rpartition("/")[0] == group for row in SERVED)
 
 
 def _list_versions(kind: str, served: tuple[str, ...], target: Target) -> str:

@@ -108,3 +108,12 @@ def test_workloads_of_1_35_have_no_claims() -> None:
     assert typed("Workload", "1.35", "v1alpha1", spec) == {
         ("BadRequest", "spec.podGroups[0].resourceClaims")
     }
+
+
+@pytest.mark.parametrize("release", ["1.34", "1.35"])
+def test_releases_before_1_36_have_no_groups(release: str) -> None:
+    assert typed("PodGroup", release, "v1alpha2", {}) == {("NotServed", "kind")}
+
+
+def test_kinds_that_no_release_has_in_the_group_may_be_custom() -> None:
+    assert typed("Something", "1.35", "v1alpha2", {}) == set()
