@@ -1,6 +1,6 @@
 """Pods of custom resources: the API server accepts the resource, and rejects the pods that its controller creates."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +15,8 @@ from dractl.model.nearest import nearest
 from dractl.model.pods import main_containers, pod_specs
 from dractl.objects import items, mapping, text
 from dractl.objects.chart_values import chart_pods
+from dractl.validation.schemas import of_release
+from dractl.validation.shapes import Record
 from dractl.validation.violation import Violation, dot_path
 
 _OF_CLAIMS = frozenset(f"PC-{number:02}" for number in range(1, 11))
@@ -25,10 +27,34 @@ _OF_VALUES = frozenset(
     {"helm.toolkit.fluxcd.io", "argoproj.io", "helm.cattle.io", "kustomize.config.k8s.io"}
 )
 """Groups of objects with the values of charts, or with patches: they complete what stands in them."""
+_OF_PODS = frozenset(
+    {
+        "batch.volcano.sh",
+        "grove.io",
+        "jobset.x-k8s.io",
+        "kubeflow.org",
+        "leaderworkerset.x-k8s.io",
+        "llm-d.ai",
+        "nvidia.com",
+        "ray.io",
+        "serving.knative.dev",
+        "serving.kserve.io",
+        "trainer.kubeflow.org",
+    }
+)
+"""Groups whose kinds have pod specifications by their schemas."""
+_NAMES = ("resourceClaimName", "resourceClaimTemplateName")
 
 
 def foreign_pods(document: Document, target: Target) -> Iterator[Flagged]:
-    """Errors in the claims of the pods that a custom resource describes."""
+    """Errors in the claims of the pods that a custom resource describes; likely ones, unless the schema of its kind says
+    where a pod is."""
+    sure = group(document.value) in _OF_PODS
+    for flagged in _flagged(document, target):
+        yield flagged if sure else replace(flagged, confidence="likely")
+
+
+def _flagged(document: Document, target: Target) -> Iterator[Flagged]:
     specs = list(pod_specs(document.value))
     for path, spec in specs:
         yield from _of_spec(document, path, spec, target)
@@ -71,6 +97,9 @@ def _of_spec(
         yield from _without_claims(document, path, spec)
         return
     beside = main_containers(spec)
+    if not _is_pod(document, spec, beside):
+        yield from _misspelt_names(path, spec)
+        return
     places = {len(items(spec.get("containers"))) + at: name for at, name in enumerate(beside)}
     found = _PodPlaces(document, path, places)
     pod = Document(
@@ -89,12 +118,45 @@ def _of_spec(
         yield _said(document, violation, found.of(violation.path))
     for name in spec:
         if name != "resourceClaims" and nearest(str(name), ("resourceClaims",)):
+            if name in _fields_of_pods(target):
+                continue
             message = f'unknown field "{dot_path((*path, name))}": did you mean resourceClaims?'
             wrong = Violation(
                 "unknown-field", None, None, (*_ROOT, name), message, True, nearest="resourceClaims",
                 moved_to=(*path, "resourceClaims"),
             )  # fmt: skip
             yield _said(document, wrong, (*path, name))
+
+
+def _is_pod(document: Document, spec: Mapping[str, Any], beside: Sequence[str]) -> bool:
+    """Return whether a mapping is a pod's specification: by the schema of its kind, or by containers with images. The
+    settings of a chart or component may mean anything by ``resourceClaims``."""
+    containers = [spec[name] for name in beside]
+    for field in _CONTAINERS:
+        containers += items(spec.get(field))
+    return group(document.value) in _OF_PODS or any("image" in mapping(one) for one in containers)
+
+
+def _misspelt_names(path: Path, spec: Mapping[str, Any]) -> Iterator[Flagged]:
+    """Yield keys of settings that are nearly those of a pod's claims: a chart passes them on."""
+    for at, entry in enumerate(items(spec.get("resourceClaims"))):
+        for key in mapping(entry):
+            near = nearest(str(key), _NAMES, 0.9) if key not in _NAMES else None
+            if near and _name(entry):
+                where = (*path, "resourceClaims", at, str(key))
+                message = f'unknown field "{dot_path(where)}": did you mean {near}?'
+                wrong = Violation(
+                    "unknown-field", None, None, where, message, True, nearest=near,
+                    moved_to=(*where[:-1], near),
+                )  # fmt: skip
+                yield Flagged(wrong, server=False, severity="warning")
+
+
+def _fields_of_pods(target: Target) -> Collection[str]:
+    """Return the fields of a pod's specification in a release."""
+    pod = of_release(target.release).kind("v1", "Pod")
+    spec = pod.field("spec") if pod is not None else None
+    return spec.names if isinstance(spec, Record) else ()
 
 
 def _is_whole(document: Document, spec: Mapping[str, Any]) -> bool:

@@ -78,6 +78,7 @@ def from_violation(document: Document, remark: Flagged, target: Target) -> Locat
         position,
         message,
         severity=remark.severity or rule.severity,
+        confidence=remark.confidence,
         help=_help(document, violation, target),
         related=related,
         api=api if remark.server else None,

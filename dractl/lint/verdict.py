@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dractl.lint import placeholders
 from dractl.lint.drafts import HIDING, Draft
-from dractl.lint.finding import Severity
+from dractl.lint.finding import Confidence, Severity
 from dractl.manifests import Document
 from dractl.model import Target
 from dractl.validation.validate import validate
@@ -23,11 +23,12 @@ _OF_VERSIONS = frozenset({"not-served", "served-on-demand", "dropped-field"})
 
 class Flagged(Struct, frozen=True):
     """A violation; ``server``: the API server reports it for the document as it is. ``severity`` is set if it differs
-    from the rule's own in a lesser case."""
+    from the rule's own in a lesser case. ``confidence``: less where it is a guess that the document holds a pod."""
 
     violation: Violation
     server: bool = True
     severity: Severity | None = None
+    confidence: Confidence = "certain"
 
 
 class Judgement(Struct, frozen=True):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dractl.lint import lint
+from dractl.manifests import load
+from dractl.model import Target
 from tests.lint.written import found
 
 CONTAINERS = "containers: [{name: main, image: x, resources: {claims: [{name: gpu}]}}]"
@@ -99,3 +102,44 @@ def test_each_kind_as_it_should_be(name: str) -> None:
 def test_values_of_a_chart_may_get_their_claims_from_it() -> None:
     values = LEADER_WORKER_SET.replace("leaderworkerset.x-k8s.io/v1", "helm.toolkit.fluxcd.io/v2")
     assert found(values, "DRA409") == []
+
+
+SETTINGS = {
+    "KubeRay's chart": "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: ray}\n"
+    "spec: {values: {worker: {resources: {limits: {cpu: 1}}, LIST}}}\n",
+    "pipelines": "apiVersion: datasciencepipelinesapplications.opendatahub.io/v1\n"
+    "kind: DataSciencePipelinesApplication\nmetadata: {name: a}\nspec: {apiServer: {resources: {}, LIST}}\n",
+    "an application": "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\n"
+    "spec: {source: {helm: {valuesObject: {ollama: {resources: {}, replicas: 1, LIST}}}}}\n",
+}
+"""opendatahub-io/data-science-pipelines-operator#1090, ray-project/kuberay#4290: settings, and no pods."""
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize(
+    "entry", ["name: gpu, resourceClaimTemplateName: one", "enabled: true", "name: gpu, count: 2"]
+)
+def test_settings_of_charts_and_components_are_no_pods(name: str, entry: str) -> None:
+    text = SETTINGS[name].replace("LIST", f"resourceClaims: [{{{entry}}}]")
+    report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"))
+    assert [item.message for item in report.findings] == []
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_misspelt_key_in_settings_is_a_likely_mistake(name: str) -> None:
+    text = SETTINGS[name].replace(
+        "LIST", "resourceClaims: [{name: g, resourceClaimTemplatName: a}]"
+    )
+    (finding,) = found(text, "DRA003")
+    assert (finding.severity, finding.confidence) == ("warning", "likely")
+    assert "rejects its pods" not in finding.message
+
+
+def test_containers_with_images_are_likely_a_pod() -> None:
+    text = resource("x.example.org/v1 Runner", "{resourceClaim: [{name: a}], CONTAINERS}")
+    text = text.replace(
+        "CONTAINERS", f"resourceClaims: [{{name: gpu}}], {CONTAINERS}, resources: {{}}"
+    )
+    findings = [*found(text, "DRA003"), *found(text, "DRA405")]
+    assert {item.confidence for item in findings} == {"likely"}
+    assert not any('"spec.resources"' in item.message for item in findings)
