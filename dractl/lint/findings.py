@@ -13,6 +13,7 @@ from dractl.lint.evidence import NOTHING, Evidence
 from dractl.lint.foreign_pods import foreign_pods
 from dractl.lint.model import Advice, Manifest, Run, manifest
 from dractl.lint.namespaces import Namespaces
+from dractl.lint.patched import bases_of
 from dractl.lint.place import from_advice, from_violation
 from dractl.lint.placeholders import hides, holds_placeholder
 from dractl.lint.repeated import advice_of
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from dractl.manifests.documents import Path
     from dractl.manifests.kustomize import Kustomizations
     from dractl.model import Target
+
+
+_OF_PATCHES = frozenset({"DRA153"})
+"""Rules about what a patch does to an object."""
 
 
 class Terms(Struct, frozen=True):
@@ -99,7 +104,7 @@ def findings(
         if _asked(group, around.files):
             elsewhere = others_of_worlds if group[0].subject.document.world else others
             found += _advice(group, terms, kustomizations, elsewhere, around, silent)
-    found += _advice_on_patches(patches, terms, kustomizations)
+    found += _advice_on_patches(patches, others, terms, kustomizations)
     return [item for item in found if item.finding.position.file not in around.files]
 
 
@@ -164,6 +169,7 @@ def _advice(
     others: Run,
     around: Around,
     silent: set[Hashable],
+    bases: Sequence[Manifest] = (),
 ) -> list[Located]:
     """The advice on objects that belong together."""
     numbers = {id(item.subject): item.number for item in together}
@@ -179,6 +185,7 @@ def _advice(
         versions=terms.versions,
         undecided=around.undecided,
         evidence=around.evidence,
+        bases=bases,
     )
     rules = [rule for rule in registry.checks(run) if terms.config.wants(rule.code)]
     said = advice_of(run, rules, silent)
@@ -231,16 +238,22 @@ def _apart(meant: Iterable[Meant], kustomizations: Kustomizations) -> list[list[
 
 
 def _advice_on_patches(
-    patches: Sequence[Meant], terms: Terms, kustomizations: Kustomizations
+    patches: Sequence[Meant], others: Run, terms: Terms, kustomizations: Kustomizations
 ) -> Iterator[Located]:
-    """CEL in a patch can be checked without the object that the patch changes."""
+    """CEL in a patch can be checked without the object that the patch changes; what a patch drops only with it."""
     for patch in patches:
-        others = Run([patch.subject], terms.target)
         alone = Around(Namespaces({}, frozenset()))
+        bases = bases_of(patch.subject.document, others.subjects, kustomizations)
         for placed in _advice(
-            [patch], replace(terms, devices=None), kustomizations, others, alone, set()
+            [patch],
+            replace(terms, devices=None),
+            kustomizations,
+            Run([patch.subject], terms.target),
+            alone,
+            set(),
+            bases,
         ):
-            if placed.path[-1:] == ("expression",):
+            if placed.path[-1:] == ("expression",) or placed.finding.code in _OF_PATCHES:
                 yield placed
 
 

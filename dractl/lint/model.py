@@ -113,7 +113,8 @@ class Run:
     ``applied_together``: a kustomization lists them. ``namespaces``: the names of those in the input. ``consumers``:
     programs besides kube-scheduler that read the claims. ``versions``: those of drivers, by name, where they are known.
     ``undecided``: files that may define anything once they are rendered or mended. ``evidence``: what other objects say
-    about drivers. ``whole``: the run of which these objects are a part, in which names are looked up.
+    about drivers. ``whole``: the run of which these objects are a part, in which names are looked up. ``bases``: what the
+    objects, which are patches, change.
     """
 
     def __init__(
@@ -130,8 +131,10 @@ class Run:
         undecided: Sequence[str] = (),
         evidence: Evidence = NOTHING,
         whole: Run | None = None,
+        bases: Sequence[Manifest] = (),
     ) -> None:
         self._whole = whole
+        self.bases = bases
         self.evidence = evidence
         self.undecided = undecided
         self.subjects = subjects

@@ -11,7 +11,7 @@ from dractl.lint.relevance import GROUP, concern, group
 from dractl.manifests import Document
 from dractl.manifests.claimspecs import claim_specs
 from dractl.manifests.embedded import objects_within
-from dractl.manifests.kustomize import Kustomizations
+from dractl.manifests.kustomize import Kustomizations, is_kustomization
 from dractl.validation.decoding import KUBERNETES_GROUPS
 from dractl.validation.kueue import GROUP as KUEUE
 from dractl.validation.violation import Violation
@@ -68,8 +68,9 @@ def readings(documents: Iterable[Document], kustomizations: Kustomizations) -> I
         if own != GROUP:
             if document.file not in mentions:
                 mentions[document.file] = f"{GROUP}/" in document.text
+            in_parts = own in _OF_PARTS or is_kustomization(document.file)
             for inside in objects_within(document, GROUP) if mentions[document.file] else ():
-                patch = own in _OF_PARTS or is_patch(inside, kustomizations)
+                patch = in_parts or is_patch(inside, kustomizations)
                 yield Reading(
                     manifest(inside),
                     numbered(inside),
@@ -77,7 +78,7 @@ def readings(documents: Iterable[Document], kustomizations: Kustomizations) -> I
                     values=own != "" or not document.kind,
                 )
             for inside in (
-                embedded(document, KUEUE) if "deviceClassMappings" in document.text else ()
+                objects_within(document, KUEUE) if "deviceClassMappings" in document.text else ()
             ):
                 yield Reading(manifest(inside), numbered(inside))
             for inside in claim_specs(document):

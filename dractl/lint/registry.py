@@ -60,6 +60,7 @@ _FOLDERS: dict[str, Callable[[Run], bool]] = {
     "consumers": lambda run: bool(run.consumers),
     "devices": lambda run: run.devices is not None,
     "kueue": lambda run: any(has_mappings(subject.value) for subject in run.of("")),
+    "patches": lambda run: bool(run.bases),
     "pods": lambda run: not run.kinds.isdisjoint(PODS),
     "roles": lambda run: not run.kinds.isdisjoint(ROLES),
     "selectors": lambda run: "selectors" in run.fields,

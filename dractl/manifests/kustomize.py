@@ -143,6 +143,21 @@ class Kustomizations:
             self._folders[folder] = _read(folder)
         return self._folders[folder]
 
+    def resources_below(self, folder: str) -> list[str]:
+        """The absolute paths of the files that a kustomization consists of, but for patches; also of those below it."""
+        files: dict[str, None] = {}
+        seen: set[str] = set()
+        folders = [folder]
+        while folders:
+            found = self.kustomization(here) if (here := folders.pop()) not in seen else None
+            seen.add(here)
+            for path in sorted(found.resources) if found is not None else ():
+                if os.path.isdir(path):
+                    folders.append(path)
+                else:
+                    files[path] = None
+        return list(files)
+
     def refusal(self, folder: str, seen: frozenset[str] = frozenset()) -> str | None:
         """Return the reason not to build a kustomization: its own, or that of a kustomization it
         consists of.

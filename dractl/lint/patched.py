@@ -1,0 +1,156 @@
+"""What a strategic merge patch of kustomize takes from the object that it changes.
+
+kustomize merges lists of maps by the merge keys of the OpenAPI schema (kyaml/openapi), and the lists of resource.k8s.io
+have none (``+listType=atomic`` in k8s.io/api/resource/v1/types.go): a list in the patch replaces the whole list.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from dractl.lint.model import Manifest, manifest
+from dractl.manifests import Document, read_text
+from dractl.manifests.kustomize import Kustomizations, is_kustomization
+from dractl.manifests.load import names_dra
+from dractl.manifests.text import decode
+from dractl.model.paths import at
+from dractl.objects import items, mapping, text
+from dractl.validation.violation import Path
+
+_LISTS: Mapping[str, Sequence[Path]] = {
+    "ResourceClaim": [("spec", "devices", name) for name in ("requests", "constraints", "config")],
+    "ResourceClaimTemplate": [
+        ("spec", "spec", "devices", name) for name in ("requests", "constraints", "config")
+    ],
+    "DeviceClass": [("spec", "selectors"), ("spec", "config")],
+}
+_MAX_FILE = 1024 * 1024
+_MAX_DEPTH = 32
+
+
+class Loss(Struct, frozen=True):
+    """A list of the object that the patch replaces, with what the patch does not repeat."""
+
+    path: Path
+    lost: tuple[str, ...]
+    """Fields of a request of both, ``gpu: exactly.selectors``, and whole entries, ``request gpu``."""
+    operations: tuple[Mapping[str, Any], ...]
+    """The JSON patch (RFC 6902) of what the patch changes, and nothing else."""
+
+
+def find_losses(base: Mapping[str, Any], patch: Mapping[str, Any]) -> Iterator[Loss]:
+    """Yield the lists of an object of which a strategic merge patch drops something."""
+    for path in _LISTS.get(text(base.get("kind")), ()):
+        before, after = at(base, *path), at(patch, *path)
+        if not isinstance(before, list) or not isinstance(after, list) or _is_meant(patch, path):
+            continue
+        lost = tuple(_lost(path, before, after))
+        if lost:
+            yield Loss(path, lost, tuple(_operations(path, before, after)))
+
+
+def bases_of(
+    patch: Document, subjects: Sequence[Manifest], kustomizations: Kustomizations
+) -> list[Manifest]:
+    """Return the objects that a patch of a kustomization changes, as they are written: those of ``subjects``, else of
+    files that the kustomization lists."""
+    if is_kustomization(patch.file):
+        folder = kustomizations.folder(patch.file)
+    elif kustomizations.is_patch(patch.file) and (naming := kustomizations.naming(patch.file)):
+        folder = naming.folder
+    else:
+        return []
+    loaded: dict[str, list[Manifest]] = {}
+    for subject in subjects:
+        if not subject.document.built:
+            loaded.setdefault(os.path.abspath(subject.document.file), []).append(subject)
+    return [
+        subject
+        for file in kustomizations.resources_below(folder)
+        for subject in (loaded[file] if file in loaded else _read(file))
+        if subject.kind == patch.kind and subject.name == (patch.name or "")
+    ]
+
+
+def _read(file: str) -> list[Manifest]:
+    """Return the objects of a file beside the input."""
+    try:
+        with open(file, "rb") as opened:
+            data = opened.read(_MAX_FILE)
+    except OSError:
+        return []
+    if not names_dra(data):
+        return []
+    documents = read_text(file, decode(data))
+    return [
+        manifest(item)
+        for item in documents
+        if isinstance(item, Document) and isinstance(item.value, dict)
+    ]
+
+
+def _is_meant(patch: Mapping[str, Any], path: Path) -> bool:
+    """Return whether the patch says that it replaces or deletes what is at the path."""
+    holders = [at(patch, *path[:length]) for length in range(len(path))]
+    return any("$patch" in mapping(one) for one in (*holders, *items(at(patch, *path))))
+
+
+def _lost(path: Path, before: Sequence[Any], after: Sequence[Any]) -> Iterator[str]:
+    kind = str(path[-1]).removesuffix("s")
+    named = {text(mapping(entry).get("name")): mapping(entry) for entry in after}
+    for number, entry in enumerate(before):
+        name = text(mapping(entry).get("name"))
+        if path[-1] == "requests" and name in named:
+            yield from (
+                f"{name}: {'.'.join(steps)}" for steps in _missing(mapping(entry), named[name])
+            )
+        elif path[-1] == "requests":
+            yield f"request {name or number}"
+        elif entry not in after:
+            yield f"{kind}[{number}]"
+
+
+def _missing(
+    before: Mapping[str, Any], after: Mapping[str, Any], steps: tuple[str, ...] = ()
+) -> Iterator[tuple[str, ...]]:
+    """Yield the fields of one map that another lacks; a field below a missing one is not listed."""
+    for key, value in before.items():
+        if key not in after:
+            yield (*steps, str(key))
+        elif isinstance(value, dict) and isinstance(after[key], dict) and len(steps) < _MAX_DEPTH:
+            yield from _missing(value, after[key], (*steps, str(key)))
+
+
+def _operations(
+    path: Path, before: Sequence[Any], after: Sequence[Any]
+) -> Iterator[Mapping[str, Any]]:
+    positions = {text(mapping(entry).get("name")): at for at, entry in enumerate(before)}
+    for entry in after:
+        name = text(mapping(entry).get("name"))
+        if path[-1] == "requests" and name in positions:
+            number = positions[name]
+            yield from _changes((*path, number), mapping(before[number]), mapping(entry))
+        elif entry not in before:
+            yield {"op": "add", "path": _pointer((*path, "-")), "value": entry}
+
+
+def _changes(
+    path: Path, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Iterator[Mapping[str, Any]]:
+    for key, value in after.items():
+        there = (*path, str(key))
+        if key not in before:
+            yield {"op": "add", "path": _pointer(there), "value": value}
+        elif isinstance(value, dict) and isinstance(before[key], dict) and len(path) < _MAX_DEPTH:
+            yield from _changes(there, before[key], value)
+        elif value != before[key]:
+            yield {"op": "replace", "path": _pointer(there), "value": value}
+
+
+def _pointer(path: Path) -> str:
+    """Return a JSON pointer (RFC 6901)."""
+    return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path)
