@@ -23,8 +23,8 @@ class Prepend(Struct, frozen=True):
     """Puts items in front of a list of the map at ``path``, which is made before the key ``before``
     where it lacks.
 
-    ``alone``: every other key of that map is removed. ``comment`` stands behind the first item in
-    block style.
+    ``alone``: every other key of that map is removed. ``comment`` stands behind the first item in block style.
+    ``inside``: the key of a map that is made for the list.
     """
 
     path: Path
@@ -33,6 +33,7 @@ class Prepend(Struct, frozen=True):
     before: str
     alone: bool = False
     comment: str = ""
+    inside: str = ""
 
 
 class Put(Struct, frozen=True):
@@ -60,6 +61,8 @@ def change(value: Any, wanted: Alteration) -> None:
     elif isinstance(wanted, Put):
         holder[wanted.key] = wanted.value
     else:
+        if wanted.inside:
+            holder = holder.setdefault(wanted.inside, {})
         holder[wanted.key] = [dict(item) for item in wanted.items] + (holder.get(wanted.key) or [])
 
 
@@ -109,7 +112,9 @@ def _prepended(document: Document, wanted: Prepend) -> Edit:
     if opening in ("[", "{"):
         inside = Position(place.file, place.line, place.column + 1, place.line, place.column + 1)
         comma = "" if wanted.alone else ", "
-        return Edit(inside, f"{flow}, " if opening == "[" else f"{wanted.key}: [{flow}]{comma}")
+        made = f"{wanted.key}: [{flow}]"
+        made = f"{wanted.inside}: {{{made}}}" if wanted.inside else made
+        return Edit(inside, f"{flow}, " if opening == "[" else f"{made}{comma}")
     if wanted.key in document.at(wanted.path) and not existing:
         raise Unclear
     anchor = (
@@ -124,7 +129,9 @@ def _prepended(document: Document, wanted: Prepend) -> Edit:
         indent = prefix[: prefix.index("-")]
         return Edit(_at(anchor, anchor.line, 1), _block(wanted, indent))
     indent = " " * len(prefix)
-    text = f"{indent}{wanted.key}:\n{_block(wanted, indent)}"
+    deeper = f"{indent}  " if wanted.inside else indent
+    head = f"{indent}{wanted.inside}:\n" if wanted.inside else ""
+    text = f"{head}{deeper}{wanted.key}:\n{_block(wanted, deeper)}"
     if not prefix.strip():
         line = anchor.line
         # A comment stays with what it is about

@@ -26,6 +26,8 @@ from dractl.migration.plugin import installs, sharings
 from dractl.migration.resources import wanted
 from dractl.migration.templates import Template, Templates
 from dractl.model import pod_templates
+from dractl.objects.chart_values import controllers
+from dractl.objects.pods import PodSpec
 from dractl.objects.values import items, mapping, text
 
 _MOST_ALONE = 50  # pods that are tried one by one where all at once do not give what was planned
@@ -91,18 +93,16 @@ class Migration:
             )
             if not isinstance(document.value, dict):
                 continue
-            specs = list(_pod_specs(document.value))
-            remarks += _elsewhere(document, [path for path, _ in specs])
+            specs = list(_pod_specs(document))
+            remarks += _elsewhere(document, [pod.path for pod in specs])
             remarks += (Remark(place, why) for place, why in installs(document))
             if specs and is_patch(document, self._kustomizations):
                 remarks += _of_patch(document, specs)
                 continue
-            for path, spec in specs:
+            for spec in specs:
                 pod = plan(
-                    document,
-                    path,
                     spec,
-                    partial(self._templates.of, scope, document.namespace),
+                    partial(self._templates.of, scope, _namespace(document)),
                     self._tolerates,
                     self._shared,
                 )
@@ -191,19 +191,34 @@ class Migration:
         return self._tolerate or resource in self._taints
 
 
-def _pod_specs(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """Pod specifications: those of templates, and in custom resources every map whose containers
-    have resources.
-    """
+def _namespace(document: Document) -> str | None:
+    """Return the namespace of the pods: Flux and Argo CD may install a release in another one than its object's."""
+    spec = mapping(document.value.get("spec"))
+    named = {
+        "HelmRelease": spec.get("targetNamespace"),
+        "Application": mapping(spec.get("destination")).get("namespace"),
+    }.get(document.kind or "")
+    return text(named) or document.namespace
+
+
+def _pod_specs(document: Document) -> Iterator[PodSpec[Document]]:
+    """Pod specifications: those of templates, in custom resources every map whose containers have resources, and the
+    controllers in the values of bjw-s' charts."""
+    value = document.value
     found = dict(pod_templates(value))
-    yield from found.items()
+    for path, node in found.items():
+        yield PodSpec(document, path, node)
+    made = list(controllers(document, value)) if document.kind else []
+    for pod in made:
+        found[pod.path] = pod.fields
+    yield from made
     for path, node in _maps(value):
         if any(path[: len(spec)] == spec for spec in found):
             continue
         containers = [mapping(item) for item in items(node.get("containers"))]
         if path and any(mapping(item.get("resources")) for item in containers):
             found[path] = node
-            yield path, node
+            yield PodSpec(document, path, node)
 
 
 def _maps(value: Any) -> Iterator[tuple[Path, Mapping[str, Any]]]:
@@ -219,14 +234,11 @@ def _maps(value: Any) -> Iterator[tuple[Path, Mapping[str, Any]]]:
             stack += [((*path, at), child) for at, child in enumerate(node)][::-1]
 
 
-def _of_patch(
-    document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]
-) -> Iterator[Remark]:
-    """What stays to be done where a patch asks for devices: the claim belongs to the object that it
-    changes, and a template has no place in its file.
-    """
-    for path, spec in specs:
-        if uses := asked(document, path, spec).uses:
+def _of_patch(document: Document, specs: Sequence[PodSpec[Document]]) -> Iterator[Remark]:
+    """What stays to be done where a patch asks for devices: the claim belongs to the object that it changes, and a
+    template has no place in its file."""
+    for pod in specs:
+        if uses := asked(pod).uses:
             place = document.locate((*uses[0].container, "resources"), key=True)
             yield Remark(place, _PATCH)
 

@@ -25,12 +25,16 @@ from dractl.migration.resources import (
     why_not,
 )
 from dractl.migration.templates import ClaimShape, Template
+from dractl.objects.pods import PodSpec
 from dractl.objects.values import items, mapping, text
 
 _TOLERATION = (
     "are nodes tainted {resource}? Then add --tolerate: the admission plugin"
     " ExtendedResourceToleration adds it for extended resources only"
 )
+
+
+_SHARED_LIST = "left as it is: defaultPodOptions has resourceClaims, which a list of this controller would hide"
 
 
 class Remark(Struct, frozen=True):
@@ -96,30 +100,31 @@ class _Claim(Struct, frozen=True):
 
 
 def plan(
-    document: Document,
-    path: Path,
-    spec: Mapping[str, Any],
+    pod: PodSpec[Document],
     template_for: Callable[[ClaimShape], Template],
     tolerated: Callable[[str], bool],
     shared: Mapping[str, Sharing] = MappingProxyType({}),
 ) -> PodPlan:
-    """Return the plan for the pod specification at ``path``. ``tolerated``: True for a resource if
-    pods are to tolerate the taint that is called as it. ``shared``: the resources that are replicas
-    of devices.
-    """
-    pod = asked(document, path, spec)
-    if not pod.uses:
-        return PodPlan(document, pod.remarks)
-    chosen = _node_labels(document, path, spec, pod.uses)
-    devices = {use: _devices(use, chosen, shared.get(use.resource)) for use in pod.uses}
+    """The plan for a pod specification. ``tolerated``: True for a resource if pods are to tolerate the taint that is
+    called as it. ``shared``: the resources that are replicas of devices."""
+    document, path, spec = pod.subject, pod.path, pod.fields
+    demand = asked(pod)
+    if not demand.uses:
+        return PodPlan(document, demand.remarks)
+    home = _home(pod)
+    if home is None:
+        place = document.locate((*path, "containers"), key=True)
+        return PodPlan(document, (*demand.remarks, Remark(place, _SHARED_LIST)))
+    chosen = _node_labels(document, path, spec, demand.uses)
+    devices = {use: _devices(use, chosen, shared.get(use.resource)) for use in demand.uses}
     claims = _claims(spec, devices, template_for)
     made: dict[str, _Claim] = {}
     for claim in claims:
         made.setdefault(claim.name, claim)
-    resources = dict.fromkeys(use.resource for use in pod.uses)
+    resources = dict.fromkeys(use.resource for use in demand.uses)
     missing = [key for key in resources if tolerated(key) and not _tolerates(spec, key)]
 
-    remarks = [*pod.remarks, *chosen.remarks]
+    remarks = [*demand.remarks, *chosen.remarks]
     for claim in made.values():
         place = document.locate((*claim.use.container, "resources"), key=True)
         remarks += (Remark(place, note) for note in devices[claim.use].notes)
@@ -134,16 +139,16 @@ def plan(
         for name, claim in made.items()
     )
     tolerations = tuple({"key": key, "operator": "Exists"} for key in missing)
-    listed = tuple(_container_claims(document, pod, claims))
+    listed = tuple(_container_claims(document, demand, claims))
     changes: tuple[Alteration, ...] = (
-        *([Prepend(path, "tolerations", tolerations, "containers")] if missing else []),
-        Prepend(path, "resourceClaims", entries, "containers"),
+        *([replace(home, key="tolerations", items=tolerations)] if missing else []),
+        replace(home, key="resourceClaims", items=entries),
         *listed,
-        *_for_ray(document, path, pod.uses, remarks),
+        *_for_ray(document, path, demand.uses, remarks),
         # A key is removed after what names it as the place before which a list is put.
         *(
             Remove(key, any(one.comment and key[: len(one.path)] == one.path for one in listed))
-            for key in pod.keys
+            for key in demand.keys
         ),
         *map(Remove, chosen.keys),
     )
@@ -154,6 +159,19 @@ def plan(
         changes,
         tuple(claim.template for claim in made.values()),
     )
+
+
+def _home(pod: PodSpec[Document]) -> Prepend | None:
+    """Return where lists of the pod are put: into the specification, or into ``pod`` of a controller in a chart's values.
+    None where all controllers share a list of claims: one of its own would hide it."""
+    if pod.places is None:
+        return Prepend(pod.path, "", (), "containers")
+    if any("defaultPodOptions" in path for path, _ in pod.claims):
+        return None
+    options = pod.subject.at((*pod.path, "pod"))
+    if isinstance(options, dict) and options:
+        return Prepend((*pod.path, "pod"), "", (), str(next(iter(options))))
+    return Prepend(pod.path, "", (), "containers", inside="pod")
 
 
 def _for_ray(
@@ -187,14 +205,15 @@ def _for_ray(
         yield Put(params, "num-gpus", str(count))
 
 
-def asked(document: Document, path: Path, spec: Mapping[str, Any]) -> Demand:
-    """What the containers of the pod specification at ``path`` ask device plugins for."""
+def asked(pod: PodSpec[Document]) -> Demand:
+    """What the containers of a pod specification ask device plugins for."""
+    document, spec = pod.subject, pod.fields
     uses: list[ResourceUse] = []
     keys: list[Path] = []
     remarks: list[Remark] = []
     for kind in ("initContainers", "containers"):
         for at, item in enumerate(items(spec.get(kind))):
-            container = (*path, kind, at)
+            container = pod.at(kind, at)
             counts: dict[str, int] = {}
             written = mapping(mapping(item).get("resources"))
             in_parts = parted(

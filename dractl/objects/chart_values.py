@@ -19,14 +19,19 @@ def chart_pods(subject: Owner, value: Mapping[str, Any]) -> Iterator[PodSpec[Own
     """Yield the pods with claims that the controllers in the values have; none if other values are
     added to those in the object.
     """
+    return (pod for pod in controllers(subject, value) if pod.claims or any(pod.uses))
+
+
+def controllers(subject: Owner, value: Mapping[str, Any]) -> Iterator[PodSpec[Owner]]:
+    """Yield the pods of all controllers in the values; none if other values are added to those in
+    the object.
+    """
     if mapping(value.get("spec")).get("valuesFrom"):
         return
     for path, values in _values(value, ()):
         for name, controller in mapping(values.get("controllers")).items():
             if isinstance(controller, dict) and controller.get("enabled") is not False:
-                pod = _pod(subject, path, values, name)
-                if pod.claims or any(pod.uses):
-                    yield pod
+                yield _pod(subject, path, values, name)
 
 
 def _values(node: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
