@@ -28,6 +28,7 @@ def run(name: str, checkout: Path, **variables: str) -> subprocess.CompletedProc
         **os.environ,
         "RUNNER_TEMP": str(temporary),
         "GITHUB_OUTPUT": str(temporary / "output"),
+        "GITHUB_STEP_SUMMARY": str(temporary / "summary"),
         **variables,
     }
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script(name)]
@@ -92,6 +93,9 @@ def test_findings_are_annotations_and_a_sarif_report(checkout: Path) -> None:
     assert all("title=DRA701 " in line for line in done.stdout.splitlines())
     assert '"ruleId": "DRA701"' in Path(outputs(checkout)["sarif"]).read_text()
     assert outputs(checkout)["skipped"] == "0"
+    summary = (checkout.parent / "temporary" / "summary").read_text()
+    assert summary.startswith("### dractl: ")
+    assert "| `b/c d.yaml:" in summary
 
 
 @pytest.mark.parametrize(("arguments", "code"), [("", 0), ("--fail-on-skipped", 1)])

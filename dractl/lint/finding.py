@@ -1,11 +1,14 @@
 """Findings of lint: one value per finding, as in the JSON of ``dractl lint -o json``."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.cel_library import why_not
 from dractl.manifests import Position, Skipped
@@ -178,6 +181,17 @@ class Report(Struct, frozen=True):
         return any(
             SEVERITIES.index(f.severity) >= SEVERITIES.index(severity) for f in self.findings
         )
+
+    def from_severity(self, severity: Severity) -> Report:
+        """The report without less severe findings; a note counts them."""
+        lowest = SEVERITIES.index(severity)
+        kept = tuple(f for f in self.findings if SEVERITIES.index(f.severity) >= lowest)
+        hidden = len(self.findings) - len(kept)
+        if not hidden:
+            return self
+        findings = "1 finding is" if hidden == 1 else f"{hidden:,} findings are"
+        note = f"{findings} less than {severity} and not shown"
+        return replace(self, findings=kept, notes=(*self.notes, note))
 
     @property
     def unchecked(self) -> str | None:

@@ -209,6 +209,22 @@ def test_the_threshold_can_be_lower(
     assert main(["lint", "claim.yaml"]) == 0
 
 
+def test_the_least_severity_hides_and_fails_as_before(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "claim.yaml").write_text(
+        CLAIM.replace("kubernbetes", "kubernetes").replace("count: 2", "count: 0")
+    )
+    assert main(["lint", "claim.yaml", "--min-severity", "error", "--fail-on", "warning"]) == 1
+    shown = capsys.readouterr().out
+    assert "DRA704" not in shown
+    assert "less than error and not shown" in shown
+    assert main(["lint", "claim.yaml", "--min-severity", "warning"]) == 0
+    assert "DRA704" in capsys.readouterr().out
+    assert main(["lint", "claim.yaml", "--min-severity", "fatal"]) == 2
+    assert "accepts error, warning, info" in capsys.readouterr().err
+
+
 def test_folders_are_walked_and_excluded(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "vendor").mkdir()
     (here / "vendor" / "more.yaml").write_text(CLAIM)

@@ -19,6 +19,7 @@ from dractl.report.lint import (
     github as lint_github,
     gitlab as lint_gitlab,
     junit as lint_junit,
+    markdown as lint_markdown,
     sarif as lint_sarif,
 )
 
@@ -134,3 +135,31 @@ def test_a_rule_has_an_address_where_the_project_has_a_site(
     assert (rules()["DRA116"].page is None) == (not registry.DOCUMENTATION)
     monkeypatch.setattr(registry, "DOCUMENTATION", "https://docs.example.com/d")
     assert rules()["DRA116"].page == "https://docs.example.com/d/rules/DRA116/"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_markdown_has_a_row_a_finding_whatever_the_file_is_called(here: Path, name: str) -> None:
+    head, empty, *table = lint_markdown.render(report(str(here / name))).splitlines()
+    assert head.startswith("### dractl: 1 error in 1 document of 1 file for Kubernetes 1.37")
+    assert not empty
+    assert table[:2] == ["| where | rule | what |", "|---|---|---|"]
+    (row,) = table[2:]
+    assert re.fullmatch(r"\| `[^`]*:10` \| error DRA\d+ \| .* \|", row)
+
+
+def test_markdown_shows_words_as_they_are(here: Path) -> None:
+    file = here / "a.yaml"
+    file.write_text(CLAIM.replace("gpus", '"<img|x> `a` *b* [c](d)"'))
+    text = lint_markdown.render(report(str(file)))
+    assert re.search(r"(?<!\\)[<*\[]img|(?<!\\)<img", text) is None
+
+
+def test_hidden_findings_are_counted(here: Path) -> None:
+    file = here / "a.yaml"
+    file.write_text(CLAIM.replace("count: 2", "count: 0").split("    constraints")[0])
+    whole = lint(load([str(file)]), Target.of("1.37"))
+    assert [finding.severity for finding in whole.findings] == ["warning"]
+    shown = whole.from_severity("error")
+    assert shown.findings == ()
+    assert shown.notes[-1] == "1 finding is less than error and not shown"
+    assert whole.from_severity("warning") is whole

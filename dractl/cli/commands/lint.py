@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from dractl.manifests.rendered import Renderer
     from dractl.model import Target
 
-FORMATS = ("full", "concise", "json", "yaml", "sarif", "junit", "github", "gitlab")
+FORMATS = ("full", "concise", "json", "yaml", "sarif", "junit", "github", "gitlab", "markdown")
 SEVERITIES = ("error", "warning", "info")
 
 Paths = Annotated[
@@ -157,6 +157,15 @@ Baseline = Annotated[
         "--baseline",
         metavar="FILE",
         help="Hide findings already present in an earlier JSON report.",
+    ),
+]
+MinSeverity = Annotated[
+    str | None,
+    Option(
+        "--min-severity",
+        metavar="SEVERITY",
+        help="Lowest severity in reports: error, warning or info (default). Only hides findings.",
+        autocompletion=completing.offer_words(*SEVERITIES),
     ),
 ]
 Statistics = Annotated[bool, Option("--statistics", help="Count the findings of each rule.")]
@@ -352,8 +361,18 @@ class ReportOptions(OptionGroup, frozen=True):
 
     heading: ClassVar[str] = OUTPUT
 
+    min_severity: MinSeverity = None
     statistics: Statistics = False
     output: Output = None
+
+    def check(self) -> None:
+        """Raise UsageError for a severity that there is not."""
+        if self.min_severity is not None:
+            common.choose("--min-severity", self.min_severity, SEVERITIES)
+
+    def hide(self, report: Report) -> Report:
+        """Return the report without findings below the least severity."""
+        return report.from_severity(cast("Severity", self.min_severity or "info"))
 
     def formats(self, environment: Mapping[str, str]) -> list[str]:
         """Return the formats of the option, else of the variable, else ``full``."""
@@ -384,6 +403,7 @@ def command(
     output_origin = common.origin("--output", reports.output, environment, settings)
     outputs = _parse_outputs(output_origin, reports.formats(environment), reports, printing)
     threshold = run.threshold(environment, settings)
+    reports.check()
     edits.check()
     if run.watch:
         _refuse_watch(inputs, edits, outputs, printing)
@@ -411,15 +431,17 @@ def command(
     inventory = _load_inventory(sources, devices.hardware or [], driver_choice, job.target)
     job = replace(job, inventory=inventory, jobs=run.jobs or _count_processors())
     if run.watch:
-        _watch(job, outputs[0])
+        _watch(job, outputs[0], reports)
     if edits.is_requested:
         outcome = _apply_edits(job, edits)
     else:
         outcome = EditOutcome(job.lint_releases(targets), [], [])
     _note_rule_hits(inputs.all_paths, devices.devices or (), job.target)
     origin = "from kubelets" if seen_release else against.release_from(settings, environment)
-    outcome = replace(outcome, report=replace(outcome.report, release_from=origin))
-    _finish(job, outcome, edits, run, outputs, threshold, printing.output_file)
+    report = replace(outcome.report, release_from=origin)
+    fails = run.fails(report, threshold)
+    outcome = replace(outcome, report=reports.hide(report))
+    _finish(job, outcome, edits, run, outputs, printing.output_file, fails=fails)
 
 
 def _note_rule_hits(paths: Sequence[str], devices: Sequence[str], target: Target) -> None:
@@ -511,8 +533,9 @@ def _finish(
     edits: EditOptions,
     run: RunOptions,
     outputs: Sequence[_Output],
-    threshold: Severity,
     output_file: Path | None,
+    *,
+    fails: bool,
 ) -> NoReturn:
     """Show or write the changes, write the reports, and end the run."""
     report, errors = outcome.report, outcome.errors
@@ -532,7 +555,7 @@ def _finish(
             output.write(report, to_stderr=edits.is_requested and job.stdin is not None)
     _exit(
         report,
-        failed=run.fails(report, threshold),
+        failed=fails,
         fail_on_skipped=run.fail_on_skipped and not run.exit_zero,
         errors=errors,
     )
@@ -813,12 +836,12 @@ def _show_files(job: Job, output_file: Path | None) -> NoReturn:
     _exit(Report((), job.target.release, skipped=inputs.skipped))
 
 
-def _watch(job: Job, output: _Output) -> NoReturn:
+def _watch(job: Job, output: _Output, options: ReportOptions) -> NoReturn:
     """Report again whenever a file has changed, until interrupted."""
     for _ in watching.changes(job.paths):
         if sys.stdout.isatty():
             sys.stdout.write("\x1b[2J\x1b[H")
-        report = job.lint()
+        report = options.hide(job.lint())
         output.write(report)
         if output.format == "concise" and not output.quiet:
             sys.stdout.write(f"-- {time.strftime('%H:%M:%S')}\n")

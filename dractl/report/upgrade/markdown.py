@@ -1,8 +1,6 @@
 """``dractl upgrade -o markdown``: for an issue or a pull request."""
 
-import re
-
-from dractl.report.plain import printable
+from dractl.report.markdown import code, escape
 from dractl.report.upgrade.text import headline
 from dractl.upgrade import Finding, Plan, Step
 
@@ -11,16 +9,16 @@ _OBJECTS = 5
 
 def render(plan: Plan) -> str:
     """Return the plan as Markdown: a list for each step."""
-    lines = [f"# {_plain(headline(plan))}", ""]
+    lines = [f"# {escape(headline(plan))}", ""]
     for step in plan.steps:
-        lines += [f"## {_plain(step.step)}", "", *_step(step), ""]
+        lines += [f"## {escape(step.step)}", "", *_step(step), ""]
     if plan.not_compared:
-        lines += ["## Not compared", "", *(f"- {_plain(text)}" for text in plan.not_compared), ""]
+        lines += ["## Not compared", "", *(f"- {escape(text)}" for text in plan.not_compared), ""]
     return "\n".join(lines)
 
 
 def _step(step: Step) -> list[str]:
-    before = [f"- [ ] {_plain(text)}" for text in step.before]
+    before = [f"- [ ] {escape(text)}" for text in step.before]
     return [*before, *([""] if before else []), *map(_finding, step.findings)] or [
         "Nothing changes."
     ]
@@ -28,9 +26,7 @@ def _step(step: Step) -> list[str]:
 
 def _finding(finding: Finding) -> str:
     more = len(finding.objects) - _OBJECTS
-    names = ", ".join(
-        f"`{printable(name).replace('`', '')}`" for name in finding.objects[:_OBJECTS]
-    )
+    names = ", ".join(map(code, finding.objects[:_OBJECTS]))
     names += f" and {more} more" if more > 0 else ""
     about = f"{names}: " if names else ""
     ends = {
@@ -39,10 +35,5 @@ def _finding(finding: Finding) -> str:
         "source": finding.source,
         "read": finding.date,
     }
-    said = "".join(f"; {what}: {_plain(text)}" for what, text in ends.items() if text)
-    return f"- **{finding.level}** {about}{_plain(finding.message)}{said}"
-
-
-def _plain(text: str) -> str:
-    """Return text whose characters mean nothing to Markdown."""
-    return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", printable(text))
+    said = "".join(f"; {what}: {escape(text)}" for what, text in ends.items() if text)
+    return f"- **{finding.level}** {about}{escape(finding.message)}{said}"

@@ -1,0 +1,38 @@
+"""``dractl lint -o markdown``: for the summary of a job, an issue or a pull request."""
+
+from dractl.lint.finding import Finding, Report
+from dractl.lint.omissions import omissions
+from dractl.report.canvas import Canvas
+from dractl.report.lint.summary import summary
+from dractl.report.markdown import code, escape
+from dractl.report.paths import relative
+
+_WIDTH = 1_000_000
+MAX_ROWS = 500
+"""GitHub refuses a job summary above 1 MiB."""
+
+
+def render(report: Report) -> str:
+    """The numbers as a headline, a table with a row a finding, and what was not checked."""
+    first, *notes = summary(report, Canvas(_WIDTH)).split("\n")
+    lines = [f"### dractl: {escape(first)}", ""]
+    if report.findings:
+        lines += ["| where | rule | what |", "|---|---|---|"]
+        lines += map(_row, report.findings[:MAX_ROWS])
+        hidden = len(report.findings) - MAX_ROWS
+        lines += [f"| | | and {hidden:,} more |"] if hidden > 0 else []
+        lines.append("")
+    asides = [
+        *(f"{item.place}: skipped, {item.why}" for item in omissions(report.skipped)),
+        *(note.removeprefix("note: ") for note in notes),
+    ]
+    lines += [f"- {escape(text)}" for text in asides]
+    return "\n".join(lines).rstrip("\n")
+
+
+def _row(finding: Finding) -> str:
+    place = finding.position
+    where = code(f"{relative(place.file)}:{place.line}")
+    parts = [escape(finding.message), *([f"*{escape(finding.help)}*"] if finding.help else [])]
+    likely = "" if finding.confidence == "certain" else f" ({finding.confidence})"
+    return f"| {where} | {finding.severity} {finding.code}{likely} | {'<br>'.join(parts)} |"
