@@ -28,6 +28,7 @@ from dractl.cli.terminal import notice
 from dractl.errors import InputError, Unsupported, UsageError
 from dractl.facts.consumers import parse_consumers
 from dractl.lint import registry
+from dractl.lint.alike import merge_alike
 from dractl.lint.cache import Cache
 from dractl.lint.config import baseline as fingerprints
 from dractl.lint.finding import Report
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
     from dractl.model import Target
 
 FORMATS = ("full", "concise", "json", "yaml", "sarif", "junit", "github", "gitlab", "markdown")
+_FOR_PEOPLE = ("full", "github", "markdown")
+"""Formats in which one cause in many devices is one finding; programs get each place."""
 SEVERITIES = ("error", "warning", "info")
 
 Paths = Annotated[
@@ -1042,6 +1045,8 @@ def _parse_severities(settings: Config) -> dict[str, Severity]:
 
 def _render(report: Report, output: _Output) -> str:
     module = import_module(f"dractl.report.lint.{common.base_format(output.format)}")
+    if output.format in _FOR_PEOPLE:
+        report = merge_alike(report)
     if output.format not in ("full", "concise"):
         return str(module.render(report))
 
