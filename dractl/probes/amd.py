@@ -5,7 +5,7 @@ Files: drivers/gpu/drm/amd/amdgpu and drivers/gpu/drm/amd/amdkfd/kfd_topology.c 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -103,6 +103,24 @@ def _partitions(root: SysRoot, by_minor: Mapping[int, _Node]) -> dict[str, list[
         )
         by_gpu.setdefault(_slot(_address(node.facts)), []).append(partition)
     return by_gpu
+
+
+def report_dotted_partitions(root: SysRoot, note: Callable[[str, str], None]) -> None:
+    """Note partitions whose devices an older kernel calls amdgpu_xcp.N: gpu.amd.com looks for amdgpu_xcp_N
+    (ROCm/k8s-gpu-dra-driver pkg/amdgpu/amdgpu.go, ROCm/k8s-device-plugin#157)."""
+    names = [
+        name
+        for name in root.names(_PLATFORM)
+        if name.startswith("amdgpu_xcp.") and root.names(f"{_PLATFORM}/{name}/drm")
+    ]
+    if names:
+        devices = "device of a partition has" if len(names) == 1 else "devices of partitions have"
+        note(
+            names[0],
+            f"{len(names)} {devices} a dot in the name, which the driver gpu.amd.com does not look"
+            " for: it publishes only the first partition of each GPU; a newer amdgpu names them"
+            " amdgpu_xcp_N",
+        )
 
 
 def _slot(bdf: str) -> str:

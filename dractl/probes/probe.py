@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from dractl.probes import amd, block, classes, cpu, ids, net, numa, pci, rdma, vpd
 from dractl.probes.enumerate import Enumerator, SysfsWalker
+from dractl.probes.guest import report_flat_tree
 from dractl.probes.netlink import Interface
 from dractl.probes.nvml import Listing
 from dractl.probes.root import SysRoot
@@ -70,6 +71,7 @@ def probe(
     names = _names(enumerator, disks, interfaces, controllers, rdmas)
     devices = _with_names(devices, names, interfaces, rdmas)
     amds, xgmi = amd.probe(root, devices)
+    amd.report_dotted_partitions(root, note)
     gpus = _gpus(devices, answer, amds, note)
     gpus, nodes = _memory_of_gpus(root, gpus, nodes)
     denied = root.denied
@@ -92,6 +94,7 @@ def probe(
         nvidia=answer.driver,
         links=(*answer.links, *xgmi),
     )
+    report_flat_tree(machine, note)
     for slow in slow_links(machine):
         note(slow.device.bdf, slow.text)
     return replace(machine, notes=tuple(notes))

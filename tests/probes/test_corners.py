@@ -298,3 +298,39 @@ def test_a_card_with_many_virtual_functions_is_read_and_drawn_in_a_line(tmp_path
     (line,) = (line for line in lines if "0000:3b:01.0" in line)
     assert "0000:3b:01.0-3b:0f.7" in line
     assert "120×" in line
+
+
+KVM: dict[str, Any] = {
+    "virtual": True,
+    "pci": [
+        {"path": f"pci0000:00/0000:00:{number:02x}.0", "is": kind, **more}
+        for number, kind, more in (
+            (0, "uncore", {}),
+            (3, "virtio-net", {"net": {"eth0": {"below": "virtio0"}}}),
+            (5, "h100", {"driver": ""}),
+            (6, "h100", {"driver": ""}),
+        )
+    ],
+}
+
+
+def test_the_flat_tree_of_a_guest_is_said(tmp_path: Path) -> None:
+    """NVIDIA/nccl-tests#256: a KVM guest with eight GPUs and NICs on one root."""
+    assert "not where they are in the host" in notes(machine(tmp_path, **KVM))["pci0000:00"]
+
+
+def test_a_host_or_a_guest_with_a_tree_is_as_it_shows(tmp_path: Path) -> None:
+    assert "pci0000:00" not in notes(machine(tmp_path / "host", **{**KVM, "virtual": False}))
+    roots = [{**one, "path": one["path"].replace("0000:00:06", "0000:20:06")} for one in KVM["pci"]]
+    roots[-1]["path"] = roots[-1]["path"].replace("pci0000:00", "pci0000:20")
+    assert "pci0000:00" not in notes(machine(tmp_path / "tree", **{**KVM, "pci": roots}))
+
+
+@pytest.mark.parametrize(("name", "count"), [("amdgpu_xcp.1", 1), ("amdgpu_xcp_1", 0)])
+def test_partitions_that_an_older_kernel_names_with_a_dot(
+    tmp_path: Path, name: str, count: int
+) -> None:
+    """ROCm/k8s-device-plugin#157: the driver looks for amdgpu_xcp_N."""
+    found = machine(tmp_path, {f"sys/devices/platform/{name}/drm/card3/dev": "226:3\n"})
+    said = [message for message in notes(found).values() if "gpu.amd.com" in message]
+    assert len(said) == count

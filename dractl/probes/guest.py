@@ -1,0 +1,23 @@
+"""A guest's PCI tree is what its hypervisor shows, and says nothing of where the devices are in the host."""
+
+from collections.abc import Callable
+
+from dractl.topology.levels import endpoints
+from dractl.topology.machine import Machine
+
+
+def report_flat_tree(machine: Machine, note: Callable[[str, str], None]) -> None:
+    """Note a virtual machine whose devices are all on one PCIe root: QEMU puts them there whatever the host has, and
+    NCCL's users were led astray by it (NVIDIA/nccl-tests#256, NVIDIA/nccl#1674)."""
+    devices = endpoints(machine)
+    roots = {device.pcie_root for device in devices}
+    if not machine.host.virtual or len(devices) < 2 or len(roots) != 1:
+        return
+    (root,) = roots
+    if root is not None:
+        note(
+            root,
+            f"all {len(devices)} devices of this virtual machine are on one PCIe root: that is how"
+            " the hypervisor presents them, not where they are in the host; matching pcieRoot"
+            " brings no two devices nearer to each other",
+        )
