@@ -65,6 +65,7 @@ def lint(session: nox.Session) -> None:
     session.run("mypy", "--strict", "dractl")
     session.run("python", "tools/make_man.py", "--check")
     session.run("python", "tools/make_completions.py", "--check")
+    session.run("python", "tools/make_rule_table.py", "--check")
 
 
 @nox.session

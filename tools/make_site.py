@@ -40,6 +40,9 @@ GROUPS = {
 """The headings of the list of rules, by the first digit of a code."""
 
 
+HEAD = "| rule | | severity | fix | releases that report its example |"
+
+
 def main() -> None:
     sys.path.insert(0, str(ROOT))
     shutil.rmtree(OUT, ignore_errors=True)
@@ -129,11 +132,15 @@ def help_of(command: str) -> str:
 def rules() -> dict[str, str]:
     """Make a page for each rule, and their list."""
     from dractl.lint import registry
+    from dractl.lint.rule_table import rule_table
 
     index = [
         "# Rules",
         "",
-        "What `dractl lint` reports. A code is never given another meaning.",
+        (
+            "What `dractl lint` reports. A code is never given another meaning. `--fix` applies a safe fix,"
+            " `--unsafe-fixes` the others too."
+        ),
         "",
     ]
     made: dict[str, str] = {}
@@ -141,10 +148,13 @@ def rules() -> dict[str, str]:
     for rule in registry.rules().values():
         if rule.code[3] != group:
             group = rule.code[3]
-            index += ["", f"## {GROUPS[group]}", "", "| rule | | severity |", "|---|---|---|"]
+            index += ["", f"## {GROUPS[group]}", "", HEAD, "|---|---|---|---|---|"]
         summary = rule.section("")
         title = f"{rule.code} {rule.name}"
-        index.append(f"| [{title}](rules/{rule.code}.md) | {cell(summary)} | {rule.severity} |")
+        row = rule_table().get(rule.code)
+        fix, period = (row.fix or "-", row.period) if row is not None else ("-", "-")
+        link = f"[{title}](rules/{rule.code}.md)"
+        index.append(f"| {link} | {cell(summary)} | {rule.severity} | {fix} | {period} |")
         made[f"rules/{rule.code}.md"] = (
             f"# {title}\n\n*{rule.severity}*: {linked(rule.documentation)}"
         )

@@ -1044,7 +1044,10 @@ def test_rule_lists_all_and_some(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rule", "DRA7"]) == 0
     some = capsys.readouterr().out.splitlines()
     assert {line[:6] for line in some} < {line[:6] for line in everything}
-    assert all(line.startswith("DRA7") for line in some)
+    assert some[0].split() == ["code", "severity", "fix", "releases", "name"]
+    assert all(line.startswith("DRA7") for line in some[1:])
+    fixes = {line.split()[0]: line.split()[2] for line in some[1:]}
+    assert (fixes["DRA701"], fixes["DRA722"], fixes["DRA704"]) == ("safe", "unsafe", "-")
     assert main(["rule", "DRA704", "-o", "json"]) == 0
     (rule,) = json.loads(capsys.readouterr().out)["rules"]
     assert (rule["code"], rule["severity"]) == ("DRA704", "warning")

@@ -9,20 +9,22 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dractl.lint import lint, registry
+from dractl.lint import lint, registry, rule_table
 from dractl.lint.finding import SEVERITIES
 from dractl.manifests import load
 from dractl.model import Target
+from tools import make_rule_table
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RULES = list(registry.rules().values())
 
 
 def codes(text: str, page: str) -> dict[str, set[str]]:
-    """Return severities of the findings by code, for the versions of drivers that a page names."""
+    """Return severities of the findings by code, for the release and the versions of drivers that a page names."""
+    release = re.search(r"`--kubernetes-version ([\d.]+)`", page)
     report = lint(
         load(["-"], stdin=text.encode()),
-        Target.of(),
+        Target.of(release[1]) if release else Target.of(),
         consumers=frozenset(registry.CONSUMERS),
         versions=dict(re.findall(r"`--driver-version ([\w.-]+)=([\w.]+)`", page)),
     )
@@ -84,3 +86,22 @@ def test_a_page_says_only_what_its_head_can_say() -> None:
         head = yaml.safe_load(path.read_text(encoding="utf-8").split("---\n")[1])
         assert head.keys() <= {"name", "severity", "violations", "rejects"}
         assert head["severity"] in SEVERITIES
+
+
+def test_the_table_of_fixes_and_releases_is_up_to_date() -> None:
+    """If not: ``python tools/make_rule_table.py``."""
+    assert rule_table.TABLE.read_text(encoding="utf-8") == make_rule_table.table()
+
+
+@pytest.mark.parametrize(
+    ("releases", "period"),
+    [
+        ((), "all"),
+        (("1.36", "1.37"), "1.36 and later"),
+        (("1.34", "1.35"), "up to 1.35"),
+        (("1.35", "1.36"), "1.35 to 1.36"),
+        (("1.34", "1.36", "1.37"), "1.34, 1.36, 1.37"),
+    ],
+)
+def test_releases_as_a_phrase(releases: tuple[str, ...], period: str) -> None:
+    assert rule_table.RuleRow(releases=releases).period == period

@@ -16,6 +16,7 @@ from dractl.explain.reasons.base import ReasonPage
 from dractl.explain.reasons.registry import REASONS
 from dractl.lint import registry
 from dractl.lint.registry import HEADINGS, Rule
+from dractl.lint.rule_table import rule_table
 from dractl.model.nearest import nearest_names
 from dractl.program import program_name
 from dractl.report.facts import driver_catalogue
@@ -113,9 +114,18 @@ def _suggest_names(name: str, rules: Mapping[str, Rule]) -> str:
 def _render_list(rules: list[Rule], reasons: list[ReasonPage]) -> str:
     canvas = terminal.canvas()
     width = max((len(rule.name) for rule in rules), default=0)
-    lines = []
+    rows = [("code", "severity", "fix", "releases", "name".ljust(width), "")] if rules else []
     for rule in rules:
-        line = f"{rule.code}  {rule.severity:<7}  {rule.name:<{width}}  {rule.section('')}"
+        row = rule_table().get(rule.code)
+        fix, period = (row.fix or "-", row.period) if row is not None else ("-", "-")
+        rows.append(
+            (rule.code, rule.severity, fix, period, rule.name.ljust(width), rule.section(""))
+        )
+    widths = [max((len(row[at]) for row in rows), default=0) for at in range(4)]
+    lines = []
+    for *cells, summary in rows:
+        padded = (cell.ljust(size) for cell, size in zip(cells, [*widths, width], strict=True))
+        line = "  ".join([*padded, summary]).rstrip()
         lines.append(canvas.cut(line, canvas.width) if sys.stdout.isatty() else line)
     width = max((len(reason.code) for reason in reasons), default=0)
     lines += ["", f"Reasons of `{program_name()} explain`", ""] if reasons else []
@@ -160,10 +170,13 @@ def _json(rule: Rule) -> dict[str, Any]:
         for heading in HEADINGS
         if rule.section(heading)
     }
+    row = rule_table().get(rule.code)
     return {
         "code": rule.code,
         "name": rule.name,
         "severity": rule.severity,
+        **({"fix": row.fix} if row is not None and row.fix else {}),
+        **({"releases": list(row.releases)} if row is not None and row.releases else {}),
         "summary": rule.section(""),
         "reports": list(rule.violations),
         "sections": sections,

@@ -10,6 +10,23 @@ Devices with equal values are silently allocated together. 1.34 compares nothing
 attribute. 1.35 and 1.36 remember one value for each request, that of its last device: from the third device of a
 request on, and in requests after one with two devices or more, earlier values may recur. 1.37 compares all.
 
+## Example
+
+With `--kubernetes-version 1.34`:
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com, count: 2}
+    constraints:
+    - {requests: [gpu], distinctAttribute: gpu.example.com/uuid}
+```
+
 ## Source
 
 kubernetes/kubernetes#140438; k8s.io/dynamic-resource-allocation/structured/internal/experimental/constraint.go of

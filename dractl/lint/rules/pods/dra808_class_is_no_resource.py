@@ -11,6 +11,47 @@ knows only names in `extendedResourceName`.
 Without the gate the scheduler looks for a node that has such a resource, and there is none: the pod stays pending. 1.34
 with the gate leaves the resource to DRA, but makes no claim for it: the pod runs without any device.
 
+## Example
+
+With `--kubernetes-version 1.35`:
+
+```yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  containers:
+  - name: main
+    image: registry.example.com/train:1
+    resources:
+      limits: {deviceclass.resource.kubernetes.io/gpu.example.com: 1}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpu}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  resourceClaims:
+  - {name: gpu, resourceClaimName: gpu}
+  containers:
+  - name: main
+    image: registry.example.com/train:1
+    resources:
+      claims: [{name: gpu}]
+```
+
 ## Source
 
 kubernetes/kubernetes pkg/scheduler/framework/plugins/noderesources/fit.go, and dynamicresources/extended/util.go of

@@ -1,0 +1,63 @@
+"""Writes ``dractl/lint/rules/table.json``: of each rule whether it offers a fix, and the releases that report its example.
+``--check`` only says whether it is up to date."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from dractl.lint import lint, registry
+from dractl.lint.finding import Finding
+from dractl.lint.rule_table import FIRST_RELEASE, TABLE
+from dractl.manifests import load
+from dractl.model import Target
+from dractl.model.releases import PREVIEWS, RELEASES
+
+SHOWN = [release for release in RELEASES if release >= FIRST_RELEASE and release not in PREVIEWS]
+
+
+def findings(rule: registry.Rule, release: str) -> list[Finding]:
+    """Return what a rule finds in its example."""
+    report = lint(
+        load(["-"], stdin=rule.example("Example").encode()),
+        Target.of(release),
+        consumers=frozenset(registry.CONSUMERS),
+        versions=dict(re.findall(r"`--driver-version ([\w.-]+)=([\w.]+)`", rule.written)),
+    )
+    return [finding for finding in report.findings if finding.code == rule.code]
+
+
+def row(rule: registry.Rule) -> dict[str, object]:
+    """Return the row of a rule; what it shares with most rules is left out."""
+    by_release = {release: findings(rule, release) for release in SHOWN}
+    releases = [release for release, found in by_release.items() if found]
+    fixes = [one.fix for found in by_release.values() for one in found if one.fix is not None]
+    fix = "safe" if any(one.safe for one in fixes) else "unsafe" if fixes else ""
+    return {
+        **({"fix": fix} if fix else {}),
+        **({"releases": releases} if releases != SHOWN else {}),
+    }
+
+
+def table() -> str:
+    rows = {code: row(rule) for code, rule in registry.rules().items() if rule.example("Example")}
+    lines = ",\n".join(f" {json.dumps(code)}: {json.dumps(one)}" for code, one in rows.items())
+    return f"{{\n{lines}\n}}\n"
+
+
+def main() -> int:
+    if "--check" in sys.argv[1:]:
+        if TABLE.read_text() == table():
+            return 0
+        print("dractl/lint/rules/table.json is not up to date: run python tools/make_rule_table.py")
+        return 1
+    TABLE.write_text(table())
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
