@@ -37,6 +37,11 @@ def test_a_class_that_the_cluster_lacks() -> None:
     assert "gpu.example.com" in (finding.help or "")
 
 
+def test_a_class_that_a_driver_installs_is_no_misspelling_of_another() -> None:
+    (finding,) = found(claim("gpu mig.nvidia.com"))
+    assert finding.help == "the driver gpu.nvidia.com installs it"
+
+
 def test_classes_of_the_cluster_and_of_the_input() -> None:
     assert found(claim("gpu gpu.example.com")) == []
     own = device_class("mine", 'device.driver == "gpu.example.com"')

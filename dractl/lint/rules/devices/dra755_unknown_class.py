@@ -18,6 +18,7 @@ from functools import cache
 
 from dractl.lint.inventory import meant
 from dractl.lint.model import Advice, Found, Run
+from dractl.lint.published import classes
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -27,6 +28,7 @@ def check(run: Run) -> Found:
     if run.devices is None or not run.devices.classes:
         return
     known = run.class_names | set(run.devices.classes)
+    installed = classes()
     near = cache(lambda name: meant(name, known, "the classes are"))
     for claim, request in run.requests:
         name = request.device_class
@@ -35,6 +37,8 @@ def check(run: Run) -> Found:
                 claim.subject,
                 (*request.path, "deviceClassName"),
                 f"unknown device class {name}",
-                help=near(name),
+                help=f"the driver {installed[name].driver} installs it"
+                if name in installed  # no misspelling of a class that the cluster has
+                else near(name),
                 confidence="likely",
             )
