@@ -518,6 +518,7 @@ READS_FILES = {
     "lint/config.py": "reads the configuration",
     "lint/store.py": "keeps the cache",
     "lint/registry.py": "reads the pages of rules that ship with dractl",
+    "lint/rule_table.py": "reads the table of rules that ships with dractl",
     "lint/rules/dra423_misspelt_reference.py": "looks for a name in a file that was read",
     "migration/patches.py": "reads a patch that it changes",
     "machines/described.py": "reads a machine's description",

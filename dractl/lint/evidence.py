@@ -42,25 +42,24 @@ def evidence_of(documents: Iterable[Document]) -> Evidence:
             sets_gates[document.file] = "featureGates" in document.text
         if sets_gates[document.file]:
             gates.update(_gates(document.value, 0))
-        if document.kind == "DeviceAttributes":
+        kind = document.kind
+        if kind == "DeviceAttributes":
             names = mapping(mapping(document.value.get("spec")).get("attributes"))
             attributes.update(
                 name if "/" in name else f"{_SRIOV}/{name}" for name in map(str, names)
             )
-        elif (
-            document.kind == "SriovResourceFilter"
-        ):  # before DeviceAttributes, this set the name of each device
+        elif kind == "SriovResourceFilter":  # before DeviceAttributes: the name of each device
             attributes.add(f"{_SRIOV}/resourceName")
-        elif document.kind == "ClusterQueue":
+        elif kind == "ClusterQueue":
             for group in items(mapping(document.value.get("spec")).get("resourceGroups")):
                 quotas.update(
                     name
                     for name in items(mapping(group).get("coveredResources"))
                     if isinstance(name, str)
                 )
-        elif document.kind in BINDINGS:
+        elif kind in BINDINGS:
             bindings.extend(filter(None, [binding_of(document.value)]))
-        elif document.kind == "DaemonSet":
+        elif kind == "DaemonSet":
             template = mapping(mapping(document.value.get("spec")).get("template"))
             node_accounts.add(text(mapping(template.get("spec")).get("serviceAccountName")))
     found = (gates, attributes, quotas, node_accounts)

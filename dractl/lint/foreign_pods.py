@@ -15,7 +15,7 @@ from dractl.model.nearest import nearest
 from dractl.model.pods import main_containers, pod_specs
 from dractl.objects import items, mapping, text
 from dractl.objects.chart_values import chart_pods
-from dractl.validation.schemas import of_release
+from dractl.validation.schemas import schemas_of
 from dractl.validation.shapes import Record
 from dractl.validation.violation import Violation, dot_path
 
@@ -154,7 +154,7 @@ def _misspelt_names(path: Path, spec: Mapping[str, Any]) -> Iterator[Flagged]:
 
 def _fields_of_pods(target: Target) -> Collection[str]:
     """Return the fields of a pod's specification in a release."""
-    pod = of_release(target.release).kind("v1", "Pod")
+    pod = schemas_of(target.release).kind("v1", "Pod")
     spec = pod.field("spec") if pod is not None else None
     return spec.names if isinstance(spec, Record) else ()
 

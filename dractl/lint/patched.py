@@ -13,12 +13,9 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.lint.model import Manifest, manifest
-from dractl.manifests import Document, read_text
+from dractl.manifests import Document, load_readable
 from dractl.manifests.kustomize import Kustomizations, is_kustomization
-from dractl.manifests.load import names_dra
-from dractl.manifests.text import decode
-from dractl.model.paths import at
-from dractl.objects import items, mapping, text
+from dractl.objects import mapping, text
 from dractl.validation.violation import Path
 
 _LISTS: Mapping[str, Sequence[Path]] = {
@@ -28,7 +25,6 @@ _LISTS: Mapping[str, Sequence[Path]] = {
     ],
     "DeviceClass": [("spec", "selectors"), ("spec", "config")],
 }
-_MAX_FILE = 1024 * 1024
 _MAX_DEPTH = 32
 
 
@@ -45,8 +41,8 @@ class Loss(Struct, frozen=True):
 def find_losses(base: Mapping[str, Any], patch: Mapping[str, Any]) -> Iterator[Loss]:
     """Yield the lists of an object of which a strategic merge patch drops something."""
     for path in _LISTS.get(text(base.get("kind")), ()):
-        before, after = at(base, *path), at(patch, *path)
-        if not isinstance(before, list) or not isinstance(after, list) or _is_meant(patch, path):
+        before, after = _list_in(base, path), _list_in(patch, path)
+        if before is None or after is None or _is_meant(patch, path):
             continue
         lost = tuple(_lost(path, before, after))
         if lost:
@@ -77,26 +73,32 @@ def bases_of(
 
 
 def _read(file: str) -> list[Manifest]:
-    """Return the objects of a file beside the input."""
-    try:
-        with open(file, "rb") as opened:
-            data = opened.read(_MAX_FILE)
-    except OSError:
-        return []
-    if not names_dra(data):
-        return []
-    documents = read_text(file, decode(data))
+    """Return the objects of DRA in a file beside the input."""
     return [
         manifest(item)
-        for item in documents
-        if isinstance(item, Document) and isinstance(item.value, dict)
+        for item in load_readable([file], digests=False).documents
+        if isinstance(item.value, dict)
     ]
+
+
+def _holders(value: Mapping[str, Any], path: Path) -> list[Mapping[str, Any]]:
+    """Return the maps on the way to the list at a path."""
+    holders = [value]
+    for step in path[:-1]:
+        holders.append(mapping(holders[-1].get(str(step))))
+    return holders
+
+
+def _list_in(value: Mapping[str, Any], path: Path) -> list[Any] | None:
+    """Return the list at a path; None if there is none."""
+    written = _holders(value, path)[-1].get(str(path[-1]))
+    return written if isinstance(written, list) else None
 
 
 def _is_meant(patch: Mapping[str, Any], path: Path) -> bool:
     """Return whether the patch says that it replaces or deletes what is at the path."""
-    holders = [at(patch, *path[:length]) for length in range(len(path))]
-    return any("$patch" in mapping(one) for one in (*holders, *items(at(patch, *path))))
+    entries = map(mapping, _list_in(patch, path) or ())
+    return any("$patch" in one for one in (*_holders(patch, path), *entries))
 
 
 def _lost(path: Path, before: Sequence[Any], after: Sequence[Any]) -> Iterator[str]:

@@ -56,7 +56,8 @@ class Reading(Struct, frozen=True):
 
 def readings(documents: Iterable[Document], kustomizations: Kustomizations) -> Iterator[Reading]:
     """The documents that concern DRA, and the objects inside others, in the order of the input."""
-    mentions: dict[str, bool] = {}
+    mentions: dict[str, bool] = {}  # searched once a file
+    maps_classes: dict[str, bool] = {}
     numbers: Counter[str] = Counter()
 
     def numbered(document: Document) -> int:
@@ -68,18 +69,16 @@ def readings(documents: Iterable[Document], kustomizations: Kustomizations) -> I
         if own != GROUP:
             if document.file not in mentions:
                 mentions[document.file] = f"{GROUP}/" in document.text
-            in_parts = own in _OF_PARTS or is_kustomization(document.file)
+                maps_classes[document.file] = "deviceClassMappings" in document.text
             for inside in objects_within(document, GROUP) if mentions[document.file] else ():
-                patch = in_parts or is_patch(inside, kustomizations)
+                in_parts = own in _OF_PARTS or is_kustomization(document.file)
                 yield Reading(
                     manifest(inside),
                     numbered(inside),
-                    patch=patch,
+                    patch=in_parts or is_patch(inside, kustomizations),
                     values=own != "" or not document.kind,
                 )
-            for inside in (
-                objects_within(document, KUEUE) if "deviceClassMappings" in document.text else ()
-            ):
+            for inside in objects_within(document, KUEUE) if maps_classes[document.file] else ():
                 yield Reading(manifest(inside), numbered(inside))
             for inside in claim_specs(document):
                 patch = is_patch(document, kustomizations)

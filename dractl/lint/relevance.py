@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from dractl.manifests.documents import Path
 from dractl.objects import items
-from dractl.validation.kueue import device_class_mappings
-from dractl.validation.roles import concerns_drivers
+from dractl.validation.kueue import device_class_mappings, has_mappings
+from dractl.validation.roles import ROLES, concerns_drivers
 
 GROUP = "resource.k8s.io"
 KINDS = (
@@ -54,7 +54,7 @@ def concern(value: dict[str, Any]) -> Concern | None:
             if "metadata" in value and isinstance(spec, dict) and "devices" in spec
             else None
         )
-    if any(True for _ in device_class_mappings(value)) or concerns_drivers(value):
+    if has_mappings(value) or (value.get("kind") in ROLES and concerns_drivers(value)):
         return "claims"
     found = {_mentions(value.get(part), 0) for part in ("spec", "template")}
     return "claims" if "claims" in found else "resources" if "resources" in found else None

@@ -144,7 +144,9 @@ class Kustomizations:
         return self._folders[folder]
 
     def resources_below(self, folder: str) -> list[str]:
-        """The absolute paths of the files that a kustomization consists of, but for patches; also of those below it."""
+        """The absolute paths of the files that a kustomization consists of, but for patches; also
+        of those below it.
+        """
         files: dict[str, None] = {}
         seen: set[str] = set()
         folders = [folder]

@@ -168,8 +168,8 @@ def _home(pod: PodSpec[Document]) -> Prepend | None:
         return Prepend(pod.path, "", (), "containers")
     if any("defaultPodOptions" in path for path, _ in pod.claims):
         return None
-    options = pod.subject.at((*pod.path, "pod"))
-    if isinstance(options, dict) and options:
+    options = mapping(pod.fields.get("pod"))
+    if options:
         return Prepend((*pod.path, "pod"), "", (), str(next(iter(options))))
     return Prepend(pod.path, "", (), "containers", inside="pod")
 
@@ -213,7 +213,7 @@ def asked(pod: PodSpec[Document]) -> Demand:
     remarks: list[Remark] = []
     for kind in ("initContainers", "containers"):
         for at, item in enumerate(items(spec.get(kind))):
-            container = pod.at(kind, at)
+            container = pod.item_path(kind, at)
             counts: dict[str, int] = {}
             written = mapping(mapping(item).get("resources"))
             in_parts = parted(

@@ -63,7 +63,7 @@ def _pod(subject: Owner, path: Path, values: Mapping[str, Any], name: str) -> Po
     home = (*path, "controllers", name)
     controller = values["controllers"][name]
     places: dict[tuple[str, int], Path] = {}
-    fields: dict[str, list[Any]] = {}
+    fields: dict[str, Any] = {"pod": mapping(controller.get("pod"))}
     pod_claims = items(mapping(controller.get("pod")).get("resourceClaims"))
     default_claims = items(mapping(values.get("defaultPodOptions")).get("resourceClaims"))
     claims_path = (*home, "pod") if pod_claims else (*path, "defaultPodOptions")

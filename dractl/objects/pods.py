@@ -57,7 +57,9 @@ class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
 
     @property
     def implicit_classes(self) -> Iterator[tuple[tuple[Path, ...], str]]:
-        """The classes that containers request as extended resources, each with the paths of the keys in one container."""
+        """The classes that containers request as extended resources, each with the paths of the
+        keys in one container.
+        """
         for kind in ("initContainers", "containers"):
             for at, container in enumerate(items(self.fields.get(kind))):
                 resources = mapping(mapping(container).get("resources"))
@@ -65,7 +67,7 @@ class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
                 for part in ("limits", "requests"):
                     for key in mapping(resources.get(part)):
                         if isinstance(key, str) and key.startswith(IMPLICIT_PREFIX):
-                            path = (*self.at(kind, at), "resources", part, key)
+                            path = (*self.item_path(kind, at), "resources", part, key)
                             places.setdefault(key.removeprefix(IMPLICIT_PREFIX), []).append(path)
                 for name, paths in places.items():
                     yield tuple(paths), name

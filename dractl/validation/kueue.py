@@ -1,7 +1,8 @@
 """Device classes in the configuration of Kueue, which it checks when it starts.
 
-kubernetes-sigs/kueue pkg/config/validation.go validateDeviceClassMappings (ff69552e79); the configuration stands in a
-file, in the ConfigMap that is mounted as one, or in the chart's ``managerConfig.controllerManagerConfigYaml``.
+kubernetes-sigs/kueue pkg/config/validation.go validateDeviceClassMappings (ff69552e79); the
+configuration stands in a file, in the ConfigMap that is mounted as one, or in the chart's
+``managerConfig.controllerManagerConfigYaml``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +50,9 @@ class _Source(Struct, frozen=True):
 
 
 def device_class_mappings(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """Yield the mappings in a configuration of Kueue, each with its path; nothing for another document."""
+    """Yield the mappings in a configuration of Kueue, each with its path; nothing for another
+    document.
+    """
     if text(value.get("apiVersion")).startswith(f"{GROUP}/"):
         listed = items(mapping(value.get("resources")).get("deviceClassMappings"))
         for at, entry in enumerate(listed):
@@ -58,7 +61,7 @@ def device_class_mappings(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapp
 
 def has_mappings(value: Mapping[str, Any]) -> bool:
     """Return whether a document is a configuration of Kueue with mappings."""
-    return any(True for _ in device_class_mappings(value))
+    return GROUP in text(value.get("apiVersion")) and any(device_class_mappings(value))
 
 
 def find_kueue_faults(value: Mapping[str, Any]) -> Iterator[KueueFault]:
@@ -135,7 +138,8 @@ def _mapped_again(listed: Sequence[tuple[Path, Mapping[str, Any]]]) -> Iterator[
             elif not counter or not counters[name]:
                 yield KueueFault(
                     there,
-                    f"class {name} is already mapped to resource {resources[name]}: it may stand in several mappings only"
+                    f"class {name} is already mapped to resource {resources[name]}: it may stand"
+                    f" in several mappings only"
                     " if each counts another counter",
                 )
             elif counter in counters[name]:

@@ -435,10 +435,7 @@ def command(
     job = replace(job, inventory=inventory, jobs=run.jobs or _count_processors())
     if run.watch:
         _watch(job, outputs[0], reports)
-    if edits.is_requested:
-        outcome = _apply_edits(job, edits)
-    else:
-        outcome = EditOutcome(job.lint_releases(targets), [], [])
+    outcome = _lint_or_edit(job, edits, targets)
     _note_rule_hits(inputs.all_paths, devices.devices or (), job.target)
     origin = "from kubelets" if seen_release else against.release_from(settings, environment)
     report = replace(outcome.report, release_from=origin)
@@ -453,6 +450,13 @@ def _note_rule_hits(paths: Sequence[str], devices: Sequence[str], target: Target
         from dractl.cli import rule_hits
 
         rule_hits.note_rules(paths, devices, target)
+
+
+def _lint_or_edit(job: Job, edits: EditOptions, targets: Sequence[Target]) -> EditOutcome:
+    """Return the report, after the fixes or comments in memory if they are requested."""
+    if edits.is_requested:
+        return _apply_edits(job, edits)
+    return EditOutcome(job.lint_releases(targets), [], [])
 
 
 def _refuse_releases(targets: Sequence[Target], run: RunOptions, edits: EditOptions) -> None:
