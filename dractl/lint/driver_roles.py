@@ -17,7 +17,7 @@ def faults_of_roles(run: Run) -> Iterator[tuple[Manifest, RoleFault]]:
             if binding.role == identity(subject.value)
             for account in binding.accounts
         )
-        on_nodes = any(name in run.evidence.node_accounts for _, _, name in accounts)
+        on_nodes = any(one.name in run.evidence.node_accounts for one in accounts)
         others = companions(subject.value, roles, bindings)
         for fault in find_faults(subject.value, run.target, others, on_nodes=on_nodes):
             yield subject, fault

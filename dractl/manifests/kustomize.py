@@ -151,9 +151,10 @@ class Kustomizations:
         seen: set[str] = set()
         folders = [folder]
         while folders:
-            found = self.kustomization(here) if (here := folders.pop()) not in seen else None
+            here = folders.pop()
+            kustomization = self.kustomization(here) if here not in seen else None
             seen.add(here)
-            for path in sorted(found.resources) if found is not None else ():
+            for path in sorted(kustomization.resources) if kustomization is not None else ():
                 if os.path.isdir(path):
                     folders.append(path)
                 else:

@@ -79,18 +79,18 @@ def find_kueue_faults(value: Mapping[str, Any]) -> Iterator[KueueFault]:
         names.add(name)
         yield from _classes(path, entry)
         yield from _sources(path, entry, gates)
-    yield from _mapped_again(listed)
+    yield from _class_conflicts(listed)
 
 
 def source_selectors(value: Mapping[str, Any]) -> Iterator[Expression]:
     """Yield the CEL expressions that Kueue compiles when it starts."""
     for path, entry in device_class_mappings(value):
-        for source in _listed_sources(path, entry):
+        for source in _source_list(path, entry):
             for kind in ("counter", "capacity"):
                 cel = mapping(mapping((source.part(kind) or {}).get("deviceSelector")).get("cel"))
                 if expression := text(cel.get("expression")):
-                    where = (*source.path, kind, "deviceSelector", "cel", "expression")
-                    yield Expression(expression, where)
+                    field_path = (*source.path, kind, "deviceSelector", "cel", "expression")
+                    yield Expression(expression, field_path)
 
 
 def _name(path: Path, name: str) -> Iterator[KueueFault]:
@@ -118,18 +118,18 @@ def _classes(path: Path, entry: Mapping[str, Any]) -> Iterator[KueueFault]:
 
 def _counter(path: Path, entry: Mapping[str, Any]) -> str:
     """Return the counter that the first source counts (counterNameForMapping)."""
-    first = next(_listed_sources(path, entry), None)
+    first = next(_source_list(path, entry), None)
     return text((first.part("counter") or {}).get("name")) if first is not None else ""
 
 
-def _mapped_again(listed: Sequence[tuple[Path, Mapping[str, Any]]]) -> Iterator[KueueFault]:
+def _class_conflicts(listed: Sequence[tuple[Path, Mapping[str, Any]]]) -> Iterator[KueueFault]:
     """Yield classes of several mappings, which must count different counters."""
     resources: dict[str, str] = {}
     counters: dict[str, set[str]] = {}
     for path, entry in listed:
         resource, counter = text(entry.get("name")), _counter(path, entry)
         for at, name in enumerate(map(text, items(entry.get("deviceClassNames")))):
-            there = (*path, "deviceClassNames", at)
+            class_path = (*path, "deviceClassNames", at)
             if name not in resources:
                 resources[name] = resource
                 counters[name] = {counter} - {""}
@@ -137,18 +137,20 @@ def _mapped_again(listed: Sequence[tuple[Path, Mapping[str, Any]]]) -> Iterator[
                 continue
             elif not counter or not counters[name]:
                 yield KueueFault(
-                    there,
+                    class_path,
                     f"class {name} is already mapped to resource {resources[name]}: it may stand"
                     f" in several mappings only"
                     " if each counts another counter",
                 )
             elif counter in counters[name]:
-                yield KueueFault(there, f"class {name} already has a source for counter {counter}")
+                yield KueueFault(
+                    class_path, f"class {name} already has a source for counter {counter}"
+                )
             else:
                 counters[name].add(counter)
 
 
-def _listed_sources(path: Path, entry: Mapping[str, Any]) -> Iterator[_Source]:
+def _source_list(path: Path, entry: Mapping[str, Any]) -> Iterator[_Source]:
     for at, source in enumerate(items(entry.get("sources"))):
         yield _Source((*path, "sources", at), mapping(source))
 
@@ -157,7 +159,7 @@ def _sources(
     path: Path, entry: Mapping[str, Any], gates: Mapping[str, Any]
 ) -> Iterator[KueueFault]:
     kinds: set[str] = set()
-    for source in _listed_sources(path, entry):
+    for source in _source_list(path, entry):
         written = [kind for kind in ("counter", "capacity") if source.part(kind) is not None]
         if len(written) != 1:
             yield KueueFault(source.path, "set either counter or capacity in each source")

@@ -70,13 +70,20 @@ class Rule(Struct, frozen=True):
         return _DRA in self.groups and resource in self.resources
 
 
+class Identity(Struct, frozen=True):
+    """A role or an account."""
+
+    kind: str
+    namespace: str
+    """Empty for a ClusterRole."""
+    name: str
+
+
 class Binding(Struct, frozen=True):
     """A binding of a role to accounts."""
 
-    role: tuple[str, str, str]
-    """Kind, namespace (empty for a ClusterRole) and name of the role."""
-    accounts: frozenset[tuple[str, str, str]]
-    """Kind, namespace and name of the subjects."""
+    role: Identity
+    accounts: frozenset[Identity]
 
 
 class RoleFault(Struct, frozen=True):
@@ -100,21 +107,24 @@ def binding_of(value: Mapping[str, Any]) -> Binding | None:
     kind, name = text(reference.get("kind")), text(reference.get("name"))
     if value.get("kind") not in BINDINGS or kind not in ROLES or not name:
         return None
-    own = text(mapping(value.get("metadata")).get("namespace"))
+    namespace = text(mapping(value.get("metadata")).get("namespace"))
     subjects = map(mapping, items(value.get("subjects")))
     accounts = {
-        (text(one.get("kind")), text(one.get("namespace")) or own, text(one.get("name")))
+        Identity(
+            text(one.get("kind")), text(one.get("namespace")) or namespace, text(one.get("name"))
+        )
         for one in subjects
     }
-    return Binding((kind, own if kind == "Role" else "", name), frozenset(accounts))
+    role = Identity(kind, namespace if kind == "Role" else "", name)
+    return Binding(role, frozenset(accounts))
 
 
-def identity(role: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return the kind, the namespace (empty for a ClusterRole) and the name of a role."""
+def identity(role: Mapping[str, Any]) -> Identity:
+    """Return the identity of a role."""
     metadata = mapping(role.get("metadata"))
     kind = text(role.get("kind"))
     namespace = text(metadata.get("namespace")) if kind == "Role" else ""
-    return kind, namespace, text(metadata.get("name"))
+    return Identity(kind, namespace, text(metadata.get("name")))
 
 
 def companions(
@@ -124,8 +134,8 @@ def companions(
 
     Without a binding that names the role its accounts are unknown, and each of ``roles`` counts.
     """
-    own = identity(role)
-    accounts = {account for one in bindings if one.role == own for account in one.accounts}
+    role_id = identity(role)
+    accounts = {account for one in bindings if one.role == role_id for account in one.accounts}
     shared = {one.role for one in bindings if not accounts.isdisjoint(one.accounts)}
     others = [other for other in roles if other is not role]
     if identity(_CLUSTER_ADMIN) in shared:
@@ -147,11 +157,11 @@ def find_faults(
     """
     if _is_completed(role):
         return ()
-    own = _rules(role)
+    rules = _rules(role)
     account = _account([role, *others])
-    if role.get("kind") == "Role" and (scope := _out_of_scope(own)) is not None:
-        return (scope, *_status(own, account, target))
-    return (*_slices(own, account, on_nodes=on_nodes), *_status(own, account, target))
+    if role.get("kind") == "Role" and (scope := _find_scope_fault(rules)) is not None:
+        return (scope, *_status(rules, account, target))
+    return (*_slices(rules, account, on_nodes=on_nodes), *_status(rules, account, target))
 
 
 def concerns_drivers(role: Mapping[str, Any]) -> bool:
@@ -232,27 +242,27 @@ def _position(rules: Sequence[Rule], resource: str, verbs: Sequence[str] = ()) -
     )
 
 
-def _written(resource: str, verbs: Iterable[str], group: str = _DRA) -> dict[str, Any]:
+def _make_rule(resource: str, verbs: Iterable[str], group: str = _DRA) -> dict[str, Any]:
     return {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
 
 
-def _out_of_scope(own: Sequence[Rule]) -> RoleFault | None:
+def _find_scope_fault(rules: Sequence[Rule]) -> RoleFault | None:
     """Return the rule of a Role that is about slices."""
-    at = _position(own, "resourceslices", _PUBLISHES)
+    at = _position(rules, "resourceslices", _PUBLISHES)
     if at is None:
         return None
     return RoleFault(
         "scope",
-        ("rules", at, "resources", own[at].resources.index("resourceslices")),
+        ("rules", at, "resources", rules[at].resources.index("resourceslices")),
         "a Role grants nothing on ResourceSlices, which belong to no namespace",
         "move the rule to a ClusterRole, and bind that with a ClusterRoleBinding",
-        _written("resourceslices", _SLICE_VERBS),
+        _make_rule("resourceslices", _SLICE_VERBS),
     )
 
 
-def _slices(own: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iterator[RoleFault]:
+def _slices(rules: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iterator[RoleFault]:
     """Yield what keeps a driver from publishing slices, and from preparing claims for it."""
-    at = _position(own, "resourceslices", _PUBLISHES)
+    at = _position(rules, "resourceslices", _PUBLISHES)
     if at is None:
         return
     lacking = [v for v in _SLICE_VERBS if not account.allows_everywhere(v, "resourceslices")]
@@ -264,7 +274,7 @@ def _slices(own: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iterat
             f" devices with"
             f" {', '.join(_SLICE_VERBS)}",
             f"add {', '.join(lacking)} to the verbs",
-            _written("resourceslices", lacking),
+            _make_rule("resourceslices", lacking),
         )
     reads_node = account.allows_everywhere("get", "nodes", "")
     reads_claims = account.allows("get", "resourceclaims")
@@ -277,7 +287,7 @@ def _slices(own: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iterat
             " slices, and publishes"
             " none without",
             'add a rule with apiGroups [""], resources [nodes] and verbs [get]',
-            _written("nodes", ["get"], ""),
+            _make_rule("nodes", ["get"], ""),
             sure,
         )
     if not reads_claims:
@@ -288,19 +298,19 @@ def _slices(own: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iterat
             " prepares it, and no pod"
             " starts without",
             f"add a rule with apiGroups [{_DRA}], resources [resourceclaims] and verbs [get]",
-            _written("resourceclaims", ["get"]),
+            _make_rule("resourceclaims", ["get"]),
             sure,
         )
 
 
-def _status(own: Sequence[Rule], account: _Account, target: Target) -> Iterator[RoleFault]:
+def _status(rules: Sequence[Rule], account: _Account, target: Target) -> Iterator[RoleFault]:
     """Yield a role that may write the status of claims, of which the API server then forbids every
     field.
 
     AuthorizedForBinding asks for the verb of the request in the whole cluster,
     AuthorizedForDeviceStatus for that verb with a prefix, by the driver's name.
     """
-    at = _position(own, "resourceclaims/status", _WRITES)
+    at = _position(rules, "resourceclaims/status", _WRITES)
     if at is None or not target.enabled(GATE):
         return
     if any(account.allows_everywhere(verb, "resourceclaims/binding") for verb in _WRITES):
@@ -308,12 +318,12 @@ def _status(own: Sequence[Rule], account: _Account, target: Target) -> Iterator[
     verbs = [verb for verb in _WRITES if account.allows(verb, "resourceclaims/status")]
     if any(account.allows(f"{p}{v}", "resourceclaims/driver") for p in _PREFIXES for v in verbs):
         return
-    publishes = _position(own, "resourceslices", _PUBLISHES) is not None
+    publishes = _position(rules, "resourceslices", _PUBLISHES) is not None
     wanted = [f"{_PREFIXES[0]}{verb}" for verb in verbs]
-    driver = _written("resourceclaims/driver", wanted)
-    other = _position(own, "resourceclaims/driver")
+    driver = _make_rule("resourceclaims/driver", wanted)
+    other = _position(rules, "resourceclaims/driver")
     if other is not None:
-        granted = ", ".join(own[other].verbs)
+        granted = ", ".join(rules[other].verbs)
         yield RoleFault(
             "status",
             ("rules", other, "verbs"),
@@ -329,7 +339,7 @@ def _status(own: Sequence[Rule], account: _Account, target: Target) -> Iterator[
     )
     yield RoleFault(
         "status",
-        ("rules", at, "resources", own[at].resources.index("resourceclaims/status")),
+        ("rules", at, "resources", rules[at].resources.index("resourceclaims/status")),
         f"Kubernetes {target.release} refuses every change that this role makes to the status of a"
         f" claim: status.devices"
         f" needs {wanted[0]} on resourceclaims/driver ({GATE})",
