@@ -224,7 +224,7 @@ def overlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).mkdir()
         (tmp_path / name / "kustomization.yaml").write_text(kustomization)
     (tmp_path / "base" / "claim.yaml").write_text(CLAIM)
-    patch = CLAIM.replace("deviceClassName: gpu.example.com", "count: -1")
+    patch = CLAIM + "        count: -1\n"  # the whole list: kustomize replaces it
     (tmp_path / "prod" / "count.yaml").write_text(patch)
     return Path("prod")
 
@@ -234,7 +234,7 @@ def test_a_patch_is_silenced_where_the_finding_is_shown(
     overlay: Path, capsys: pytest.CaptureFixture[str], path: str
 ) -> None:
     path = str(overlay.absolute()) if path == "absolute" else path
-    assert places(findings(capsys, path)) == [("DRA116", "prod/count.yaml", 10)]
+    assert places(findings(capsys, path)) == [("DRA116", "prod/count.yaml", 11)]
     assert main(["lint", path, "--add-ignore"]) == 0
     assert "prod/count.yaml: 1 suppressed" in capsys.readouterr().err
     text = (overlay / "count.yaml").read_text()
