@@ -1,4 +1,6 @@
-"""A guest's PCI tree is what its hypervisor shows, and says nothing of where the devices are in the host."""
+"""A guest's PCI tree is what its hypervisor shows, and says nothing of where the devices are in the
+host.
+"""
 
 from collections.abc import Callable
 
@@ -7,7 +9,8 @@ from dractl.topology.machine import Machine
 
 
 def report_flat_tree(machine: Machine, note: Callable[[str, str], None]) -> None:
-    """Note a virtual machine whose devices are all on one PCIe root: QEMU puts them there whatever the host has, and
+    """Note a virtual machine whose devices are all on one PCIe root: QEMU puts them there whatever
+    the host has, and
     NCCL's users were led astray by it (NVIDIA/nccl-tests#256, NVIDIA/nccl#1674)."""
     devices = endpoints(machine)
     roots = {device.pcie_root for device in devices}
