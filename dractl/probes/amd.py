@@ -107,8 +107,8 @@ def _partitions(root: SysRoot, by_minor: Mapping[int, _Node]) -> dict[str, list[
 
 def report_dotted_partitions(root: SysRoot, note: Callable[[str, str], None]) -> None:
     """Note partitions whose devices an older kernel calls amdgpu_xcp.N: gpu.amd.com looks for
-    amdgpu_xcp_N
-    (ROCm/k8s-gpu-dra-driver pkg/amdgpu/amdgpu.go, ROCm/k8s-device-plugin#157)."""
+    amdgpu_xcp_N (ROCm/k8s-gpu-dra-driver pkg/amdgpu/amdgpu.go, ROCm/k8s-device-plugin#157).
+    """
     names = [
         name
         for name in root.names(_PLATFORM)

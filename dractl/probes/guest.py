@@ -10,8 +10,8 @@ from dractl.topology.machine import Machine
 
 def report_flat_tree(machine: Machine, note: Callable[[str, str], None]) -> None:
     """Note a virtual machine whose devices are all on one PCIe root: QEMU puts them there whatever
-    the host has, and
-    NCCL's users were led astray by it (NVIDIA/nccl-tests#256, NVIDIA/nccl#1674)."""
+    the host has, and NCCL's users were led astray by it (NVIDIA/nccl-tests#256, NVIDIA/nccl#1674).
+    """
     devices = endpoints(machine)
     roots = {device.pcie_root for device in devices}
     if not machine.host.virtual or len(devices) < 2 or len(roots) != 1:
