@@ -35,7 +35,15 @@ from dractl.program import program_name
 from dractl.validation.kueue import has_mappings
 from dractl.validation.roles import ROLES
 
-HEADINGS = ("What it does", "Why is this bad", "Example", "Use instead", "Source")
+HEADINGS = (
+    "What it does",
+    "Why is this bad",
+    "How to fix",
+    "Seen in",
+    "Example",
+    "Use instead",
+    "Source",
+)
 
 REJECTED = {
     "claim": "The API server rejects the claim.",

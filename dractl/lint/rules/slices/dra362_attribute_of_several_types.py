@@ -1,0 +1,79 @@
+"""Devices of one driver have an attribute with different types.
+
+## What it does
+
+Compares the types of each attribute over all devices of a driver in the run.
+
+## Why is this bad
+
+A selector is written for one type. For a device with the other one it ends with an error such as `no such overload`, and
+an error ends the attempt for the pod: other devices, which match, are not tried.
+
+## How to fix
+
+Publish one type for a name, or two names. What was published first stays, since selectors of users rely on it.
+
+## Seen in
+
+CoHDI/composable-dra-driver 0.1.1 publishes under the name of the vendor's driver, with strings for everything:
+`driverVersion` is a version on the devices of `gpu.nvidia.com` that NVIDIA's driver publishes and a string on these.
+
+## Example
+
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceSlice
+ metadata: {name: node-1-gpu}
+ spec:
+   driver: gpu.example.com
+   pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+   nodeName: node-1
+   devices:
+   - name: gpu-0
+     attributes:
+       driverVersion: {version: 1.2.3}
+   - name: gpu-1
+     attributes:
+-      driverVersion: {string: 1.2.3}
++      driverVersion: {version: 1.2.3}
+```
+
+## Source
+
+k8s.io/dynamic-resource-allocation structured/internal/incubating/allocator_incubating.go isSelectable, which returns the
+error of a selector; CoHDI/composable-dra-driver@d30f6eb pkg/manager/manager.go
+"""
+
+from dractl.lint.model import Advice, Found, Manifest, Run
+from dractl.model import qualified_name
+from dractl.objects import mapping
+from dractl.validation.violation import Path
+
+SEVERITY = "warning"
+KINDS = ("ResourceSlice",)
+
+
+def check(run: Run) -> Found:
+    first: dict[tuple[str, str], tuple[str, str, Manifest, Path]] = {}
+    reported: set[tuple[str, str, str]] = set()
+    for subject in run.of("ResourceSlice"):
+        driver = subject.slice.driver
+        for device in subject.devices:
+            for name, value in device.attributes.items():
+                members = tuple(mapping(value))
+                if len(members) != 1:
+                    continue  # the API server refuses it
+                member, path = members[0], (*device.path, "attributes", name)
+                full = str(qualified_name(name, driver))
+                known, at, other, where = first.setdefault(
+                    (driver, full), (member, device.name, subject, path)
+                )
+                if member != known and (driver, full, member) not in reported:
+                    reported.add((driver, full, member))
+                    yield Advice(
+                        subject,
+                        (*path, member),
+                        f"{name} is of type {member} on {device.name} and of type {known} on {at}",
+                        help="publish one type for a name: a selector for one fails on the other",
+                        related=((f"the one of {at}", other, where),),
+                    )
