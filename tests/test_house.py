@@ -186,6 +186,7 @@ FLOORS = (
     "allocation",
     "views",
     "cluster",
+    "conformance",
     "scheduler",
     "alignment",
     "capacity",

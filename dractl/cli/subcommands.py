@@ -26,6 +26,7 @@ SUBCOMMANDS = {
     "impact": "Tell what a change does to what runs: a taint, a drain, the restart of a driver.",
     "migrate": "Convert device-plugin requests in manifests to claims.",
     "upgrade": "Tell what another release or driver version breaks or changes, at which step.",
+    "check-driver": "Check a DRA driver before its release: slices, chart, behavior.",
     "cel": "Check a device selector: verdict, type, cost, and its result on devices.",
     "lsp": "Serve findings, hovers, completions and fixes to an editor (Language Server Protocol).",
     "facts": "List what is known of drivers and hardware, and what runs that is newer.",
@@ -54,7 +55,9 @@ def function(name: str) -> Callable[..., Any]:
     A parameter that is an OptionGroup, such as ``against``, stands for its fields, each of which is
     an option.
     """
-    command: Callable[..., Any] = import_module(f"dractl.cli.commands.{name}").command
+    command: Callable[..., Any] = import_module(
+        f"dractl.cli.commands.{name.replace('-', '_')}"
+    ).command
     parameters: list[Parameter] = []
     group_types: dict[str, type[OptionGroup]] = {}
     for parameter in signature(command, eval_str=True).parameters.values():

@@ -152,6 +152,20 @@ class Pod(View):
         return tuple(word for word in words if isinstance(word, str))
 
     @cached_property
+    def service_account(self) -> str:
+        """``spec.serviceAccountName``, by default ``default``."""
+        return text_at(self.spec, "serviceAccountName") or "default"
+
+    @cached_property
+    def downward_fields(self) -> frozenset[str]:
+        """The fields of the pod that its containers get as environment variables."""
+        variables = (entry for container in self.containers for entry in maps_at(container, "env"))
+        fields = (
+            text_at(entry, "valueFrom", "fieldRef", "fieldPath") for entry in variables
+        )
+        return frozenset(filter(None, fields))
+
+    @cached_property
     def host_paths(self) -> tuple[str, ...]:
         """The paths of the node that its volumes mount."""
         paths = (text_at(volume, "hostPath", "path") for volume in maps_at(self.spec, "volumes"))

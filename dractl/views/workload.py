@@ -124,6 +124,12 @@ class Workload(View):
         return text_at(self.spec, "updateStrategy", "type")
 
     @property
+    def update_surge(self) -> int | str | None:
+        """``spec.updateStrategy.rollingUpdate.maxSurge`` of a DaemonSet."""
+        surge = at(self.spec, "updateStrategy", "rollingUpdate", "maxSurge")
+        return surge if isinstance(surge, int | str) else None
+
+    @property
     def update_partition(self) -> int | None:
         """``spec.updateStrategy.rollingUpdate.partition`` of a StatefulSet: the first ordinal that
         it updates.

@@ -1,0 +1,323 @@
+"""``dractl check-driver``: what is wrong with a DRA driver, before its release."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+from typer import Argument, Exit, Option
+
+from dractl.cli import common, completing, terminal
+from dractl.cli.commands import lint as lint_command
+from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT, TOOLS, OptionGroup
+from dractl.cli.options.cluster_input import Access
+from dractl.cli.options.printing import Printing
+from dractl.cli.options.release import ReleaseOptions, choose_target
+from dractl.conformance.judgement import Subject, report_on_driver
+from dractl.conformance.snapshots import Publication, read_publication
+from dractl.errors import InputError, UsageError
+from dractl.garbage import without_collecting
+from dractl.lint.findings import Terms
+from dractl.manifests import Document, load, read_text
+from dractl.report.canvas import Canvas
+from dractl.report.lint import summary as lint_summary
+from dractl.report.plain import wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dractl.cluster.kubectl import Login
+    from dractl.lint.finding import Report, Severity
+    from dractl.lint.inventory import TriedDevices
+    from dractl.model import Target
+
+FORMATS = (*lint_command.FORMATS, "markdown")
+CLUSTER_NAME = "cluster"
+"""The name of a live cluster in findings."""
+_RESOURCES = (
+    "resourceslices.resource.k8s.io,resourceclaims.resource.k8s.io,deviceclasses.resource.k8s.io",
+    "nodes,pods,daemonsets.apps,deployments.apps,events",
+    "clusterroles.rbac.authorization.k8s.io,clusterrolebindings.rbac.authorization.k8s.io",
+)
+"""What is read of a cluster, in calls that run side by side."""
+_OWN_FORMATS = ("full", "concise", "markdown")
+
+Slices = Annotated[
+    list[str] | None,
+    Argument(
+        metavar="[SLICES]...",
+        help=(
+            "Snapshots of what one driver published, in the order of time: files or folders;"
+            " - for standard input."
+        ),
+        show_default=False,
+    ),
+]
+Classes = Annotated[
+    list[str] | None,
+    Option("--classes", metavar="FILE", help="DeviceClasses of the driver; repeatable."),
+]
+Chart = Annotated[
+    str | None,
+    Option("--chart", metavar="DIR", help="Helm chart or manifests that install the driver."),
+]
+FromCluster = Annotated[
+    bool, Option("--cluster", help="Check the driver at work in the cluster of the kubeconfig.")
+]
+Dump = Annotated[
+    list[str] | None,
+    Option("--filename", "-f", metavar="FILE|DIR", help="With --cluster: a dump of the cluster."),
+]
+Driver = Annotated[
+    str | None,
+    Option(
+        "--driver",
+        metavar="NAME",
+        help="The driver to check, if there are several.",
+        autocompletion=completing.offer_words(),
+    ),
+]
+
+
+class InputOptions(OptionGroup, frozen=True):
+    """The options of what is known of the driver."""
+
+    heading: ClassVar[str] = INPUT
+
+    slices: Slices = None
+    classes: Classes = None
+    chart: Chart = None
+    cluster: FromCluster = False
+    filename: Dump = None
+    driver: Driver = None
+
+    def check(self) -> None:
+        """Raise UsageError for options that cannot be combined, and for none at all."""
+        if self.cluster and self.slices:
+            raise UsageError(
+                "--cluster and SLICES cannot be combined",
+                hint="a cluster has its own slices; name a dump of it with -f",
+            )
+        if self.filename and not self.cluster:
+            raise UsageError("-f needs --cluster", hint="name snapshots without an option")
+        if not (self.slices or self.chart or self.cluster):
+            raise UsageError(
+                "nothing to check", hint="name snapshots of the driver's slices, or --cluster"
+            )
+        if self.slices and self.slices.count("-") > 1:
+            raise UsageError("standard input is named twice")
+
+
+class RuleOptions(OptionGroup, frozen=True):
+    """The options of the rules that apply."""
+
+    heading: ClassVar[str] = ACTIONS
+
+    select: lint_command.Select = None
+    ignore: lint_command.Ignore = None
+    baseline: lint_command.Baseline = None
+
+
+class RunOptions(OptionGroup, frozen=True):
+    """The options of the exit code."""
+
+    heading: ClassVar[str] = TOOLS
+
+    fail_on: lint_command.FailOn = None
+    exit_zero: lint_command.ExitZero = False
+
+
+class ReportOptions(OptionGroup, frozen=True):
+    """The options of the report."""
+
+    heading: ClassVar[str] = OUTPUT
+
+    statistics: lint_command.Statistics = False
+    output: Annotated[
+        str,
+        Option(
+            "--output",
+            "-o",
+            metavar="FORMAT",
+            help=f"{', '.join(FORMATS)}.",
+            autocompletion=completing.offer_words(*FORMATS),
+        ),
+    ] = "full"
+
+
+def command(
+    inputs: InputOptions = InputOptions(),
+    rules: RuleOptions = RuleOptions(),
+    run: RunOptions = RunOptions(),
+    access: Access = Access(),
+    against: ReleaseOptions = ReleaseOptions(),
+    reports: ReportOptions = ReportOptions(),
+    printing: Printing = Printing(),
+) -> None:
+    """Check a DRA driver before its release: what it publishes, how that changes, how it is
+    installed, and what it does in a cluster.
+
+    For people who write drivers. Each path is a snapshot of one driver's ResourceSlices; several
+    are compared, such as those before and after a restart, a reboot, a repair or an update.
+
+    Examples: `dractl check-driver before.yaml after.yaml`, `dractl check-driver slices.yaml
+    --classes classes.yaml --chart deployments/helm`, `dractl check-driver --cluster --driver
+    gpu.example.com -o markdown`
+    """
+    printing.apply()
+    inputs.check()
+    common.choose_output(reports.output, FORMATS)
+    settings, environment = against.settings()
+    severity = run.fail_on or environment.get("FAIL_ON") or settings.fail_on or "error"
+    option = common.origin("--fail-on", run.fail_on, environment, settings, "lint.")
+    threshold = cast("Severity", common.choose(option, severity, lint_command.SEVERITIES))
+    release, gates = against.release_and_gates(settings, environment)
+    target = choose_target(release, gates)
+    selection = lint_command.select_rules(
+        settings, environment, rules.select, rules.ignore, rules.baseline
+    )
+    with without_collecting():
+        subject = _load(inputs, access.login)
+        inventory = _make_inventory(subject, target)
+        terms = Terms(target, selection, inventory, assumed=release is None)
+        report = report_on_driver(subject, terms)
+    report = replace(report, release_from=against.release_from(settings, environment))
+    output = _Output(reports, printing)
+    common.write_output(output.render(report, subject), reports.output, printing.output_file)
+    raise Exit(int(report.reaches(threshold) and not run.exit_zero))
+
+
+class _Output(Struct, frozen=True):
+    """The form of the report."""
+
+    options: ReportOptions
+    printing: Printing
+
+    def render(self, report: Report, subject: Subject) -> str:
+        """Return the report as text."""
+        form = self.options.output
+        if form == "markdown":
+            from dractl.report.lint import driver_summary
+
+            return driver_summary.render(report, subject)
+        module = import_module(f"dractl.report.lint.{common.base_format(form)}")
+        if form not in _OWN_FORMATS:
+            return str(module.render(report))
+        color = terminal.use_color(sys.stdout) and not self.printing.to_file
+        canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout), color)
+        blocks = [module.render(report, canvas)]
+        if self.options.statistics:
+            blocks.append(lint_summary.statistics(report))
+        if form == "full" and not self.printing.quiet:
+            blocks.append("\n".join(wrap(module.explained(report), canvas.width, "  ")))
+        if not self.printing.quiet:
+            blocks.append(lint_summary.summary(report, canvas))
+        return "\n\n".join(block for block in blocks if block)
+
+
+def _load(inputs: InputOptions, login: Login) -> Subject:
+    """Load what is known of the driver. Raises DractlError."""
+    from dractl.conformance.installation import Objects
+
+    installation = _load_chart(inputs.chart) if inputs.chart else []
+    classes = [
+        one for path in inputs.classes or [] for one in _load_documents(path) if one.kind
+    ]
+    if inputs.cluster:
+        documents = _load_cluster(inputs, login)
+        sources = [(CLUSTER_NAME, documents)]
+    else:
+        documents = []
+        sources = [(path, _load_documents(path)) for path in inputs.slices or []]
+    publication = (
+        read_publication(sources, inputs.driver)
+        if sources
+        else Publication(inputs.driver or _find_driver(installation), ())
+    )
+    named = (inputs.slices or [], inputs.classes or [], inputs.filename or [])
+    return Subject(
+        publication,
+        (*classes, *(one for one in documents if one.kind == "DeviceClass")),
+        Objects.of(installation) if installation else None,
+        Objects.of(documents) if documents else None,
+        files=sum(map(len, named)) + bool(inputs.chart),
+    )
+
+
+def _load_documents(path: str) -> Sequence[Document]:
+    """Load the documents of a file, a folder or standard input. Raises InputError."""
+    stdin = sys.stdin.buffer.read() if path == "-" else None
+    loaded = load([path], stdin=stdin, relevant_only=False)
+    for broken in loaded.broken:
+        position = broken.position
+        raise InputError(
+            broken.message,
+            place=f"{position.file}:{position.line}:{position.column}",
+            hint=broken.hint,
+        )
+    return loaded.documents
+
+
+def _load_chart(path: str) -> Sequence[Document]:
+    """Load the objects of a chart or of manifests. Raises InputError."""
+    from dractl.cluster.sources import read_files
+
+    return read_files([path]).documents
+
+
+def _load_cluster(inputs: InputOptions, login: Login) -> Sequence[Document]:
+    """Load the objects of a dump, or of the cluster that kubectl reaches. Raises InputError."""
+    if inputs.filename:
+        from dractl.cluster.sources import read_files
+
+        return read_files(inputs.filename).documents
+    from dractl.cluster import kubectl
+
+    with terminal.progress() as progress:
+        results = kubectl.run(login, *map(kubectl.build_get, _RESOURCES), progress=progress)
+    documents: list[Document] = []
+    for resources, result in zip(_RESOURCES, results, strict=True):
+        kubectl.parse_list(resources, result)  # refuses what is no whole list
+        if result.code and not result.refused_resources:
+            message = (result.errors.strip().splitlines() or ["kubectl failed"])[-1]
+            raise InputError(message, place=f"kubectl get {resources}")
+        if result.refused_resources:
+            names = ", ".join(sorted(result.refused_resources))
+            terminal.notice(f"{names} may not be read: what needs them is not checked")
+        text = result.output.decode(errors="replace")
+        items = read_text(CLUSTER_NAME, text) if text.strip() else []
+        documents += [item for item in items if isinstance(item, Document)]
+    return documents
+
+
+def _find_driver(documents: Sequence[Document]) -> str:
+    """Return the driver of a chart without slices, as its classes name it; "" if nothing does."""
+    from dractl.lint.model import Run, manifest
+    from dractl.model import Target
+
+    subjects = [manifest(one) for one in documents if one.kind == "DeviceClass"]
+    run = Run(subjects, Target.of())
+    drivers = sorted(filter(None, {run.driver_of(one.selectors) for one in subjects}))
+    return drivers[0] if len(drivers) == 1 else ""
+
+
+def _make_inventory(subject: Subject, target: Target) -> TriedDevices | None:
+    """Return the newest devices of the driver, on which selectors of its classes are tried."""
+    if not subject.beside or not subject.publication.snapshots:
+        return None
+    from dractl.lint.inventory import TriedDevices
+    from dractl.model import ResourceSlice, decode
+
+    if not target.has("served-by-default"):
+        return None
+    slices = []
+    for one in subject.publication.snapshots[-1].slices:
+        with common.error_origin(one.document.file):
+            decoded = decode(one.value)
+            if isinstance(decoded, ResourceSlice):
+                slices.append(decoded)
+    classes = {one.name: one.value for one in subject.beside if one.kind == "DeviceClass" and one.name}
+    return TriedDevices(slices, classes)

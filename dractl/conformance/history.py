@@ -1,0 +1,350 @@
+"""What a driver must not change between two snapshots: names, types, pools, generations."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
+
+from dractl.conformance.remark import Remark, Remarks, remark
+from dractl.conformance.snapshots import Snapshot
+from dractl.lint.model import Manifest
+from dractl.lint.standard import STANDARD_DOMAIN
+from dractl.model import qualified_name
+from dractl.objects import Device, PoolName, mapping, newest, written
+from dractl.validation.violation import Path
+
+_MAX_NAMED = 4
+_IDENTIFIERS = ("uuid", "UUID", "serial", "serialNumber", f"{STANDARD_DOMAIN}/pciBusID")
+"""Attributes that name the hardware, whatever the device is called; the first one counts."""
+
+
+class Placed(Struct, frozen=True):
+    """A device and the slice that it stands in."""
+
+    device: Device
+    subject: Manifest
+
+    def path(self, *steps: str) -> Path:
+        """Return the path of a part of the device."""
+        return (*self.device.path, *steps)
+
+    @property
+    def name_path(self) -> Path:
+        """The path of the device's name."""
+        return (*self.device.path[:3], "name")
+
+
+class Pool(Struct, frozen=True):
+    """The newest generation of a pool in a snapshot."""
+
+    driver: str
+    name: str
+    slices: tuple[Manifest, ...]
+    devices: tuple[Placed, ...]
+
+    @property
+    def generation(self) -> int:
+        return self.slices[0].slice.generation
+
+    @property
+    def is_complete(self) -> bool:
+        """True if it has as many slices as it announces."""
+        return self.slices[0].slice.announced == len(self.slices)
+
+    @property
+    def nodes(self) -> frozenset[str]:
+        """The nodes that its slices name."""
+        return frozenset(one.slice.node for one in self.slices) - {""}
+
+    def __str__(self) -> str:
+        return f"pool {self.name}"
+
+
+Pools = dict[PoolName, Pool]
+
+
+def compare_snapshots(snapshots: Sequence[Snapshot]) -> Remarks:
+    """Yield what changed between each snapshot and the one before it.
+
+    In a recording, a pool is compared when all of its slices are written.
+    """
+    before: Pools = {}
+    settled: Pools = {}
+    for index, snapshot in enumerate(snapshots):
+        pools = _group(snapshot)
+        seen = {
+            key: pool
+            if pool.is_complete or not snapshot.is_recorded
+            else settled.get(key, pool)
+            for key, pool in pools.items()
+        }
+        if index:
+            for check in _CHECKS:
+                yield from check(settled, seen)
+            if snapshot.is_recorded:
+                yield from _find_incomplete_generations(before, pools)
+        before, settled = pools, seen
+
+
+def _group(snapshot: Snapshot) -> Pools:
+    """Return the pools of a snapshot."""
+    groups = newest(snapshot.slices, lambda one: one.slice.identity)
+    return {
+        key: Pool(
+            *key,
+            tuple(members),
+            tuple(Placed(device, one) for one in members for device in one.devices),
+        )
+        for key, members in groups.items()
+    }
+
+
+def _pairs(earlier: Pools, later: Pools) -> Iterable[tuple[Pool, Pool]]:
+    """Return the pools that both snapshots have, except those that did not change at all."""
+    return [
+        (before, later[key])
+        for key, before in earlier.items()
+        if key in later and list(map(id, before.slices)) != list(map(id, later[key].slices))
+    ]
+
+
+def _find_kept_generations(earlier: Pools, later: Pools) -> Remarks:
+    """Yield pools whose generation falls, or stays although several slices have changed."""
+    path = ("spec", "pool", "generation")
+    for before, after in _pairs(earlier, later):
+        first = after.slices[0]
+        if after.generation < before.generation:
+            yield remark(
+                "DRA381",
+                first,
+                path,
+                f"the generation of {after} falls from {before.generation} to {after.generation}:"
+                " slices of the higher generation hide these until they are deleted",
+                help="continue from the highest generation that the API server has",
+                severity="warning",
+                related=(("before", before.slices[0], path),),
+            )
+        elif after.generation == before.generation:
+            known = Counter(map(_content, before.slices))
+            changed = sum((Counter(map(_content, after.slices)) - known).values())
+            added = len(after.slices) - len(before.slices)
+            if changed > 1 or added > 0:
+                change = f"{changed} slice{'' if changed == 1 else 's'} of {after} changed"
+                yield remark(
+                    "DRA381",
+                    first,
+                    path,
+                    f"{change} within generation {after.generation}: a reader cannot tell the old"
+                    " ones from the new",
+                    help="raise the generation of all slices of the pool when several change",
+                    related=(("before", before.slices[0], path),),
+                )
+
+
+def _content(one: Manifest) -> bytes:
+    """Return what a slice publishes, without the generation."""
+    pool = mapping(one.spec.get("pool"))
+    return written(
+        [
+            pool.get("resourceSliceCount"),
+            one.spec.get("devices"),
+            one.spec.get("sharedCounters"),
+            one.spec.get("nodeName"),
+        ]
+    )
+
+
+def _find_renamed_devices(earlier: Pools, later: Pools) -> Remarks:
+    """Yield pools with hardware that has another name now."""
+    for before, after in _pairs(earlier, later):
+        names_before, names_after = _name_hardware(before), _name_hardware(after)
+        renamed = [
+            (names_before[identity], placed)
+            for identity, placed in names_after.items()
+            if identity in names_before
+            and names_before[identity].device.name != placed.device.name
+        ]
+        if renamed:
+            yield _describe_renamed(after, renamed)
+        elif not names_before and _is_renamed_at_random(before, after):
+            yield remark(
+                "DRA382",
+                after.devices[0].subject,
+                after.devices[0].name_path,
+                f"no device of {after} has the name of one before, although they are otherwise equal",
+                help="derive names from the hardware: claims refer to a device by its name",
+                confidence="likely",
+                related=(("before", before.devices[0].subject, before.devices[0].name_path),),
+            )
+
+
+def _name_hardware(pool: Pool) -> dict[tuple[str, ...], Placed]:
+    """Return the devices of a pool by what identifies their hardware; only those that are unique."""
+    devices: dict[tuple[str, ...], list[Placed]] = {}
+    for placed in pool.devices:
+        for name in _IDENTIFIERS:
+            value = _string(placed.device, name, pool.driver)
+            if value:
+                kind = _string(placed.device, "type", pool.driver)
+                devices.setdefault((name, value, kind), []).append(placed)
+                break
+    return {key: members[0] for key, members in devices.items() if len(members) == 1}
+
+
+def _string(device: Device, name: str, driver: str) -> str:
+    """Return an attribute that is a string, under its short name or in the driver's domain."""
+    return device.attribute_text(name) or device.attribute_text(f"{driver}/{name}")
+
+
+def _describe_renamed(pool: Pool, renamed: Sequence[tuple[Placed, Placed]]) -> Remark:
+    shown = ", ".join(
+        f"{old.device.name} is {new.device.name} now" for old, new in renamed[:_MAX_NAMED]
+    )
+    more = f", and {len(renamed) - _MAX_NAMED} more" if len(renamed) > _MAX_NAMED else ""
+    old, new = renamed[0]
+    return remark(
+        "DRA382",
+        new.subject,
+        new.name_path,
+        f"hardware of {pool} has another name: {shown}{more}",
+        help="derive names from what does not change: claims refer to a device by its name",
+        related=(("before", old.subject, old.name_path),),
+    )
+
+
+def _is_renamed_at_random(before: Pool, after: Pool) -> bool:
+    """Return True if the devices are the same but for their names."""
+    names = {placed.device.name for placed in before.devices}
+    if not names or not names.isdisjoint(placed.device.name for placed in after.devices):
+        return False
+    return Counter(map(_features, before.devices)) == Counter(map(_features, after.devices))
+
+
+def _features(placed: Placed) -> bytes:
+    return written([dict(placed.device.attributes), dict(placed.device.capacity)])
+
+
+class Usage(Struct, frozen=True):
+    """An attribute of a pool: its types, how many devices have it, and one of them."""
+
+    types: frozenset[str]
+    count: int
+    placed: Placed
+    path: Path
+
+
+def _list_attributes(devices: Iterable[Placed], driver: str) -> dict[str, Usage]:
+    """Return the attributes of devices by their full names."""
+    usages: dict[str, Usage] = {}
+    for placed in devices:
+        for name, value in placed.device.attributes.items():
+            full, types = str(qualified_name(name, driver)), frozenset(mapping(value))
+            known = usages.get(full)
+            usages[full] = (
+                Usage(types, 1, placed, placed.path("attributes", name))
+                if known is None
+                else Usage(known.types | types, known.count + 1, known.placed, known.path)
+            )
+    return usages
+
+
+def _find_changed_attributes(earlier: Pools, later: Pools) -> Remarks:
+    """Yield attributes with another type, and those that all devices have lost; once a driver."""
+    reported: set[tuple[str, str, str]] = set()
+    for before, after in _pairs(earlier, later):
+        names = {placed.device.name for placed in before.devices} & {
+            placed.device.name for placed in after.devices
+        }
+        kept_before, kept_after = (
+            [placed for placed in pool.devices if placed.device.name in names]
+            for pool in (before, after)
+        )
+        usages = _list_attributes(kept_after, after.driver)
+        for name, usage in _list_attributes(kept_before, before.driver).items():
+            new = usages.get(name)
+            if new is not None and usage.types.isdisjoint(new.types):
+                found = _describe_new_type(name, usage, new)
+            elif new is None and usage.count == len(kept_before) > 0:
+                found = _describe_withdrawn(name, usage, kept_after)
+            else:
+                continue
+            key = (found.code, after.driver, name)
+            if key not in reported:
+                reported.add(key)
+                yield found
+
+
+def _describe_new_type(name: str, usage: Usage, new: Usage) -> Remark:
+    old_type, new_type = ("/".join(sorted(one.types)) for one in (usage, new))
+    return remark(
+        "DRA383",
+        new.placed.subject,
+        new.path,
+        f"{name} was of type {old_type} before and is of type {new_type} now",
+        help="publish a new type under a new name: selectors for the old one fail with an error",
+        key=True,
+        related=(("before", usage.placed.subject, usage.path),),
+    )
+
+
+def _describe_withdrawn(name: str, usage: Usage, devices: Sequence[Placed]) -> Remark:
+    first = devices[0]
+    return remark(
+        "DRA384",
+        first.subject,
+        first.path("attributes") if first.device.attributes else first.name_path,
+        f"no device has {name} any more",
+        help="keep an attribute for a release beside the one that replaces it",
+        confidence="likely",
+        key=bool(first.device.attributes),
+        related=(("before", usage.placed.subject, usage.path),),
+    )
+
+
+def _find_renamed_pools(earlier: Pools, later: Pools) -> Remarks:
+    """Yield pools that stand for a pool of another name on the same node."""
+    for key, after in later.items():
+        if key in earlier or not after.nodes:
+            continue
+        gone = [
+            before
+            for other, before in earlier.items()
+            if other not in later and before.nodes == after.nodes and before.driver == after.driver
+        ]
+        if gone:
+            path = ("spec", "pool", "name")
+            yield remark(
+                "DRA385",
+                after.slices[0],
+                path,
+                f"the devices of {', '.join(sorted(after.nodes))} were in {gone[0]} before and are"
+                f" in {after} now",
+                help="name the pool after its node: a claim keeps the name of the pool it was given",
+                related=(("before", gone[0].slices[0], path),),
+            )
+
+
+def _find_incomplete_generations(earlier: Pools, later: Pools) -> Remarks:
+    """Yield generations of a recording that ended before all of their slices were there."""
+    for before, after in _pairs(earlier, later):
+        if after.generation > before.generation and not before.is_complete:
+            path = ("spec", "pool", "generation")
+            announced = before.slices[0].slice.announced
+            yield remark(
+                "DRA386",
+                before.slices[0],
+                path,
+                f"generation {before.generation} of {before} never had more than"
+                f" {len(before.slices)} of {announced} slices before {after.generation} came",
+                help="write all slices of a generation before the next one begins",
+                related=(("the next one", after.slices[0], path),),
+            )
+
+
+_CHECKS: tuple[Callable[[Pools, Pools], Remarks], ...] = (
+    _find_kept_generations,
+    _find_renamed_devices,
+    _find_changed_attributes,
+    _find_renamed_pools,
+)
+

@@ -1,0 +1,256 @@
+"""The objects that install a driver: its DaemonSet, its service account and the roles of that."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from dractl.cluster import ClusterState
+from dractl.cluster.driver_workloads import DriverWorkloads, find_driver_workloads
+from dractl.cluster.state import DEFAULT_NAMESPACE
+from dractl.conformance.remark import Remarks, remark
+from dractl.lint.model import Manifest
+from dractl.manifests import Document
+from dractl.model import Target
+from dractl.views import PolicyRule, Role, RoleBinding, Workload
+
+_GROUP = "resource.k8s.io"
+_SLICES, _CLAIMS, _STATUS = "resourceslices", "resourceclaims", "resourceclaims/status"
+_SYNTHETIC = "resourceclaims/driver"
+_PLUGINS, _REGISTRY = "plugins", "plugins_registry"
+_CDI_FOLDERS = ("/var/run/cdi", "/run/cdi", "/etc/cdi")
+_WRITES = ("create", "update", "patch", "delete", "deletecollection")
+# What the helper does: resourceslice/resourceslicecontroller.go and kubeletplugin/draplugin.go of
+# k8s.io/dynamic-resource-allocation v0.37.
+_NEEDED = (
+    (_GROUP, _SLICES, ("get", "list", "watch", "create", "update", "delete")),
+    (_GROUP, _CLAIMS, ("get",)),
+    ("", "nodes", ("get",)),
+)
+_UNNEEDED = (
+    ("", "secrets", ("get", "list", "watch")),
+    ("", "pods/exec", ("create", "get")),
+    (_GROUP, _CLAIMS, _WRITES),
+    (_GROUP, "deviceclasses", _WRITES),
+)
+
+
+class Objects(Struct, frozen=True):
+    """Objects of a chart or a cluster, each with its document."""
+
+    state: ClusterState
+    manifests: tuple[Manifest, ...]
+
+    @classmethod
+    def of(cls, documents: Sequence[Document]) -> "Objects":
+        """Return the objects of documents."""
+        whole = [document for document in documents if isinstance(document.value, dict)]
+        return cls(
+            ClusterState.from_documents(whole),
+            tuple(Manifest(document, document.kind or "") for document in whole),
+        )
+
+    def of_kind(self, *kinds: str) -> Iterator[Manifest]:
+        """Yield the objects of some kinds."""
+        return (one for one in self.manifests if one.kind in kinds)
+
+    def find(self, kind: str, key: tuple[str, str]) -> Manifest | None:
+        """Return the object of a kind with a namespace and a name."""
+        return next(
+            (
+                one
+                for one in self.of_kind(kind)
+                if (one.namespace or key[0] and DEFAULT_NAMESPACE, one.name) == key
+                or (not key[0] and one.name == key[1])
+            ),
+            None,
+        )
+
+
+def find_workloads(objects: Objects, driver: str) -> DriverWorkloads:
+    """Find the workloads of a driver; in a chart with a single DaemonSet, that is its plug-in."""
+    nodes = {one.slice.node for one in objects.of_kind("ResourceSlice")} - {""}
+    workloads = find_driver_workloads(objects.state, driver, nodes)
+    daemon_sets = list(objects.of_kind("DaemonSet"))
+    if not workloads.are_known and len(daemon_sets) == 1 and not objects.state.has("Node"):
+        (only,) = daemon_sets
+        key = (only.namespace or DEFAULT_NAMESPACE, only.name)
+        return DriverWorkloads(driver, (Workload(only.value, key),), is_inferred=True)
+    return workloads
+
+
+def check_installation(objects: Objects, driver: str, target: Target) -> Remarks:
+    """Yield what is wrong with the DaemonSet of a driver, and with its rights."""
+    for daemon_set in find_workloads(objects, driver).daemon_sets:
+        subject = objects.find("DaemonSet", daemon_set.key)
+        if subject is not None:
+            yield from _check_folders(subject, daemon_set)
+            yield from _check_update(subject, daemon_set)
+            yield from _check_rights(objects, subject, daemon_set, target)
+
+
+def _check_folders(subject: Manifest, daemon_set: Workload) -> Remarks:
+    """Yield folders of the kubelet and the container runtime that the plug-in does not mount."""
+    path = ("spec", "template", "spec", "volumes")
+    mounted = daemon_set.template_pod.host_paths
+    for name, use in (
+        (_REGISTRY, "the kubelet finds the socket of a driver there"),
+        (_PLUGINS, "the kubelet calls a driver through a socket there"),
+    ):
+        if not any(name in folder.split("/") or _contains_kubelet(folder) for folder in mounted):
+            yield remark(
+                "DRA393",
+                subject,
+                path,
+                f"DaemonSet {daemon_set.name} mounts no folder {name} of the node: {use}",
+                help=f"add a hostPath volume /var/lib/kubelet/{name}, and mount it",
+            )
+    if not any(
+        folder == cdi or cdi.startswith(f"{folder.rstrip('/')}/")
+        for folder in mounted
+        for cdi in _CDI_FOLDERS
+    ):
+        yield remark(
+            "DRA393",
+            subject,
+            path,
+            f"DaemonSet {daemon_set.name} mounts none of {', '.join(_CDI_FOLDERS)}: the container"
+            " runtime finds no CDI file that the driver writes",
+            help="add a hostPath volume /var/run/cdi, if the driver names CDI devices",
+            severity="warning",
+            confidence="likely",
+        )
+
+
+def _contains_kubelet(folder: str) -> bool:
+    """Return True for the folder of the kubelet, and for those above it."""
+    return "/var/lib/kubelet/".startswith(f"{folder.rstrip('/')}/") or folder.endswith("/kubelet")
+
+
+def _check_update(subject: Manifest, daemon_set: Workload) -> Remarks:
+    """Yield an update in which two pods use one socket."""
+    surge = daemon_set.update_surge
+    if surge in (None, 0, "0", "0%"):
+        return
+    if "metadata.uid" not in daemon_set.template_pod.downward_fields:
+        yield remark(
+            "DRA394",
+            subject,
+            ("spec", "updateStrategy", "rollingUpdate", "maxSurge"),
+            f"the old and the new pod of DaemonSet {daemon_set.name} run side by side, and nothing"
+            " tells their sockets apart",
+            help="pass metadata.uid to the container and to kubeletplugin.RollingUpdate, or"
+            " remove maxSurge",
+            confidence="likely",
+        )
+
+
+def _check_rights(
+    objects: Objects, subject: Manifest, daemon_set: Workload, target: Target
+) -> Remarks:
+    """Yield rights of the service account that the plug-in lacks, and those that it never uses."""
+    account = (daemon_set.key[0], daemon_set.template_pod.service_account)
+    roles = list(_find_roles(objects, account))
+    rules = [rule for role in roles for rule in Role(role.value).policy_rules]
+    if not rules:
+        return  # not part of the input
+    for group, resource, verbs in _NEEDED:
+        missing = [verb for verb in verbs if not _is_allowed(rules, group, resource, verb)]
+        if missing:
+            yield remark(
+                "DRA391",
+                subject,
+                ("spec", "template", "spec", "serviceAccountName"),
+                f"service account {account[1]} may not {', '.join(missing)} {resource}",
+                help=f"add the verbs to a rule for {resource} in {roles[0].kind} {roles[0].name}",
+            )
+    yield from _check_granular_status(subject, account[1], rules, roles, target)
+    for role in roles:
+        yield from _find_unneeded(role)
+
+
+def _is_allowed(rules: Iterable[PolicyRule], group: str, resource: str, verb: str) -> bool:
+    return any(rule.allows(group, resource, verb) for rule in rules)
+
+
+def _check_granular_status(
+    subject: Manifest,
+    account: str,
+    rules: Sequence[PolicyRule],
+    roles: Sequence[Manifest],
+    target: Target,
+) -> Remarks:
+    """Yield a driver that writes the status of claims without the right for its devices.
+
+    kubernetes/kubernetes pkg/registry/resource/utils.go asks for a verb on resourceclaims/driver.
+    """
+    if not target.enabled("DRAResourceClaimGranularStatusAuthorization"):
+        return
+    writes = [verb for verb in ("update", "patch") if _is_allowed(rules, _GROUP, _STATUS, verb)]
+    missing = [
+        verb
+        for verb in writes
+        if not any(
+            _is_allowed(rules, _GROUP, _SYNTHETIC, f"{scope}:{verb}")
+            for scope in ("associated-node", "arbitrary-node")
+        )
+    ]
+    if missing:
+        words = " and ".join(f"associated-node:{verb}" for verb in missing)
+        yield remark(
+            "DRA391",
+            subject,
+            ("spec", "template", "spec", "serviceAccountName"),
+            f"service account {account} may {', '.join(missing)} {_STATUS}, but not report devices"
+            f" there: Kubernetes {target.release} wants {words} on {_SYNTHETIC}, too",
+            help=f"add the verbs for {_SYNTHETIC} to {roles[0].kind} {roles[0].name}",
+            severity="warning",
+            confidence="likely",
+        )
+
+
+def _find_roles(objects: Objects, account: tuple[str, str]) -> Iterator[Manifest]:
+    """Yield the roles of a service account that the input has."""
+    for binding in objects.of_kind("ClusterRoleBinding", "RoleBinding"):
+        view = RoleBinding(binding.value)
+        accounts = {(namespace or DEFAULT_NAMESPACE, name) for namespace, name in view.accounts}
+        named = {name for _, name in accounts}
+        # A chart's template may leave out the namespace on one side.
+        if account in accounts or (account[0] == DEFAULT_NAMESPACE and account[1] in named):
+            kind, name = view.role
+            yield from (role for role in objects.of_kind(kind) if role.name == name)
+
+
+def _find_unneeded(role: Manifest) -> Remarks:
+    """Yield rules of a role that allow what no part of the helper does."""
+    for index, rule in enumerate(Role(role.value).policy_rules):
+        path = ("rules", index)
+        wildcards = [
+            field
+            for field, words in (
+                ("apiGroups", rule.groups),
+                ("resources", rule.resources),
+                ("verbs", rule.verbs),
+            )
+            if "*" in words
+        ]
+        if wildcards:
+            yield remark(
+                "DRA392",
+                role,
+                (*path, wildcards[0]),
+                f"{role.kind} {role.name} allows everything: {', '.join(wildcards)} has '*'",
+                help="name what the driver uses: whoever enters its pod has these rights on all nodes",
+            )
+            continue
+        for group, resource, verbs in _UNNEEDED:
+            excess = [verb for verb in verbs if rule.allows(group, resource, verb)]
+            if excess:
+                yield remark(
+                    "DRA392",
+                    role,
+                    (*path, "resources"),
+                    f"{role.kind} {role.name} allows to {', '.join(excess)} {resource} of the"
+                    " whole cluster, which a kubelet plug-in has no use for",
+                    help="move it to the controller's own role, or remove it",
+                    confidence="likely",
+                )

@@ -1,0 +1,200 @@
+"""The report on a driver: lint's findings in its newest slices, and what only several inputs show."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dractl.conformance.history import compare_snapshots
+from dractl.conformance.installation import Objects, check_installation
+from dractl.conformance.operation import check_operation
+from dractl.conformance.remark import Remark
+from dractl.conformance.snapshots import Publication, Snapshot
+from dractl.lint import registry
+from dractl.lint.finding import Report, Severity
+from dractl.lint.findings import Terms, judged
+from dractl.lint.ignores import ignores
+from dractl.lint.model import Manifest, Run
+from dractl.lint.place import Located, from_advice, from_violation
+from dractl.lint.reading import Reading, readings
+from dractl.lint.run import Judged, report_of
+from dractl.lint.verdict import Flagged
+from dractl.manifests import Document
+from dractl.manifests.kustomize import Kustomizations
+from dractl.manifests.source import Source
+from dractl.model import Target
+from dractl.model.releases import PREVIEWS, RELEASES
+from dractl.validation import Violation, validate
+from dractl.validation.violation import Path
+
+_LIMIT_TYPES = frozenset({"FieldValueTooMany", "FieldValueTooLong"})
+"""Errors of the API server about a limit: what a driver publishes has to keep those of all releases."""
+_QUALIFIED_NAME = "RS-17"
+_INCOMPLETE = "DRA352"
+
+
+class Subject(Struct, frozen=True):
+    """What is known of a driver, as far as it was given."""
+
+    publication: Publication
+    """Its snapshots."""
+    beside: tuple[Document, ...] = ()
+    """Its DeviceClasses, and other objects with claims for it."""
+    installation: Objects | None = None
+    """The objects of its chart."""
+    cluster: Objects | None = None
+    """The objects of a cluster in which it runs."""
+    files: int = 0
+    """The number of files that were read."""
+
+
+def report_on_driver(subject: Subject, terms: Terms) -> Report:
+    """Return the findings on a driver."""
+    numbers = _number_documents(subject)
+    placed = [*_judge_snapshots(subject, terms, numbers)]
+    for item in _list_remarks(subject, terms.target):
+        if terms.config.wants(item.code):
+            located = from_advice(registry.rule_of(item.code), item.advice)
+            number = numbers.get(id(item.advice.subject.document), 0)
+            placed.append(replace(located, number=number))
+    documents = list(_list_documents(subject))
+    texts = {(one.file, id(one.text)): one.text for one in documents}
+    commented = [Source(file, text) for (file, _), text in texts.items() if ignores(text)]
+    judgement = Judged(placed, commented, len(documents), subject.files, (), {})
+    return report_of([judgement], terms)
+
+
+def _list_documents(subject: Subject) -> Iterator[Document]:
+    """Yield the documents of a driver, each once."""
+    documents = {
+        id(one.document): one.document
+        for snapshot in subject.publication.snapshots
+        for one in snapshot.slices
+    }
+    yield from documents.values()
+    yield from subject.beside
+    for objects in (subject.installation, subject.cluster):
+        yield from (one.document for one in (objects.manifests if objects else ()))
+
+
+def _number_documents(subject: Subject) -> dict[int, int]:
+    """Return the numbers of the documents in their files."""
+    counts: Counter[str] = Counter()
+    numbers: dict[int, int] = {}
+    for document in _list_documents(subject):
+        if id(document) not in numbers:
+            numbers[id(document)] = counts[document.file]
+            counts[document.file] += 1
+    return numbers
+
+
+def _list_remarks(subject: Subject, target: Target) -> Iterator[Remark]:
+    """Yield what lint does not look at."""
+    driver = subject.publication.driver
+    yield from compare_snapshots(subject.publication.snapshots)
+    for objects in (subject.installation, subject.cluster):
+        if objects is not None:
+            yield from check_installation(objects, driver, target)
+    if subject.cluster is not None:
+        yield from check_operation(subject.cluster, driver, target)
+
+
+def _judge_snapshots(
+    subject: Subject, terms: Terms, numbers: dict[int, int]
+) -> Iterator[Located]:
+    """Yield lint's findings in each snapshot; what several have is reported of the newest.
+
+    Of a recording only the last state is judged: the ones before it are in the middle of a write.
+    """
+    snapshots = subject.publication.snapshots
+    chosen = [
+        snapshot
+        for snapshot, later in zip(snapshots, (*snapshots[1:], None), strict=True)
+        if not (snapshot.is_recorded and later is not None and later.name == snapshot.name)
+    ]
+    reported: set[tuple[str, str]] = set()
+    for snapshot in reversed(chosen):
+        placed = _judge(snapshot, subject.beside, terms, numbers)
+        keys = [(item.finding.code, item.finding.message) for item in placed]
+        yield from (item for item, key in zip(placed, keys, strict=True) if key not in reported)
+        reported.update(keys)
+
+
+def _judge(
+    snapshot: Snapshot, beside: Sequence[Document], terms: Terms, numbers: dict[int, int]
+) -> list[Located]:
+    """Return lint's findings in the slices of one time, and in the classes beside them."""
+    documents = [*(one.document for one in snapshot.slices), *beside]
+    readable = list(readings(documents, Kustomizations()))
+    placed = [item for one in readable for item in judged(one, terms, {})[0]]
+    placed += _find_exceeded_limits(readable, terms)
+    placed += _advise([one.subject for one in readable], terms)
+    return [replace(item, number=numbers.get(_document_of(item, readable), 0)) for item in placed]
+
+
+def _document_of(item: Located, readable: Sequence[Reading]) -> int:
+    """Return the identity of the document that a finding is in."""
+    return next(
+        (
+            id(one.document)
+            for one in readable
+            if one.document.file == item.file and one.document.index == item.finding.document
+        ),
+        0,
+    )
+
+
+def _advise(subjects: Sequence[Manifest], terms: Terms) -> Iterator[Located]:
+    """Yield dractl's own advice on objects that belong together."""
+    run = Run(subjects, terms.target, terms.devices, Run(subjects, terms.target))
+    for rule in registry.checks(run):
+        if terms.config.wants(rule.code):
+            for advice in rule.advice(run):
+                located = from_advice(rule, advice)
+                yield _as_certain(located) if rule.code == _INCOMPLETE else located
+
+
+def _as_certain(located: Located) -> Located:
+    """Return a finding about an incomplete pool as an error: a snapshot is all that there is."""
+    return replace(
+        located, finding=replace(located.finding, severity="error", confidence="certain")
+    )
+
+
+def _find_exceeded_limits(readable: Iterable[Reading], terms: Terms) -> Iterator[Located]:
+    """Yield limits of other releases that slices exceed, and names that a preview refuses."""
+    for reading in readable:
+        document = reading.document
+        releases: dict[tuple[str, Path], list[str]] = {}
+        first: dict[tuple[str, Path], tuple[Violation, Target]] = {}
+        for target in _list_other_releases(terms.target):
+            for violation in validate(document.value, target):
+                if _is_about_limit(violation, target):
+                    key = (violation.rule, violation.path)
+                    releases.setdefault(key, []).append(target.release)
+                    first.setdefault(key, (violation, target))
+        known = (
+            {(one.rule, one.path) for one in validate(document.value, terms.target)}
+            if first
+            else ()
+        )
+        for key, (violation, target) in first.items():
+            if key not in known:
+                severity: Severity | None = "warning" if set(releases[key]) <= {*PREVIEWS} else None
+                placed = from_violation(document, Flagged(violation, severity=severity), target)
+                message = f"{placed.finding.message} (Kubernetes {', '.join(releases[key])})"
+                finding = replace(placed.finding, message=message, releases=tuple(releases[key]))
+                yield replace(placed, finding=finding)
+
+
+def _list_other_releases(own: Target) -> list[Target]:
+    """Return the other releases that serve the API by default, and the next one."""
+    targets = [Target.of(release) for release in RELEASES if release != own.release]
+    return [target for target in targets if target.has("served-by-default")]
+
+
+def _is_about_limit(violation: Violation, target: Target) -> bool:
+    """Return True for a limit, and for a name that a release refuses which is not out yet."""
+    is_name = target.release in PREVIEWS and violation.rule == _QUALIFIED_NAME
+    return violation.type in _LIMIT_TYPES or is_name

@@ -1,0 +1,134 @@
+"""The snapshots of a driver: all ResourceSlices that it published at one time.
+
+Each path that a user names is a snapshot, a file or a folder. A file in which slices recur, as ``kubectl get
+resourceslices -w -o yaml`` prints it, is a recording: each further state of a slice makes another snapshot.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from dractl.errors import InputError, UsageError
+from dractl.lint.model import Manifest, manifest
+from dractl.manifests import Document
+from dractl.model.nearest import nearest
+from dractl.model.paths import map_at
+from dractl.objects import number, text
+
+_MAX_NAMED = 6
+
+
+class Snapshot(Struct, frozen=True):
+    """What a driver published at one time."""
+
+    name: str
+    """The path that it was read from."""
+    slices: tuple[Manifest, ...]
+    """The slices, of every generation."""
+    is_recorded: bool = False
+    """It is a state in a recording, between two writes of the driver."""
+
+
+class Publication(Struct, frozen=True):
+    """What one driver published, in the order of time."""
+
+    driver: str
+    """The name of the driver."""
+    snapshots: tuple[Snapshot, ...]
+    """Its snapshots; none if nothing but a chart is checked."""
+
+
+def read_publication(
+    sources: Sequence[tuple[str, Sequence[Document]]], driver: str | None
+) -> Publication:
+    """Return the snapshots of a driver from the documents of each source.
+
+    Raises UsageError for slices of several drivers, for a driver that published none, and for
+    snapshots in the wrong order; InputError for a source without slices.
+    """
+    slices = [
+        (name, [manifest(document) for document in documents if document.kind == "ResourceSlice"])
+        for name, documents in sources
+    ]
+    for name, manifests in slices:
+        if not manifests:
+            raise InputError(
+                "no ResourceSlice",
+                place=name,
+                hint="write one: kubectl get resourceslices -o yaml > FILE",
+            )
+    chosen = _choose_driver([one for _, manifests in slices for one in manifests], driver)
+    snapshots = [
+        snapshot
+        for name, manifests in slices
+        for snapshot in _split(name, [one for one in manifests if one.slice.driver == chosen])
+    ]
+    _refuse_wrong_order([one for one in snapshots if not one.is_recorded])
+    return Publication(chosen, tuple(snapshots))
+
+
+def _choose_driver(slices: Iterable[Manifest], driver: str | None) -> str:
+    """Return the only driver of the slices, or the one that was named. Raises UsageError."""
+    drivers = sorted({one.slice.driver for one in slices if one.slice.driver})
+    if driver is not None and (driver in drivers or not drivers):
+        return driver
+    names = ", ".join(drivers[:_MAX_NAMED]) + (", ..." if len(drivers) > _MAX_NAMED else "")
+    if driver is not None:
+        near = nearest(driver, drivers)
+        raise UsageError(
+            f"no slice of driver {driver}",
+            hint=f"did you mean {near}?" if near else f"there are slices of {names}",
+        )
+    if len(drivers) > 1:
+        raise UsageError(
+            f"slices of {len(drivers)} drivers: {names}", hint="name one with --driver NAME"
+        )
+    return drivers[0] if drivers else ""
+
+
+def _split(name: str, slices: Sequence[Manifest]) -> list[Snapshot]:
+    """Return one snapshot, or those of a recording."""
+    states: dict[str, Manifest] = {}
+    snapshots: list[Snapshot] = []
+    has_recurred = False
+    for number_of_slice, one in enumerate(slices):
+        key = one.name or f"#{number_of_slice}"
+        if key in states and not has_recurred:
+            has_recurred = True
+            snapshots.append(Snapshot(name, tuple(states.values()), is_recorded=True))
+        states.pop(key, None)  # the newest write comes last
+        states[key] = one
+        if has_recurred:
+            states = _drop_deleted(states, one)
+            snapshots.append(Snapshot(name, tuple(states.values()), is_recorded=True))
+    return snapshots if has_recurred else [Snapshot(name, tuple(states.values()))]
+
+
+def _drop_deleted(states: dict[str, Manifest], newest: Manifest) -> dict[str, Manifest]:
+    """Return the states without slices that must have been deleted.
+
+    A watch without events does not show a deletion; but a generation that has more slices than its
+    newest one announces has lost the oldest.
+    """
+    same = [key for key, one in states.items() if one.slice.identity == newest.slice.identity]
+    superfluous = same[: max(0, len(same) - newest.slice.announced)]
+    return {key: one for key, one in states.items() if key not in superfluous}
+
+
+def _refuse_wrong_order(snapshots: Sequence[Snapshot]) -> None:
+    """Raise UsageError if an object is older in a later snapshot."""
+    versions: dict[str, tuple[int, str]] = {}
+    for snapshot in snapshots:
+        for one in snapshot.slices:
+            metadata = map_at(one.value, "metadata")
+            uid, version = text(metadata.get("uid")), number(metadata.get("generation"))
+            if not uid or not version:
+                continue
+            known, earlier = versions.get(uid, (version, snapshot.name))
+            if version < known and earlier != snapshot.name:
+                raise UsageError(
+                    f"snapshots out of order: {one.name} has metadata.generation {known} in"
+                    f" {earlier} and {version} in {snapshot.name}, which is named after it",
+                    hint="name the snapshots in the order in which they were taken",
+                )
+            versions[uid] = (version, snapshot.name)

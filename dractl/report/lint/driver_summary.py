@@ -1,0 +1,93 @@
+"""What was checked of a driver, as a table for the README of its project."""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from dractl import __version__
+from dractl.conformance.judgement import Subject
+from dractl.lint.finding import Finding, Report
+from dractl.report.plain import plural
+
+
+class Area(Struct, frozen=True):
+    """A row of the table: what is checked, and the codes of its rules."""
+
+    title: str
+    ranges: tuple[range, ...]
+
+    def holds(self, code: str) -> bool:
+        """Return True for a code of the area."""
+        return any(int(code.removeprefix("DRA")) in numbers for numbers in self.ranges)
+
+
+_PUBLICATION = (
+    Area("API server's rules and limits", (range(100), range(300, 350), range(800, 900))),
+    Area("Pools and counters", (range(351, 356), range(359, 361))),
+    Area(
+        "Attributes and capacities",
+        (range(356, 359), range(361, 380), range(700, 750), range(900, 1000)),
+    ),
+)
+_HISTORY = Area("Stable over snapshots", (range(380, 390),))
+_CLASSES = Area("DeviceClasses", (range(200, 300), range(600, 700), range(750, 760)))
+_INSTALLATION = Area("DaemonSet and rights", (range(391, 395),))
+_OPERATION = Area("At work in a cluster", (range(395, 400),))
+
+
+def render(report: Report, subject: Subject) -> str:
+    """Return the table, and a list of the findings."""
+    driver = _escape(subject.publication.driver or "driver")
+    snapshots = len(subject.publication.snapshots)
+    devices = sum(
+        sum(1 for _ in one.devices)
+        for one in (subject.publication.snapshots[-1].slices if snapshots else ())
+    )
+    lines = [
+        f"### DRA driver check: {driver}",
+        "",
+        f"{plural(devices, 'device')}, {plural(snapshots, 'snapshot')}, Kubernetes"
+        f" {report.kubernetes_version}, dractl {__version__}",
+        "",
+        "| checked | result |",
+        "|---|---|",
+        *_rows(report.findings, subject),
+    ]
+    if report.findings:
+        lines += ["", *(_describe(finding) for finding in report.findings)]
+    return "\n".join(lines)
+
+
+def _rows(findings: Sequence[Finding], subject: Subject) -> Iterator[str]:
+    snapshots = subject.publication.snapshots
+    has_objects = subject.installation is not None or subject.cluster is not None
+    for area, is_checked in (
+        *((area, bool(snapshots)) for area in _PUBLICATION),
+        (_HISTORY, len(snapshots) > 1),
+        (_CLASSES, bool(subject.beside)),
+        (_INSTALLATION, has_objects),
+        (_OPERATION, subject.cluster is not None),
+    ):
+        found = [finding for finding in findings if area.holds(finding.code)]
+        yield f"| {area.title} | {_result(found) if is_checked else 'not checked'} |"
+
+
+def _result(findings: Sequence[Finding]) -> str:
+    """Return ``passed``, or the number of findings of each severity."""
+    counts = [
+        plural(count, noun)
+        for severity, noun in (("error", "error"), ("warning", "warning"), ("info", "note"))
+        if (count := sum(finding.severity == severity for finding in findings))
+    ]
+    return ", ".join(counts) or "passed"
+
+
+def _describe(finding: Finding) -> str:
+    return f"- {finding.severity} {finding.code}: {_escape(finding.message)}"
+
+
+def _escape(text: str) -> str:
+    """Return text without what Markdown and HTML would read as theirs."""
+    for character in "\\`*_{}[]<>|#":
+        text = text.replace(character, f"\\{character}")
+    return " ".join(text.split())
