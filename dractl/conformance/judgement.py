@@ -1,36 +1,30 @@
 """The report on a driver: lint's findings in its newest slices, and what only several inputs show."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.conformance.history import compare_snapshots
 from dractl.conformance.installation import Objects, check_installation
+from dractl.conformance.limits import find_exceeded_limits
 from dractl.conformance.operation import check_operation
 from dractl.conformance.remark import Remark
 from dractl.conformance.snapshots import Publication, Snapshot
 from dractl.lint import registry
-from dractl.lint.finding import Report, Severity
+from dractl.lint.finding import Report
 from dractl.lint.findings import Terms, judged
 from dractl.lint.ignores import ignores
 from dractl.lint.model import Manifest, Run
-from dractl.lint.place import Located, from_advice, from_violation
+from dractl.lint.place import Located, from_advice
 from dractl.lint.reading import Reading, readings
 from dractl.lint.run import Judged, report_of
-from dractl.lint.verdict import Flagged
 from dractl.manifests import Document
 from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.source import Source
 from dractl.model import Target
-from dractl.model.releases import PREVIEWS, RELEASES
-from dractl.validation import Violation, validate
-from dractl.validation.violation import Path
 
-_LIMIT_TYPES = frozenset({"FieldValueTooMany", "FieldValueTooLong"})
-"""Errors of the API server about a limit: what a driver publishes has to keep those of all releases."""
-_QUALIFIED_NAME = "RS-17"
 _INCOMPLETE = "DRA352"
 
 
@@ -128,7 +122,7 @@ def _judge(
     documents = [*(one.document for one in snapshot.slices), *beside]
     readable = list(readings(documents, Kustomizations()))
     placed = [item for one in readable for item in judged(one, terms, {})[0]]
-    placed += _find_exceeded_limits(readable, terms)
+    placed += find_exceeded_limits([one.document for one in readable], terms.target)
     placed += _advise([one.subject for one in readable], terms)
     return [replace(item, number=numbers.get(_document_of(item, readable), 0)) for item in placed]
 
@@ -160,41 +154,3 @@ def _as_certain(located: Located) -> Located:
     return replace(
         located, finding=replace(located.finding, severity="error", confidence="certain")
     )
-
-
-def _find_exceeded_limits(readable: Iterable[Reading], terms: Terms) -> Iterator[Located]:
-    """Yield limits of other releases that slices exceed, and names that a preview refuses."""
-    for reading in readable:
-        document = reading.document
-        releases: dict[tuple[str, Path], list[str]] = {}
-        first: dict[tuple[str, Path], tuple[Violation, Target]] = {}
-        for target in _list_other_releases(terms.target):
-            for violation in validate(document.value, target):
-                if _is_about_limit(violation, target):
-                    key = (violation.rule, violation.path)
-                    releases.setdefault(key, []).append(target.release)
-                    first.setdefault(key, (violation, target))
-        known = (
-            {(one.rule, one.path) for one in validate(document.value, terms.target)}
-            if first
-            else ()
-        )
-        for key, (violation, target) in first.items():
-            if key not in known:
-                severity: Severity | None = "warning" if set(releases[key]) <= {*PREVIEWS} else None
-                placed = from_violation(document, Flagged(violation, severity=severity), target)
-                message = f"{placed.finding.message} (Kubernetes {', '.join(releases[key])})"
-                finding = replace(placed.finding, message=message, releases=tuple(releases[key]))
-                yield replace(placed, finding=finding)
-
-
-def _list_other_releases(own: Target) -> list[Target]:
-    """Return the other releases that serve the API by default, and the next one."""
-    targets = [Target.of(release) for release in RELEASES if release != own.release]
-    return [target for target in targets if target.has("served-by-default")]
-
-
-def _is_about_limit(violation: Violation, target: Target) -> bool:
-    """Return True for a limit, and for a name that a release refuses which is not out yet."""
-    is_name = target.release in PREVIEWS and violation.rule == _QUALIFIED_NAME
-    return violation.type in _LIMIT_TYPES or is_name
