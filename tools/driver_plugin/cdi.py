@@ -1,0 +1,91 @@
+"""CDI files, as a container runtime reads them (tags.cncf.io/container-device-interface SPEC.md)."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_ID = re.compile(r"([A-Za-z][\w.-]*[\w])/([A-Za-z][\w-]*[\w])=([A-Za-z0-9][\w.:-]*)")
+_MAX_BYTES = 1 << 20
+
+
+def find_faults(ids: list[str], folder: Path) -> list[str]:
+    """Return what keeps a container runtime from resolving device ids."""
+    files, faults = read_files(folder)
+    for one in ids:
+        match = _ID.fullmatch(one)
+        if match is None:
+            faults.append(f"{one} is no CDI device: VENDOR/CLASS=NAME is")
+            continue
+        kind, name = f"{match[1]}/{match[2]}", match[3]
+        devices = [
+            (content, device)
+            for content in files.values()
+            if content.get("kind") == kind
+            for device in content.get("devices") or ()
+            if isinstance(device, dict) and device.get("name") == name
+        ]
+        if not devices:
+            faults.append(f"no file in {folder} defines {one}")
+        elif len(devices) > 1:
+            faults.append(f"{len(devices)} files define {one}: a runtime resolves none of them")
+        else:
+            faults += _find_faults_of_device(one, *devices[0])
+    return faults
+
+
+def mentions(uid: str, ids: list[str], folder: Path) -> list[str]:
+    """Return the files that still define something of a claim: its UID, or one of its device ids."""
+    files, _ = read_files(folder)
+    names = {one.partition("=")[2] for one in ids}
+    return sorted(
+        name
+        for name, content in files.items()
+        if uid in name
+        or any(
+            isinstance(device, dict) and device.get("name") in names
+            for device in content.get("devices") or ()
+        )
+    )
+
+
+def read_files(folder: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Return the CDI files of a folder by name, and what is wrong with those that are none."""
+    files: dict[str, dict[str, Any]] = {}
+    faults: list[str] = []
+    for path in sorted(folder.glob("*")) if folder.is_dir() else ():
+        if path.suffix not in (".json", ".yaml") or not path.is_file():
+            continue
+        try:
+            text = path.read_text(encoding="utf-8")[:_MAX_BYTES]
+            content = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+        except (OSError, ValueError, yaml.YAMLError) as error:
+            faults.append(f"{path.name} cannot be read: {str(error).splitlines()[0]}")
+            continue
+        if not isinstance(content, dict) or not content.get("cdiVersion") or not content.get("kind"):
+            faults.append(f"{path.name} has no cdiVersion or no kind")
+            continue
+        files[path.name] = content
+    return files, faults
+
+
+def _find_faults_of_device(
+    name: str, content: dict[str, Any], device: dict[str, Any]
+) -> list[str]:
+    edits = device.get("containerEdits")
+    if not isinstance(edits, dict) or not any(edits.values()):
+        return [f"{name} has empty containerEdits, which a runtime refuses"]
+    faults = []
+    for edit in (edits, content.get("containerEdits") or {}):
+        for node in edit.get("deviceNodes") or ():
+            path = node.get("hostPath") or node.get("path") or ""
+            if not Path(path).exists():
+                faults.append(f"{name} has device node {path}, which is not on this machine")
+        for mount in edit.get("mounts") or ():
+            if not Path(mount.get("hostPath") or "").exists():
+                faults.append(f"{name} mounts {mount.get('hostPath')}, which is not on this machine")
+    return faults
