@@ -186,7 +186,7 @@ FLOORS = (
     "allocation",
     "views",
     "cluster",
-    "conformance",
+    "driver_checks",
     "scheduler",
     "alignment",
     "capacity",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _UNKNOWN_UID = "00000000-0000-4000-8000-000000000000"
 _FOREIGN_DRIVER = "another.driver-plugin-check.example.com"
+_SETTLED_SECONDS = 2.0
 _MAX_REPORTS = 50
 _FLOOD_SECONDS = 1.0
 _DEFAULT_HEALTH_TIMEOUT = 30
@@ -44,6 +45,7 @@ class Session:
     slices: list[dict[str, Any]] = field(default_factory=list)
     snapshots: list[list[dict[str, Any]]] = field(default_factory=list)
     """The slices before and after each start."""
+    _changed_at: float = 0.0
 
     @property
     def name(self) -> str:
@@ -133,6 +135,15 @@ class Session:
                 f"NodeUnprepareResources refuses the claim: {answers[claim['uid']].error}"
             )
 
+    def has_settled(self) -> bool:
+        """Read the slices of the driver; return True if they are complete and have not changed lately."""
+        before = self.slices
+        is_complete = self.read_slices()
+        if not is_complete or self.slices != before:
+            self._changed_at = time.monotonic()
+        began = max(self._changed_at, self.driver.started_at)
+        return is_complete and time.monotonic() - began >= _SETTLED_SECONDS
+
     def read_slices(self) -> bool:
         """Read the slices of the driver; return True if its pools are complete."""
         self.slices = self.cluster.list_slices(self.name, self.node)
@@ -168,7 +179,7 @@ def check_register(session: Session) -> None:
 
 def check_publish(session: Session) -> None:
     """The driver publishes a complete pool with devices for its node."""
-    if not wait_until(session.read_slices, session.driver.limit):
+    if not wait_until(session.has_settled, session.driver.limit):
         raise FailureError(
             f"no complete pool of {session.name} within {session.driver.limit:g} s; the driver"
             f" wrote: {session.driver.last_words()}"

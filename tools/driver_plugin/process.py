@@ -30,6 +30,8 @@ class Driver:
         self.registry = kubelet_root / "plugins_registry"
         self.log = log
         self.limit = limit
+        self.started_at = 0.0
+        """When it was started last, by the monotonic clock."""
         self.info: Any = None
         """Its answer to GetInfo."""
         self._process: subprocess.Popen[bytes] | None = None
@@ -43,6 +45,7 @@ class Driver:
         self.registry.mkdir(parents=True, exist_ok=True)  # as a kubelet does
         stale = set(self._list_sockets())
         started_at = time.time()
+        self.started_at = time.monotonic()
         with self.log.open("ab") as log:
             try:
                 self._process = subprocess.Popen(

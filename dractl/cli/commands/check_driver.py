@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
@@ -16,8 +17,8 @@ from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT, TOOLS, OptionGr
 from dractl.cli.options.cluster_input import Access
 from dractl.cli.options.printing import Printing
 from dractl.cli.options.release import ReleaseOptions, choose_target
-from dractl.conformance.judgement import Subject, report_on_driver
-from dractl.conformance.snapshots import Publication, read_publication
+from dractl.driver_checks.judgement import Subject, report_on_driver
+from dractl.driver_checks.snapshots import Publication, read_publication
 from dractl.errors import InputError, UsageError
 from dractl.garbage import without_collecting
 from dractl.lint.findings import Terms
@@ -220,7 +221,7 @@ class _Output(Struct, frozen=True):
 
 def _load(inputs: InputOptions, login: Login) -> Subject:
     """Load what is known of the driver. Raises DractlError."""
-    from dractl.conformance.installation import Objects
+    from dractl.driver_checks.installation import Objects
 
     installation = _load_chart(inputs.chart) if inputs.chart else []
     classes = [
@@ -242,7 +243,7 @@ def _load(inputs: InputOptions, login: Login) -> Subject:
         publication,
         (*classes, *(one for one in documents if one.kind == "DeviceClass")),
         Objects.of(installation) if installation else None,
-        Objects.of(documents) if documents else None,
+        Objects.of(documents, None if inputs.filename else time.time()) if documents else None,
         files=sum(map(len, named)) + bool(inputs.chart),
     )
 

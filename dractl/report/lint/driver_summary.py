@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from dractl import __version__
-from dractl.conformance.judgement import Subject
+from dractl.driver_checks.judgement import Subject
 from dractl.lint.finding import Finding, Report
 from dractl.report.plain import plural
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
-from dractl.conformance.remark import Remark, Remarks, remark
-from dractl.conformance.snapshots import Snapshot
+from dractl.driver_checks.remark import Remark, Remarks, remark
+from dractl.driver_checks.snapshots import Snapshot
 from dractl.lint.model import Manifest
 from dractl.lint.standard import STANDARD_DOMAIN
 from dractl.model import qualified_name

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from dractl.cluster.clock import read_time
-from dractl.conformance.installation import Objects, find_workloads
-from dractl.conformance.remark import Remarks, remark
+from dractl.driver_checks.installation import Objects, find_workloads
+from dractl.driver_checks.remark import Remarks, remark
 from dractl.lint.model import Manifest
 from dractl.model import Target
 from dractl.model.releases import SERVED
@@ -126,7 +126,7 @@ def _check_versions(slices: Iterable[Manifest], target: Target) -> Remarks:
 
 def _check_taints(objects: Objects, slices: Iterable[Manifest]) -> Remarks:
     """Yield taints that have stayed on devices for more than a day."""
-    now = read_time(objects.state)
+    now = objects.read_at or read_time(objects.state)
     for one in slices if now is not None else ():
         for device in one.devices:
             for index, taint in enumerate(map(mapping, items(device.fields.get("taints")))):

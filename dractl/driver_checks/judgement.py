@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.conformance.history import compare_snapshots
-from dractl.conformance.installation import Objects, check_installation
-from dractl.conformance.limits import find_exceeded_limits
-from dractl.conformance.operation import check_operation
-from dractl.conformance.remark import Remark
-from dractl.conformance.snapshots import Publication, Snapshot
+from dractl.driver_checks.history import compare_snapshots
+from dractl.driver_checks.installation import Objects, check_installation
+from dractl.driver_checks.limits import find_exceeded_limits
+from dractl.driver_checks.operation import check_operation
+from dractl.driver_checks.remark import Remark
+from dractl.driver_checks.snapshots import Publication, Snapshot
 from dractl.lint import registry
 from dractl.lint.finding import Report
 from dractl.lint.findings import Terms, judged

@@ -7,7 +7,7 @@ from msgspec import Struct
 from dractl.cluster import ClusterState
 from dractl.cluster.driver_workloads import DriverWorkloads, find_driver_workloads
 from dractl.cluster.state import DEFAULT_NAMESPACE
-from dractl.conformance.remark import Remarks, remark
+from dractl.driver_checks.remark import Remarks, remark
 from dractl.lint.model import Manifest
 from dractl.manifests import Document
 from dractl.model import Target
@@ -39,14 +39,17 @@ class Objects(Struct, frozen=True):
 
     state: ClusterState
     manifests: tuple[Manifest, ...]
+    read_at: float | None = None
+    """The time at which a live cluster was read, in seconds since 1970."""
 
     @classmethod
-    def of(cls, documents: Sequence[Document]) -> "Objects":
+    def of(cls, documents: Sequence[Document], read_at: float | None = None) -> "Objects":
         """Return the objects of documents."""
         whole = [document for document in documents if isinstance(document.value, dict)]
         return cls(
             ClusterState.from_documents(whole),
             tuple(Manifest(document, document.kind or "") for document in whole),
+            read_at,
         )
 
     def of_kind(self, *kinds: str) -> Iterator[Manifest]:
