@@ -1,1 +1,1 @@
-"""The checks of a DRA driver before its release: what it publishes over time, its chart, and its objects in a cluster."""
+"""Checks of a DRA driver before its release: its snapshots, its chart, its objects in a cluster."""

@@ -1,4 +1,4 @@
-"""What a driver must not change between two snapshots: names, types, pools, generations."""
+"""Changes between two snapshots that a driver must not make: of names, types and pools."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -73,9 +73,7 @@ def compare_snapshots(snapshots: Sequence[Snapshot]) -> Remarks:
     for index, snapshot in enumerate(snapshots):
         pools = _group(snapshot)
         seen = {
-            key: pool
-            if pool.is_complete or not snapshot.is_recorded
-            else settled.get(key, pool)
+            key: pool if pool.is_complete or not snapshot.is_recorded else settled.get(key, pool)
             for key, pool in pools.items()
         }
         if index:
@@ -125,8 +123,8 @@ def _find_kept_generations(earlier: Pools, later: Pools) -> Remarks:
                 related=(("before", before.slices[0], path),),
             )
         elif after.generation == before.generation:
-            known = Counter(map(_content, before.slices))
-            changed = sum((Counter(map(_content, after.slices)) - known).values())
+            contents = Counter(map(_content, before.slices))
+            changed = sum((Counter(map(_content, after.slices)) - contents).values())
             added = len(after.slices) - len(before.slices)
             if changed > 1 or added > 0:
                 change = f"{changed} slice{'' if changed == 1 else 's'} of {after} changed"
@@ -161,8 +159,7 @@ def _find_renamed_devices(earlier: Pools, later: Pools) -> Remarks:
         renamed = [
             (names_before[identity], placed)
             for identity, placed in names_after.items()
-            if identity in names_before
-            and names_before[identity].device.name != placed.device.name
+            if identity in names_before and names_before[identity].device.name != placed.device.name
         ]
         if renamed:
             yield _describe_renamed(after, renamed)
@@ -171,7 +168,7 @@ def _find_renamed_devices(earlier: Pools, later: Pools) -> Remarks:
                 "DRA382",
                 after.devices[0].subject,
                 after.devices[0].name_path,
-                f"no device of {after} has the name of one before, although they are otherwise equal",
+                f"no device of {after} has a name of before, although they are otherwise equal",
                 help="derive names from the hardware: claims refer to a device by its name",
                 confidence="likely",
                 related=(("before", before.devices[0].subject, before.devices[0].name_path),),
@@ -179,7 +176,7 @@ def _find_renamed_devices(earlier: Pools, later: Pools) -> Remarks:
 
 
 def _name_hardware(pool: Pool) -> dict[tuple[str, ...], Placed]:
-    """Return the devices of a pool by what identifies their hardware; only those that are unique."""
+    """Return the devices of a pool by what identifies their hardware, where it is unique."""
     devices: dict[tuple[str, ...], list[Placed]] = {}
     for placed in pool.devices:
         for name in _IDENTIFIERS:
@@ -239,11 +236,11 @@ def _list_attributes(devices: Iterable[Placed], driver: str) -> dict[str, Usage]
     for placed in devices:
         for name, value in placed.device.attributes.items():
             full, types = str(qualified_name(name, driver)), frozenset(mapping(value))
-            known = usages.get(full)
+            usage = usages.get(full)
             usages[full] = (
                 Usage(types, 1, placed, placed.path("attributes", name))
-                if known is None
-                else Usage(known.types | types, known.count + 1, known.placed, known.path)
+                if usage is None
+                else Usage(usage.types | types, usage.count + 1, usage.placed, usage.path)
             )
     return usages
 
@@ -263,15 +260,15 @@ def _find_changed_attributes(earlier: Pools, later: Pools) -> Remarks:
         for name, usage in _list_attributes(kept_before, before.driver).items():
             new = usages.get(name)
             if new is not None and usage.types.isdisjoint(new.types):
-                found = _describe_new_type(name, usage, new)
+                change = _describe_new_type(name, usage, new)
             elif new is None and usage.count == len(kept_before) > 0:
-                found = _describe_withdrawn(name, usage, kept_after)
+                change = _describe_withdrawn(name, usage, kept_after)
             else:
                 continue
-            key = (found.code, after.driver, name)
+            key = (change.code, after.driver, name)
             if key not in reported:
                 reported.add(key)
-                yield found
+                yield change
 
 
 def _describe_new_type(name: str, usage: Usage, new: Usage) -> Remark:
@@ -302,26 +299,40 @@ def _describe_withdrawn(name: str, usage: Usage, devices: Sequence[Placed]) -> R
 
 
 def _find_renamed_pools(earlier: Pools, later: Pools) -> Remarks:
-    """Yield pools that stand for a pool of another name on the same node."""
+    """Yield pools that stand for a pool of another name on the same node.
+
+    The helper leaves the old pool for 30 s, in which its devices are published twice.
+    """
     for key, after in later.items():
         if key in earlier or not after.nodes:
             continue
-        gone = [
+        replaced = [
             before
             for other, before in earlier.items()
-            if other not in later and before.nodes == after.nodes and before.driver == after.driver
+            if before.nodes == after.nodes
+            and before.driver == after.driver
+            and (other not in later or _have_same_devices(before, after))
         ]
-        if gone:
+        if replaced:
             path = ("spec", "pool", "name")
             yield remark(
                 "DRA385",
                 after.slices[0],
                 path,
-                f"the devices of {', '.join(sorted(after.nodes))} were in {gone[0]} before and are"
-                f" in {after} now",
-                help="name the pool after its node: a claim keeps the name of the pool it was given",
-                related=(("before", gone[0].slices[0], path),),
+                f"the devices of {', '.join(sorted(after.nodes))} were in {replaced[0]} before and"
+                f" are in {after} now",
+                help="name the pool after its node: claims keep the name of their pool",
+                related=(("before", replaced[0].slices[0], path),),
             )
+
+
+def _have_same_devices(one: Pool, other: Pool) -> bool:
+    """Return True if all devices of two pools are equal, with their names."""
+    devices = [
+        {(placed.device.name, _features(placed)) for placed in pool.devices}
+        for pool in (one, other)
+    ]
+    return bool(devices[0]) and devices[0] == devices[1]
 
 
 def _find_incomplete_generations(earlier: Pools, later: Pools) -> Remarks:
@@ -347,4 +358,3 @@ _CHECKS: tuple[Callable[[Pools, Pools], Remarks], ...] = (
     _find_changed_attributes,
     _find_renamed_pools,
 )
-

@@ -43,7 +43,9 @@ class Objects(Struct, frozen=True):
     """The time at which a live cluster was read, in seconds since 1970."""
 
     @classmethod
-    def of(cls, documents: Sequence[Document], read_at: float | None = None) -> "Objects":
+    def from_documents(
+        cls, documents: Sequence[Document], read_at: float | None = None
+    ) -> "Objects":
         """Return the objects of documents."""
         whole = [document for document in documents if isinstance(document.value, dict)]
         return cls(
@@ -52,7 +54,7 @@ class Objects(Struct, frozen=True):
             read_at,
         )
 
-    def of_kind(self, *kinds: str) -> Iterator[Manifest]:
+    def list_kind(self, *kinds: str) -> Iterator[Manifest]:
         """Yield the objects of some kinds."""
         return (one for one in self.manifests if one.kind in kinds)
 
@@ -61,8 +63,8 @@ class Objects(Struct, frozen=True):
         return next(
             (
                 one
-                for one in self.of_kind(kind)
-                if (one.namespace or key[0] and DEFAULT_NAMESPACE, one.name) == key
+                for one in self.list_kind(kind)
+                if (one.namespace or (key[0] and DEFAULT_NAMESPACE), one.name) == key
                 or (not key[0] and one.name == key[1])
             ),
             None,
@@ -71,9 +73,9 @@ class Objects(Struct, frozen=True):
 
 def find_workloads(objects: Objects, driver: str) -> DriverWorkloads:
     """Find the workloads of a driver; in a chart with a single DaemonSet, that is its plug-in."""
-    nodes = {one.slice.node for one in objects.of_kind("ResourceSlice")} - {""}
+    nodes = {one.slice.node for one in objects.list_kind("ResourceSlice")} - {""}
     workloads = find_driver_workloads(objects.state, driver, nodes)
-    daemon_sets = list(objects.of_kind("DaemonSet"))
+    daemon_sets = list(objects.list_kind("DaemonSet"))
     if not workloads.are_known and len(daemon_sets) == 1 and not objects.state.has("Node"):
         (only,) = daemon_sets
         key = (only.namespace or DEFAULT_NAMESPACE, only.name)
@@ -213,14 +215,14 @@ def _check_granular_status(
 
 def _find_roles(objects: Objects, account: tuple[str, str]) -> Iterator[Manifest]:
     """Yield the roles of a service account that the input has."""
-    for binding in objects.of_kind("ClusterRoleBinding", "RoleBinding"):
+    for binding in objects.list_kind("ClusterRoleBinding", "RoleBinding"):
         view = RoleBinding(binding.value)
         accounts = {(namespace or DEFAULT_NAMESPACE, name) for namespace, name in view.accounts}
         named = {name for _, name in accounts}
         # A chart's template may leave out the namespace on one side.
         if account in accounts or (account[0] == DEFAULT_NAMESPACE and account[1] in named):
             kind, name = view.role
-            yield from (role for role in objects.of_kind(kind) if role.name == name)
+            yield from (role for role in objects.list_kind(kind) if role.name == name)
 
 
 def _find_unneeded(role: Manifest) -> Remarks:
@@ -242,7 +244,7 @@ def _find_unneeded(role: Manifest) -> Remarks:
                 role,
                 (*path, wildcards[0]),
                 f"{role.kind} {role.name} allows everything: {', '.join(wildcards)} has '*'",
-                help="name what the driver uses: whoever enters its pod has these rights on all nodes",
+                help="name what the driver uses: who enters its pod has these rights everywhere",
             )
             continue
         for group, resource, verbs in _UNNEEDED:

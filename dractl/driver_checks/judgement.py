@@ -1,4 +1,4 @@
-"""The report on a driver: lint's findings in its newest slices, and what only several inputs show."""
+"""The report on a driver: lint's findings in its slices, and what only several inputs show."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ _INCOMPLETE = "DRA352"
 
 
 class Subject(Struct, frozen=True):
-    """What is known of a driver, as far as it was given."""
+    """A driver, as far as the input shows it."""
 
     publication: Publication
     """Its snapshots."""
@@ -94,9 +94,7 @@ def _list_remarks(subject: Subject, target: Target) -> Iterator[Remark]:
         yield from check_operation(subject.cluster, driver, target)
 
 
-def _judge_snapshots(
-    subject: Subject, terms: Terms, numbers: dict[int, int]
-) -> Iterator[Located]:
+def _judge_snapshots(subject: Subject, terms: Terms, numbers: dict[int, int]) -> Iterator[Located]:
     """Yield lint's findings in each snapshot; what several have is reported of the newest.
 
     Of a recording only the last state is judged: the ones before it are in the middle of a write.

@@ -19,7 +19,11 @@ _MAX_QUOTED_CHARS = 240
 
 def check_operation(objects: Objects, driver: str, target: Target) -> Remarks:
     """Yield what the objects of a cluster show of a driver at work."""
-    slices = [one for one in objects.of_kind("ResourceSlice") if one.slice.driver == driver]
+    slices = [
+        published_slice
+        for published_slice in objects.list_kind("ResourceSlice")
+        if published_slice.slice.driver == driver
+    ]
     yield from _check_events(objects, driver)
     yield from _check_pods(objects, driver, slices)
     yield from _check_versions(slices, target)
@@ -32,7 +36,7 @@ def _check_events(objects: Objects, driver: str) -> Remarks:
     state = objects.state
     quoted: set[str] = set()
     for key, event in state.events.items():
-        pod = (event.regarding.namespace or key[0], event.regarding.name)
+        pod = (key[0], event.regarding.name)
         if event.reason != _PREPARE_FAILED or event.regarding.kind != "Pod":
             continue
         claims = [state.claim(claim) for claim in state.claims_of_pod(pod)]
@@ -53,7 +57,7 @@ def _check_events(objects: Objects, driver: str) -> Remarks:
 
 
 def _check_pods(objects: Objects, driver: str, slices: Iterable[Manifest]) -> Remarks:
-    """Yield pods of the plug-in that do not run, and nodes that publish without one."""
+    """Yield pods of the plug-in that do not run, and nodes that publish without published_slice."""
     workloads = find_workloads(objects, driver)
     for pod in workloads.pods:
         subject = objects.find("Pod", pod.key)
@@ -61,26 +65,30 @@ def _check_pods(objects: Objects, driver: str, slices: Iterable[Manifest]) -> Re
             yield from _check_pod(subject, pod)
     if not (workloads.pods and objects.state.covers("Node")):
         return
-    for one in slices:
-        node = one.slice.node
+    for published_slice in slices:
+        node = published_slice.slice.node
         if node and not workloads.pods_on(node):
             yield remark(
                 "DRA396",
-                one,
+                published_slice,
                 ("spec", "nodeName"),
-                f"{one.name} is published for {node}, where no pod of the driver runs: the"
-                " scheduler sends pods there that nobody prepares",
+                f"{published_slice.name} is published for {node}, where no pod of the driver runs:"
+                " the scheduler sends pods there that nobody prepares",
                 help="delete the slice, or let the DaemonSet tolerate the node's taints",
                 confidence="likely",
             )
 
 
 def _check_pod(subject: Manifest, pod: Pod) -> Remarks:
-    restarts = max((one.restarts for one in pod.container_statuses), default=0)
+    restarts = max((container.restarts for container in pod.container_statuses), default=0)
     ready = pod.condition("Ready")
     if ready.status == "False" and not pod.has_ended:
         reason = next(
-            (one.reason or one.state for one in pod.container_statuses if not one.is_ready),
+            (
+                container.reason or container.state
+                for container in pod.container_statuses
+                if not container.is_ready
+            ),
             ready.reason,
         )
         yield remark(
@@ -104,18 +112,20 @@ def _check_pod(subject: Manifest, pod: Pod) -> Remarks:
 def _check_versions(slices: Iterable[Manifest], target: Target) -> Remarks:
     """Yield versions of the API in which the driver writes, and which a release ends."""
     ends = {
-        row.api_version: row.removed for row in SERVED if row.kind == "ResourceSlice" and row.removed
+        row.api_version: row.removed
+        for row in SERVED
+        if row.kind == "ResourceSlice" and row.removed
     }
     reported: set[str] = set()
-    for one in slices:
-        for index, manager in enumerate(View(one.value).field_managers):
+    for published_slice in slices:
+        for index, manager in enumerate(View(published_slice.value).field_managers):
             version = manager.api_version
             if manager.subresource or version not in ends or version in reported:
                 continue
             reported.add(version)
             yield remark(
                 "DRA397",
-                one,
+                published_slice,
                 ("metadata", "managedFields", index, "apiVersion"),
                 f"{manager.name or 'the driver'} writes slices in {version}, which Kubernetes"
                 f" {ends[version]} does not serve any more",
@@ -127,15 +137,15 @@ def _check_versions(slices: Iterable[Manifest], target: Target) -> Remarks:
 def _check_taints(objects: Objects, slices: Iterable[Manifest]) -> Remarks:
     """Yield taints that have stayed on devices for more than a day."""
     now = objects.read_at or read_time(objects.state)
-    for one in slices if now is not None else ():
-        for device in one.devices:
+    for published_slice in slices if now is not None else ():
+        for device in published_slice.devices:
             for index, taint in enumerate(map(mapping, items(device.fields.get("taints")))):
                 added = parse_timestamp(text(taint.get("timeAdded")))
                 age = (now or 0) - added if added is not None else 0
                 if age > _LONG_TAINT_SECONDS and taint.get("effect") != "None":
                     yield remark(
                         "DRA398",
-                        one,
+                        published_slice,
                         (*device.path, "taints", index),
                         f"{device.name} has had taint {text(taint.get('key'))} for"
                         f" {int(age // 86400)} d",
@@ -146,25 +156,25 @@ def _check_taints(objects: Objects, slices: Iterable[Manifest]) -> Remarks:
 
 def _check_claims(objects: Objects, driver: str, slices: Iterable[Manifest]) -> Remarks:
     """Yield claims in use whose devices the driver does not publish any more."""
-    pools = newest(slices, lambda one: one.slice.identity)
+    pools = newest(slices, lambda published_slice: published_slice.slice.identity)
     # What an incomplete pool does not show may be published in a moment.
     published = {
-        pool: {device.name for one in members for device in one.devices}
+        pool: {device.name for published_slice in members for device in published_slice.devices}
         for (_, pool), members in pools.items()
         if members[0].slice.announced == len(members)
     }
     shows_whole = objects.state.covers("Node")
-    for one in objects.of_kind("ResourceClaim"):
-        claim = Claim(one.value)
+    for subject in objects.list_kind("ResourceClaim"):
+        claim = Claim(subject.value)
         for index, device in enumerate(claim.allocated_devices if claim.reserved_for else ()):
             pool, name = device.pool, device.device
             is_gone = pool not in {key[1] for key in pools} if shows_whole else False
             if device.driver == driver and (is_gone or name not in published.get(pool, {name})):
                 yield remark(
                     "DRA399",
-                    one,
+                    subject,
                     ("status", "allocation", "devices", "results", index, "device"),
                     f"claim {claim.full_name} is in use with {pool}/{name}, which the driver does"
                     " not publish any more",
-                    help="keep a device in its slice while a claim has it, with a taint if it is ill",
+                    help="keep a device in its slice while a claim has it; taint it if it is ill",
                 )

@@ -1,9 +1,11 @@
 """The snapshots of a driver: all ResourceSlices that it published at one time.
 
-Each path that a user names is a snapshot, a file or a folder. A file in which slices recur, as ``kubectl get
-resourceslices -w -o yaml`` prints it, is a recording: each further state of a slice makes another snapshot.
+Each path that a user names is a snapshot, a file or a folder. A file in which slices recur, as
+``kubectl get resourceslices -w -o yaml`` prints it, is a recording: each further state of a slice
+makes another snapshot.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
@@ -16,10 +18,12 @@ from dractl.model.paths import map_at
 from dractl.objects import number, text
 
 _MAX_NAMED = 6
+_MAX_RECORDED_SLICES = 1_000_000
+"""The limit of slices in all states of a recording together."""
 
 
 class Snapshot(Struct, frozen=True):
-    """What a driver published at one time."""
+    """The slices of a driver at one time."""
 
     name: str
     """The path that it was read from."""
@@ -30,7 +34,7 @@ class Snapshot(Struct, frozen=True):
 
 
 class Publication(Struct, frozen=True):
-    """What one driver published, in the order of time."""
+    """The snapshots of one driver, in the order of time."""
 
     driver: str
     """The name of the driver."""
@@ -87,47 +91,62 @@ def _choose_driver(slices: Iterable[Manifest], driver: str | None) -> str:
 
 
 def _split(name: str, slices: Sequence[Manifest]) -> list[Snapshot]:
-    """Return one snapshot, or those of a recording."""
+    """Return the snapshot of a source, or those of a recording: one for each time that slices recur.
+
+    Raises InputError for a recording that is too long.
+    """
     states: dict[str, Manifest] = {}
+    recent: set[str] = set()
     snapshots: list[Snapshot] = []
-    has_recurred = False
-    for number_of_slice, one in enumerate(slices):
-        key = one.name or f"#{number_of_slice}"
-        if key in states and not has_recurred:
-            has_recurred = True
+    for index, written in enumerate(slices):
+        key = written.name or f"#{index}"
+        if key in recent:
+            states = _drop_deleted(states) if snapshots else states
             snapshots.append(Snapshot(name, tuple(states.values()), is_recorded=True))
+            recent.clear()
+            if len(snapshots) * len(states) > _MAX_RECORDED_SLICES:
+                raise InputError(
+                    f"a recording of more than {len(snapshots)} states of {len(states)} slices",
+                    place=name,
+                    hint="record one node: --field-selector spec.nodeName=NODE",
+                )
+        recent.add(key)
         states.pop(key, None)  # the newest write comes last
-        states[key] = one
-        if has_recurred:
-            states = _drop_deleted(states, one)
-            snapshots.append(Snapshot(name, tuple(states.values()), is_recorded=True))
-    return snapshots if has_recurred else [Snapshot(name, tuple(states.values()))]
+        states[key] = written
+    states = _drop_deleted(states) if snapshots else states
+    return [*snapshots, Snapshot(name, tuple(states.values()), is_recorded=bool(snapshots))]
 
 
-def _drop_deleted(states: dict[str, Manifest], newest: Manifest) -> dict[str, Manifest]:
-    """Return the states without slices that must have been deleted.
+def _drop_deleted(states: dict[str, Manifest]) -> dict[str, Manifest]:
+    """Return the states, in the order of their writes, without slices that must have been deleted.
 
     A watch without events does not show a deletion; but a generation that has more slices than its
     newest one announces has lost the oldest.
     """
-    same = [key for key, one in states.items() if one.slice.identity == newest.slice.identity]
-    superfluous = same[: max(0, len(same) - newest.slice.announced)]
-    return {key: one for key, one in states.items() if key not in superfluous}
+    counts: Counter[tuple[str, str, int]] = Counter()
+    announced: dict[tuple[str, str, int], int] = {}
+    kept: list[str] = []
+    for key, written in reversed(states.items()):
+        identity = written.slice.identity
+        counts[identity] += 1
+        if counts[identity] <= announced.setdefault(identity, written.slice.announced):
+            kept.append(key)
+    return {key: states[key] for key in reversed(kept)}
 
 
 def _refuse_wrong_order(snapshots: Sequence[Snapshot]) -> None:
     """Raise UsageError if an object is older in a later snapshot."""
     versions: dict[str, tuple[int, str]] = {}
     for snapshot in snapshots:
-        for one in snapshot.slices:
-            metadata = map_at(one.value, "metadata")
+        for written in snapshot.slices:
+            metadata = map_at(written.value, "metadata")
             uid, version = text(metadata.get("uid")), number(metadata.get("generation"))
             if not uid or not version:
                 continue
-            known, earlier = versions.get(uid, (version, snapshot.name))
-            if version < known and earlier != snapshot.name:
+            newest, earlier = versions.get(uid, (version, snapshot.name))
+            if version < newest and earlier != snapshot.name:
                 raise UsageError(
-                    f"snapshots out of order: {one.name} has metadata.generation {known} in"
+                    f"snapshots out of order: {written.name} has metadata.generation {newest} in"
                     f" {earlier} and {version} in {snapshot.name}, which is named after it",
                     hint="name the snapshots in the order in which they were taken",
                 )

@@ -160,9 +160,7 @@ class Pod(View):
     def downward_fields(self) -> frozenset[str]:
         """The fields of the pod that its containers get as environment variables."""
         variables = (entry for container in self.containers for entry in maps_at(container, "env"))
-        fields = (
-            text_at(entry, "valueFrom", "fieldRef", "fieldPath") for entry in variables
-        )
+        fields = (text_at(entry, "valueFrom", "fieldRef", "fieldPath") for entry in variables)
         return frozenset(filter(None, fields))
 
     @cached_property

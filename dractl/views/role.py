@@ -5,6 +5,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from dractl.model.paths import list_at, map_at, maps_at, text_at
+from dractl.objects import Raw
 from dractl.views.base import View
 
 
@@ -35,14 +36,17 @@ class Role(View):
         """``rules``."""
         return tuple(
             PolicyRule(
-                *(
-                    frozenset(filter(lambda word: isinstance(word, str), list_at(rule, field)))
-                    for field in ("apiGroups", "resources", "verbs")
-                ),
+                _words(rule, "apiGroups"),
+                _words(rule, "resources"),
+                _words(rule, "verbs"),
                 bool(list_at(rule, "resourceNames")),
             )
             for rule in maps_at(self.raw, "rules")
         )
+
+
+def _words(rule: Raw, field: str) -> frozenset[str]:
+    return frozenset(word for word in list_at(rule, field) if isinstance(word, str))
 
 
 class RoleBinding(View):

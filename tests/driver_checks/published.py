@@ -24,17 +24,23 @@ def documents(text: str, name: str = "<stdin>") -> Sequence[Document]:
 
 
 def check(
-    *texts: str, driver: str | None = None, chart: str = "", cluster: str = "", now: float | None = None
+    *texts: str,
+    driver: str | None = None,
+    chart: str = "",
+    cluster: str = "",
+    now: float | None = None,
 ) -> list[Finding]:
     """Return the findings on a driver of which each text is a snapshot."""
-    sources = [(f"{index}.yaml", documents(text, f"{index}.yaml")) for index, text in enumerate(texts)]
+    sources = [
+        (f"{index}.yaml", documents(text, f"{index}.yaml")) for index, text in enumerate(texts)
+    ]
     objects = documents(cluster, "cluster.yaml") if cluster else ()
     if cluster:
         sources = [("cluster.yaml", objects)]
     subject = Subject(
         read_publication(sources, driver),
-        installation=Objects.of(documents(chart, "chart.yaml")) if chart else None,
-        cluster=Objects.of(objects, now) if cluster else None,
+        installation=Objects.from_documents(documents(chart, "chart.yaml")) if chart else None,
+        cluster=Objects.from_documents(objects, now) if cluster else None,
     )
     return list(report_on_driver(subject, Terms(Target.of())).findings)
 

@@ -34,8 +34,7 @@ def test_a_generation_that_falls_is_a_warning() -> None:
 
 
 @pytest.mark.parametrize(
-    "identifier",
-    ["uuid", "serial", "resource.kubernetes.io/pciBusID", "gpu.example.com/uuid"],
+    "identifier", ["uuid", "serial", "resource.kubernetes.io/pciBusID", "gpu.example.com/uuid"]
 )
 def test_hardware_that_has_another_name(identifier: str) -> None:
     is_address = identifier.endswith("pciBusID")
@@ -102,9 +101,9 @@ def test_the_short_and_the_full_name_are_one_attribute() -> None:
 
 
 def test_an_attribute_that_all_devices_had() -> None:
-    assert codes(resource_slice(BOTH), resource_slice(BOTH.replace(", model: {string: A}", ""))) == {
-        "DRA384"
-    }
+    assert codes(
+        resource_slice(BOTH), resource_slice(BOTH.replace(", model: {string: A}", ""))
+    ) == {"DRA384"}
 
 
 def test_an_attribute_that_one_device_had_may_go() -> None:

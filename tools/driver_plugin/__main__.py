@@ -24,7 +24,9 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--kubelet-root", type=Path, required=True, help="where the driver registers")
+    parser.add_argument(
+        "--kubelet-root", type=Path, required=True, help="where the driver registers"
+    )
     parser.add_argument("--cdi-root", type=Path, default=Path("/var/run/cdi"))
     parser.add_argument("--kubeconfig", type=Path, required=True, help="of a test cluster")
     parser.add_argument("--namespace", default="default", help="where claims are made")
@@ -32,7 +34,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--call-seconds", type=float, default=KUBELET_SECONDS)
     parser.add_argument("--start-seconds", type=float, default=30)
     parser.add_argument("--log", type=Path, help="where the driver's output goes")
-    parser.add_argument("--snapshots", type=Path, help="folder for what it published, for check-driver")
+    parser.add_argument(
+        "--snapshots", type=Path, help="folder for what it published, for check-driver"
+    )
     parser.add_argument("--json", action="store_true", help="one line of JSON a check")
     parser.add_argument("command", nargs="+", help="the driver and its arguments, after --")
     return parser.parse_args()
@@ -50,9 +54,13 @@ def main() -> int:
         for result in run_checks(session):
             failed = failed or result.status == "failed"
             if options.json:
-                line = json.dumps({"id": result.id, "status": result.status, "message": result.message})
+                line = json.dumps(
+                    {"id": result.id, "status": result.status, "message": result.message}
+                )
             else:
-                line = f"{result.status:8} {result.id}" + (f": {result.message}" if result.message else "")
+                line = f"{result.status:8} {result.id}" + (
+                    f": {result.message}" if result.message else ""
+                )
             print(line, flush=True)
     finally:
         driver.kill()

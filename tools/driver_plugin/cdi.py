@@ -66,16 +66,18 @@ def read_files(folder: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
         except (OSError, ValueError, yaml.YAMLError) as error:
             faults.append(f"{path.name} cannot be read: {str(error).splitlines()[0]}")
             continue
-        if not isinstance(content, dict) or not content.get("cdiVersion") or not content.get("kind"):
+        if (
+            not isinstance(content, dict)
+            or not content.get("cdiVersion")
+            or not content.get("kind")
+        ):
             faults.append(f"{path.name} has no cdiVersion or no kind")
             continue
         files[path.name] = content
     return files, faults
 
 
-def _find_faults_of_device(
-    name: str, content: dict[str, Any], device: dict[str, Any]
-) -> list[str]:
+def _find_faults_of_device(name: str, content: dict[str, Any], device: dict[str, Any]) -> list[str]:
     edits = device.get("containerEdits")
     if not isinstance(edits, dict) or not any(edits.values()):
         return [f"{name} has empty containerEdits, which a runtime refuses"]
@@ -85,7 +87,9 @@ def _find_faults_of_device(
             path = node.get("hostPath") or node.get("path") or ""
             if not Path(path).exists():
                 faults.append(f"{name} has device node {path}, which is not on this machine")
-        for mount in edit.get("mounts") or ():
-            if not Path(mount.get("hostPath") or "").exists():
-                faults.append(f"{name} mounts {mount.get('hostPath')}, which is not on this machine")
+        faults += [
+            f"{name} mounts {mount.get('hostPath')}, which is not on this machine"
+            for mount in edit.get("mounts") or ()
+            if not Path(mount.get("hostPath") or "").exists()
+        ]
     return faults

@@ -61,7 +61,9 @@ class Session:
             if not device.get("taints") and not device.get("consumesCounters")
         ]
         if len(found) < count:
-            raise SkippedError(f"the driver publishes {len(found)} devices without taints and counters")
+            raise SkippedError(
+                f"the driver publishes {len(found)} devices without taints and counters"
+            )
         return found[:count]
 
     def claim(self, name: str, *devices: dict[str, str], **options: Any) -> dict[str, str]:
@@ -154,9 +156,7 @@ class Session:
                 pool["resourceSliceCount"]
             )
         newest = {name: max(g for n, g in counts if n == name) for name, _ in counts}
-        return bool(counts) and all(
-            len(counts[pool]) == counts[pool][0] for pool in newest.items()
-        )
+        return bool(counts) and all(len(counts[pool]) == counts[pool][0] for pool in newest.items())
 
 
 def ids_of(answer: Any) -> list[str]:
@@ -381,7 +381,9 @@ def check_health(session: Session) -> None:
                     if (one.device.pool_name, one.device.device_name) not in known
                 }
                 if unknown:
-                    raise FailureError(f"it reports {', '.join(sorted(unknown))}, which it does not publish")
+                    raise FailureError(
+                        f"it reports {', '.join(sorted(unknown))}, which it does not publish"
+                    )
                 seconds = time.monotonic() - began
                 if count >= _MAX_REPORTS and seconds < _FLOOD_SECONDS:
                     raise FailureError(f"{count} reports within {seconds:.1f} s")

@@ -36,7 +36,9 @@ class Cluster:
         self.namespace = namespace
         self._created: set[str] = set()
 
-    def request(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
+    def request(
+        self, method: str, path: str, body: Any = None, kind: str = "application/json"
+    ) -> Any:
         """Send a request and return the decoded answer. Raises ApiError."""
         headers = {"Content-Type": kind, "Accept": "application/json"}
         if self._user.get("token"):

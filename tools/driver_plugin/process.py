@@ -49,10 +49,16 @@ class Driver:
         with self.log.open("ab") as log:
             try:
                 self._process = subprocess.Popen(
-                    self.command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True
+                    self.command,
+                    stdout=log,
+                    stderr=log,
+                    stdin=subprocess.DEVNULL,
+                    start_new_session=True,
                 )
             except OSError as error:
-                raise DriverError(f"{self.command[0]} cannot be started: {error.strerror}") from error
+                raise DriverError(
+                    f"{self.command[0]} cannot be started: {error.strerror}"
+                ) from error
 
         def has_registered() -> bool:
             if not self.is_running:

@@ -118,7 +118,9 @@ def connect(socket: str) -> Iterator[grpc.Channel]:
 def call(channel: grpc.Channel, method: str, request: Any, response: Any, seconds: float) -> Any:
     """Call a method and return its answer. Raises CallError."""
     stub = channel.unary_unary(
-        method, request_serializer=lambda one: one.SerializeToString(), response_deserializer=response.FromString
+        method,
+        request_serializer=lambda one: one.SerializeToString(),
+        response_deserializer=response.FromString,
     )
     try:
         return stub(request, timeout=seconds)

@@ -13,7 +13,7 @@ from typer import Argument, Exit, Option
 
 from dractl.cli import common, completing, terminal
 from dractl.cli.commands import lint as lint_command
-from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT, TOOLS, OptionGroup
+from dractl.cli.headings import ACTIONS, INPUT, OUTPUT, TOOLS, OptionGroup
 from dractl.cli.options.cluster_input import Access
 from dractl.cli.options.printing import Printing
 from dractl.cli.options.release import ReleaseOptions, choose_target
@@ -224,9 +224,7 @@ def _load(inputs: InputOptions, login: Login) -> Subject:
     from dractl.driver_checks.installation import Objects
 
     installation = _load_chart(inputs.chart) if inputs.chart else []
-    classes = [
-        one for path in inputs.classes or [] for one in _load_documents(path) if one.kind
-    ]
+    classes = [one for path in inputs.classes or [] for one in _load_documents(path) if one.kind]
     if inputs.cluster:
         documents = _load_cluster(inputs, login)
         sources = [(CLUSTER_NAME, documents)]
@@ -242,8 +240,10 @@ def _load(inputs: InputOptions, login: Login) -> Subject:
     return Subject(
         publication,
         (*classes, *(one for one in documents if one.kind == "DeviceClass")),
-        Objects.of(installation) if installation else None,
-        Objects.of(documents, None if inputs.filename else time.time()) if documents else None,
+        Objects.from_documents(installation) if installation else None,
+        Objects.from_documents(documents, None if inputs.filename else time.time())
+        if documents
+        else None,
         files=sum(map(len, named)) + bool(inputs.chart),
     )
 
@@ -315,10 +315,12 @@ def _make_inventory(subject: Subject, target: Target) -> TriedDevices | None:
     if not target.has("served-by-default"):
         return None
     slices = []
-    for one in subject.publication.snapshots[-1].slices:
-        with common.error_origin(one.document.file):
-            decoded = decode(one.value)
+    for manifest in subject.publication.snapshots[-1].slices:
+        with common.error_origin(manifest.document.file):
+            decoded = decode(manifest.value)
             if isinstance(decoded, ResourceSlice):
                 slices.append(decoded)
-    classes = {one.name: one.value for one in subject.beside if one.kind == "DeviceClass" and one.name}
+    classes = {
+        one.name: one.value for one in subject.beside if one.kind == "DeviceClass" and one.name
+    }
     return TriedDevices(slices, classes)

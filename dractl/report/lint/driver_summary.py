@@ -46,8 +46,14 @@ def render(report: Report, subject: Subject) -> str:
     lines = [
         f"### DRA driver check: {driver}",
         "",
-        f"{plural(devices, 'device')}, {plural(snapshots, 'snapshot')}, Kubernetes"
-        f" {report.kubernetes_version}, dractl {__version__}",
+        ", ".join(
+            (
+                plural(devices, "device"),
+                plural(snapshots, "snapshot"),
+                f"Kubernetes {report.kubernetes_version}",
+                f"dractl {__version__}",
+            )
+        ),
         "",
         "| checked | result |",
         "|---|---|",

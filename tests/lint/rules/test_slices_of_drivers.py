@@ -174,14 +174,18 @@ def test_devices_of_one_counter_set_exclude_each_other() -> None:
 
 def test_the_same_address_on_two_nodes_is_two_devices() -> None:
     one = published(f"name: a, attributes: {{{BUS}}}", name="s-1")
-    assert not found(documents(one, one.replace("node-1", "node-2").replace("s-1", "s-2")), "DRA367")
+    assert not found(
+        documents(one, one.replace("node-1", "node-2").replace("s-1", "s-2")), "DRA367"
+    )
 
 
 def test_a_uuid_is_compared_on_a_node() -> None:
     device = "attributes: {uuid: {string: U}}"
     assert len(found(published(*(f"name: {n}, {device}" for n in "abc")), "DRA368")) == 1
     one = published(f"name: a, {device}", name="s-1")
-    assert not found(documents(one, one.replace("node-1", "node-2").replace("s-1", "s-2")), "DRA368")
+    assert not found(
+        documents(one, one.replace("node-1", "node-2").replace("s-1", "s-2")), "DRA368"
+    )
 
 
 def test_a_device_with_one_policy_is_meant_to_be_shared() -> None:

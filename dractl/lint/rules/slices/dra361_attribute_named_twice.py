@@ -62,7 +62,5 @@ def check(run: Run) -> Found:
                             f" {prefix}{name}",
                             help="a selector gets one of the two at random; remove one",
                             key=True,
-                            related=(
-                                ("the other one", subject, (*device.path, field, name)),
-                            ),
+                            related=(("the other one", subject, (*device.path, field, name)),),
                         )

@@ -68,11 +68,11 @@ def check(run: Run) -> Found:
                 ("numaNode", _find_numa_node(device)),
             ):
                 key = (subject.slice.driver, standard)
-                if name and f"{STANDARD_DOMAIN}/{standard}" not in device.attributes:
-                    # Once a driver: all of its devices are made by the same code.
-                    if key not in reported:
-                        reported.add(key)
-                        yield _advise(subject, device, name, standard)
+                is_missing = name and f"{STANDARD_DOMAIN}/{standard}" not in device.attributes
+                # Once a driver: all of its devices are made by the same code.
+                if is_missing and key not in reported:
+                    reported.add(key)
+                    yield _advise(subject, device, name, standard)
 
 
 def _advise(subject: Manifest, device: Device, name: str, standard: str) -> Advice:
