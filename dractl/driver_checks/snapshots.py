@@ -91,7 +91,7 @@ def _choose_driver(slices: Iterable[Manifest], driver: str | None) -> str:
 
 
 def _split(name: str, slices: Sequence[Manifest]) -> list[Snapshot]:
-    """Return the snapshot of a source, or those of a recording: one for each time that slices recur.
+    """Return the snapshot of a source, or those of a recording, one each time that slices recur.
 
     Raises InputError for a recording that is too long.
     """

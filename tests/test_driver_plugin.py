@@ -1,0 +1,151 @@
+"""The tool that calls a driver's plug-in: CDI files, and drivers that do not do what it waits for."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tools.driver_plugin import cdi
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tools.driver_plugin.process import Driver
+
+ID = "gpu.example.com/device=gpu-0"
+
+
+def write(folder: Path, name: str, **content: object) -> None:
+    (folder / name).write_text(
+        json.dumps({"cdiVersion": "0.6.0", "kind": "gpu.example.com/device", **content})
+    )
+
+
+def device(**edits: object) -> dict[str, object]:
+    return {"name": "gpu-0", "containerEdits": edits}
+
+
+def test_a_device_with_edits_is_resolved(tmp_path: Path) -> None:
+    write(tmp_path, "a.json", devices=[device(env=["A=1"])])
+    (tmp_path / "notes.txt").write_text("{")
+    assert cdi.find_faults([ID], tmp_path) == []
+    assert cdi.find_faults([], tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("identifier", "fault"),
+    [
+        ("gpu.example.com/device=gpu-1", "no file in"),
+        ("other.example.com/device=gpu-0", "no file in"),
+        ("gpu-0", "is no CDI device"),
+        ("gpu.example.com/device=", "is no CDI device"),
+    ],
+)
+def test_a_device_that_nothing_defines(tmp_path: Path, identifier: str, fault: str) -> None:
+    write(tmp_path, "a.json", devices=[device(env=["A=1"])])
+    (found,) = cdi.find_faults([identifier], tmp_path)
+    assert fault in found
+
+
+def test_edits_that_a_runtime_refuses(tmp_path: Path) -> None:
+    write(tmp_path, "a.json", devices=[device()])
+    assert cdi.find_faults([ID], tmp_path) == [
+        f"{ID} has empty containerEdits, which a runtime refuses"
+    ]
+
+
+def test_paths_that_are_not_there(tmp_path: Path) -> None:
+    nodes, mounts = [{"path": "/dev/nothing-0"}], [{"hostPath": "/nothing", "containerPath": "/x"}]
+    write(tmp_path, "a.json", devices=[device(deviceNodes=nodes, mounts=mounts)])
+    faults = cdi.find_faults([ID], tmp_path)
+    assert ["/dev/nothing-0" in fault for fault in faults] == [True, False]
+    assert "/nothing" in faults[1]
+
+
+def test_a_device_in_two_files_is_a_conflict(tmp_path: Path) -> None:
+    for name in ("a.json", "b.json"):
+        write(tmp_path, name, devices=[device(env=["A=1"])])
+    assert "2 files define" in cdi.find_faults([ID], tmp_path)[0]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "null", '{"kind": "a/b"}'])
+def test_a_file_that_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.json").write_text(text)
+    assert any("a.json" in fault for fault in cdi.find_faults([ID], tmp_path))
+
+
+def test_what_is_left_of_a_claim(tmp_path: Path) -> None:
+    write(tmp_path, "claims.json", devices=[device(env=["A=1"])])
+    write(tmp_path, "c-uid.json", devices=[])
+    assert cdi.mentions("c-uid", [ID], tmp_path) == ["c-uid.json", "claims.json"]
+    assert cdi.mentions("other", [], tmp_path) == []
+
+
+# A program that makes what its argument says in the registry, and waits.
+PROGRAM = textwrap.dedent(
+    """
+    import os, signal, socket, sys
+    what, path = sys.argv[1:]
+    os.chdir(os.path.dirname(path))
+    if what == "file":
+        open(path, "w").close()
+    elif what != "nothing":
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(os.path.basename(path))
+        server.listen()
+        while what == "garbage":
+            connection, _ = server.accept()
+            connection.sendall(b"HTTP/1.1 400 Bad Request" + bytes(2) * 512)
+            connection.close()
+    signal.pause()
+    """
+)
+
+
+def driver_of(tmp_path: Path, *command: str) -> Driver:
+    """Return a driver of the tool; skips where grpcio is not installed."""
+    pytest.importorskip("grpc", reason="grpcio is not installed")
+    from tools.driver_plugin.process import Driver
+
+    return Driver(command, tmp_path, tmp_path / "log", 1.0)
+
+
+@pytest.mark.parametrize("what", ["nothing", "file", "silence", "garbage"])
+def test_a_driver_that_never_registers(tmp_path: Path, what: str) -> None:
+    registry = tmp_path / "plugins_registry"
+    driver = driver_of(tmp_path, sys.executable, "-c", PROGRAM, what, str(registry / "x-reg.sock"))
+    try:
+        with pytest.raises(Exception, match="no plug-in answers in"):
+            driver.start()
+        assert driver.is_running
+    finally:
+        driver.kill()
+    assert not driver.is_running
+
+
+def test_a_driver_that_dies(tmp_path: Path) -> None:
+    driver = driver_of(tmp_path, sys.executable, "-c", "raise SystemExit('no license')")
+    with pytest.raises(Exception, match="ended by itself; it wrote: no license"):
+        driver.start()
+
+
+def test_a_driver_that_does_not_end_is_killed(tmp_path: Path) -> None:
+    program = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True)\nwhile True: signal.pause()"
+    driver = driver_of(tmp_path, sys.executable, "-c", program)
+    from tools.driver_plugin.process import DriverError, wait_until
+
+    with pytest.raises(DriverError):
+        driver.start()
+    assert wait_until(lambda: driver.last_words() == "ready", 10)
+    assert driver.stop() is False
+    assert not driver.is_running
+
+
+def test_a_program_that_does_not_exist(tmp_path: Path) -> None:
+    driver = driver_of(tmp_path, str(tmp_path / "missing"))
+    with pytest.raises(Exception, match="cannot be started"):
+        driver.start()
