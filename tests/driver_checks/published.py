@@ -29,6 +29,7 @@ def check(
     chart: str = "",
     cluster: str = "",
     now: float | None = None,
+    gates: dict[str, bool] | None = None,
 ) -> list[Finding]:
     """Return the findings on a driver of which each text is a snapshot."""
     sources = [
@@ -42,7 +43,7 @@ def check(
         installation=Objects.from_documents(documents(chart, "chart.yaml")) if chart else None,
         cluster=Objects.from_documents(objects, now) if cluster else None,
     )
-    return list(report_on_driver(subject, Terms(Target.of())).findings)
+    return list(report_on_driver(subject, Terms(Target.of(overrides=gates or {}))).findings)
 
 
 def codes(*texts: str, **options: object) -> set[str]:
