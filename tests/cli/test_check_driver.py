@@ -189,7 +189,11 @@ def test_slices_that_no_server_would_take(
 ) -> None:
     head = "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\n"
     (snapshots / "odd.yaml").write_text(head + spec + "\n")
-    code, output, _ = run(capsys, "odd.yaml", "odd.yaml")
+    (snapshots / "class.yaml").write_text(
+        "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: c}\n"
+        "spec: {selectors: [{cel: {expression: device.driver == 'gpu.example.com'}}]}\n"
+    )
+    code, output, _ = run(capsys, "odd.yaml", "odd.yaml", "--classes", "class.yaml")
     assert code == 1
     assert "error" in output
 
@@ -200,6 +204,17 @@ def test_a_dump_of_a_cluster(snapshots: Path, capsys: pytest.CaptureFixture[str]
     code, output, _ = run(capsys, "--cluster", "-f", "dump.yaml", "-o", "markdown")
     assert code == 0
     assert "| At work in a cluster | passed |" in output
+    assert "| DaemonSet and rights | not checked |" in output
+
+
+def test_the_release_of_a_cluster_is_that_of_its_kubelets(
+    snapshots: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = "---\napiVersion: v1\nkind: Node\nmetadata: {name: node-1}\n"
+    status = "status: {nodeInfo: {kubeletVersion: v1.35.2}}\n"
+    (snapshots / "dump.yaml").write_text(ONE + node + status)
+    _, output, _ = run(capsys, "--cluster", "-f", "dump.yaml")
+    assert "Kubernetes 1.35 (from kubelets)" in output
 
 
 KUBECTL = """#!{python}

@@ -23,6 +23,7 @@ from dractl.errors import InputError, UsageError
 from dractl.garbage import without_collecting
 from dractl.lint.findings import Terms
 from dractl.manifests import Document, load, read_text
+from dractl.model.releases import RELEASES
 from dractl.report.canvas import Canvas
 from dractl.report.lint import summary as lint_summary
 from dractl.report.plain import wrap
@@ -176,19 +177,27 @@ def command(
     option = common.origin("--fail-on", run.fail_on, environment, settings, "lint.")
     threshold = cast("Severity", common.choose(option, severity, lint_command.SEVERITIES))
     release, gates = against.release_and_gates(settings, environment)
-    target = choose_target(release, gates)
     selection = lint_command.select_rules(
         settings, environment, rules.select, rules.ignore, rules.baseline
     )
     with without_collecting():
         subject = _load(inputs, access.login)
+        seen_release = None if release else _find_release(subject)
+        target = choose_target(release or seen_release, gates)
         inventory = _make_inventory(subject, target)
         terms = Terms(target, selection, inventory, assumed=release is None)
         report = report_on_driver(subject, terms)
-    report = replace(report, release_from=against.release_from(settings, environment))
+    origin = "from kubelets" if seen_release else against.release_from(settings, environment)
+    report = replace(report, release_from=origin)
     output = _Output(reports, printing)
     common.write_output(output.render(report, subject), reports.output, printing.output_file)
     raise Exit(int(report.reaches(threshold) and not run.exit_zero))
+
+
+def _find_release(subject: Subject) -> str | None:
+    """Return the release of the cluster's kubelets, if dractl knows it."""
+    release = subject.cluster.state.release if subject.cluster is not None else None
+    return release if release in RELEASES else None
 
 
 class _Output(Struct, frozen=True):
@@ -306,21 +315,21 @@ def _find_driver(documents: Sequence[Document]) -> str:
 
 
 def _make_inventory(subject: Subject, target: Target) -> TriedDevices | None:
-    """Return the newest devices of the driver, on which selectors of its classes are tried."""
+    """Return the newest devices of the driver, on which selectors of its classes are tried.
+
+    None without classes, and where the API server would not decode the slices, which is reported.
+    """
     if not subject.beside or not subject.publication.snapshots:
         return None
     from dractl.lint.inventory import TriedDevices
-    from dractl.model import ResourceSlice, decode
+    from dractl.model import DecodeError, ResourceSlice, decode
 
     if not target.has("served-by-default"):
         return None
-    slices = []
-    for manifest in subject.publication.snapshots[-1].slices:
-        with common.error_origin(manifest.document.file):
-            decoded = decode(manifest.value)
-            if isinstance(decoded, ResourceSlice):
-                slices.append(decoded)
-    classes = {
-        one.name: one.value for one in subject.beside if one.kind == "DeviceClass" and one.name
-    }
-    return TriedDevices(slices, classes)
+    try:
+        decoded = [decode(one.value) for one in subject.publication.snapshots[-1].slices]
+        classes = {one.name: one.value for one in subject.beside if one.name}
+        slices = [item for item in decoded if isinstance(item, ResourceSlice)]
+        return TriedDevices(slices, classes)
+    except DecodeError:
+        return None

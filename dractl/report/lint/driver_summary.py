@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from dractl import __version__
+from dractl.driver_checks.installation import find_workloads
 from dractl.driver_checks.judgement import Subject
 from dractl.lint.finding import Finding, Report
 from dractl.report.plain import plural
@@ -66,12 +67,16 @@ def render(report: Report, subject: Subject) -> str:
 
 def _rows(findings: Sequence[Finding], subject: Subject) -> Iterator[str]:
     snapshots = subject.publication.snapshots
-    has_objects = subject.installation is not None or subject.cluster is not None
+    driver = subject.publication.driver
+    has_plugin = any(
+        objects is not None and find_workloads(objects, driver).daemon_sets
+        for objects in (subject.installation, subject.cluster)
+    )
     for area, is_checked in (
         *((area, bool(snapshots)) for area in _PUBLICATION),
         (_HISTORY, len(snapshots) > 1),
         (_CLASSES, bool(subject.beside)),
-        (_INSTALLATION, has_objects),
+        (_INSTALLATION, has_plugin),
         (_OPERATION, subject.cluster is not None),
     ):
         found = [finding for finding in findings if area.holds(finding.code)]

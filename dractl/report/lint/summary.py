@@ -21,7 +21,9 @@ def summary(report: Report, canvas: Canvas) -> str:
     found = ", ".join(
         canvas.paint(plural(count, noun), STYLES[noun]) for count, noun in counts if count
     )
-    where = f"in {plural(report.documents, 'document')} of {plural(report.files, 'file')}"
+    where = f"in {plural(report.documents, 'document')}"
+    if report.files or not report.documents:  # else a cluster was read
+        where += f" of {plural(report.files, 'file')}"
     asides = ["selectors not checked"] if report.unchecked is not None else []
     if report.suppressed:
         asides.append(f"{report.suppressed} suppressed")
