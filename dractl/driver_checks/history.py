@@ -123,8 +123,8 @@ def _find_kept_generations(earlier: Pools, later: Pools) -> Remarks:
                 related=(("before", before.slices[0], path),),
             )
         elif after.generation == before.generation:
-            contents = Counter(map(_content, before.slices))
-            changed = sum((Counter(map(_content, after.slices)) - contents).values())
+            contents = Counter(map(encode_content, before.slices))
+            changed = sum((Counter(map(encode_content, after.slices)) - contents).values())
             added = len(after.slices) - len(before.slices)
             if changed > 1 or added > 0:
                 change = f"{changed} slice{'' if changed == 1 else 's'} of {after} changed"
@@ -139,7 +139,7 @@ def _find_kept_generations(earlier: Pools, later: Pools) -> Remarks:
                 )
 
 
-def _content(one: Manifest) -> bytes:
+def encode_content(one: Manifest) -> bytes:
     """Return what a slice publishes, without the generation."""
     pool = mapping(one.spec.get("pool"))
     return written(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.driver_checks.history import compare_snapshots
+from dractl.driver_checks.history import compare_snapshots, encode_content
 from dractl.driver_checks.installation import Objects, check_installation
 from dractl.driver_checks.limits import find_exceeded_limits
 from dractl.driver_checks.operation import check_operation
@@ -106,7 +106,11 @@ def _judge_snapshots(subject: Subject, terms: Terms, numbers: dict[int, int]) ->
         if not (snapshot.is_recorded and later is not None and later.name == snapshot.name)
     ]
     reported: set[tuple[str, str]] = set()
+    contents: Counter[bytes] | None = None
     for snapshot in reversed(chosen):
+        later, contents = contents, Counter(map(encode_content, snapshot.slices))
+        if later == contents:
+            continue  # it has the findings of the one after it
         placed = _judge(snapshot, subject.beside, terms, numbers)
         keys = [(item.finding.code, item.finding.message) for item in placed]
         yield from (item for item, key in zip(placed, keys, strict=True) if key not in reported)

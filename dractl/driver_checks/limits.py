@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.lint.finding import Severity
@@ -11,7 +12,7 @@ from dractl.lint.verdict import Flagged
 from dractl.manifests import Document
 from dractl.model import Target
 from dractl.model.releases import PREVIEWS, RELEASES
-from dractl.objects import items, mapping
+from dractl.objects import items, mapping, written
 from dractl.validation import Violation, validate
 from dractl.validation.violation import Path
 
@@ -20,24 +21,40 @@ _QUALIFIED_NAME = "RS-17"
 _LISTS = frozenset({"ints", "strings", "bools", "versions"})
 
 
+class Excess(Struct, frozen=True):
+    """A limit that a slice exceeds in some releases."""
+
+    violation: Violation
+    target: Target
+    """The oldest of the releases."""
+    releases: tuple[str, ...]
+
+
 def find_exceeded_limits(documents: Iterable[Document], own: Target) -> Iterator[Located]:
     """Yield limits that slices exceed in other releases, and names that a preview refuses."""
     targets = _list_other_releases(own)
+    excesses: dict[bytes, list[Excess]] = {}  # slices of equal nodes are equal
     for document in documents:
         part = _keep_what_differs(document.value) if document.kind == "ResourceSlice" else None
         if part is None:
             continue
-        releases: dict[tuple[str, Path], list[str]] = {}
-        first: dict[tuple[str, Path], tuple[Violation, Target]] = {}
-        for target in targets:
-            for violation in _list_limits(part, target):
-                key = (violation.rule, violation.path)
-                releases.setdefault(key, []).append(target.release)
-                first.setdefault(key, (violation, target))
-        reported = {(one.rule, one.path) for one in _list_limits(part, own)} if first else set()
-        for key, (violation, target) in first.items():
-            if key not in reported:
-                yield _place(document, violation, target, tuple(releases[key]))
+        spec = part["spec"]
+        key = written([spec.get("devices"), spec.get("sharedCounters")])
+        if key not in excesses:
+            excesses[key] = _list_excesses(part, own, targets)
+        yield from (_place(document, excess) for excess in excesses[key])
+
+
+def _list_excesses(part: Mapping[str, Any], own: Target, targets: list[Target]) -> list[Excess]:
+    """Return the limits that a slice exceeds in other releases alone."""
+    excesses: dict[tuple[str, Path], Excess] = {}
+    for target in targets:
+        for violation in _list_limits(part, target):
+            key = (violation.rule, violation.path)
+            first = excesses.get(key, Excess(violation, target, ()))
+            excesses[key] = replace(first, releases=(*first.releases, target.release))
+    reported = {(one.rule, one.path) for one in _list_limits(part, own)} if excesses else set()
+    return [excess for key, excess in excesses.items() if key not in reported]
 
 
 def _list_other_releases(own: Target) -> list[Target]:
@@ -85,10 +102,10 @@ def _list_limits(value: Mapping[str, Any], target: Target) -> list[Violation]:
     ]
 
 
-def _place(
-    document: Document, violation: Violation, target: Target, releases: tuple[str, ...]
-) -> Located:
-    severity: Severity | None = "warning" if set(releases) <= set(PREVIEWS) else None
-    placed = from_violation(document, Flagged(violation, severity=severity), target)
-    message = f"{placed.finding.message} (Kubernetes {', '.join(releases)})"
-    return replace(placed, finding=replace(placed.finding, message=message, releases=releases))
+def _place(document: Document, excess: Excess) -> Located:
+    is_preview = set(excess.releases) <= set(PREVIEWS)
+    severity: Severity | None = "warning" if is_preview else None
+    placed = from_violation(document, Flagged(excess.violation, severity=severity), excess.target)
+    message = f"{placed.finding.message} (Kubernetes {', '.join(excess.releases)})"
+    finding = replace(placed.finding, message=message, releases=excess.releases)
+    return replace(placed, finding=finding)

@@ -79,7 +79,7 @@ Driver = Annotated[
         "--driver",
         metavar="NAME",
         help="The driver to check, if there are several.",
-        autocompletion=completing.offer_words(),
+        autocompletion=completing.drivers,
     ),
 ]
 
