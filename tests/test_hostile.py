@@ -594,6 +594,7 @@ ALONE: dict[str, tuple[str, ...]] = {
     "fit": ("template/a", "-n", "m", "-f", "a.yaml"),
     "migrate": ("a.yaml",),
     "upgrade": ("-f", "a.yaml", "--to", "1.37"),
+    "check-driver": ("--cluster", "-f", "a.yaml"),
     "cel": ("true", *DGX),
     "facts": ("a.yaml",),
     "rule": ("DRA001",),
