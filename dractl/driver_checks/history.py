@@ -10,7 +10,7 @@ from dractl.driver_checks.snapshots import Snapshot
 from dractl.lint.model import Manifest
 from dractl.lint.standard import STANDARD_DOMAIN
 from dractl.model import qualified_name
-from dractl.objects import Device, PoolName, mapping, newest, written
+from dractl.objects import Device, PoolName, encode_json, mapping, newest
 from dractl.validation.violation import Path
 
 _MAX_NAMED = 4
@@ -142,7 +142,7 @@ def _find_kept_generations(earlier: Pools, later: Pools) -> Remarks:
 def encode_content(one: Manifest) -> bytes:
     """Return what a slice publishes, without the generation."""
     pool = mapping(one.spec.get("pool"))
-    return written(
+    return encode_json(
         [
             pool.get("resourceSliceCount"),
             one.spec.get("devices"),
@@ -218,7 +218,7 @@ def _is_renamed_at_random(before: Pool, after: Pool) -> bool:
 
 
 def _features(placed: Placed) -> bytes:
-    return written([dict(placed.device.attributes), dict(placed.device.capacity)])
+    return encode_json([dict(placed.device.attributes), dict(placed.device.capacity)])
 
 
 class Usage(Struct, frozen=True):

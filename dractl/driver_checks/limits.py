@@ -12,7 +12,7 @@ from dractl.lint.verdict import Flagged
 from dractl.manifests import Document
 from dractl.model import Target
 from dractl.model.releases import PREVIEWS, RELEASES
-from dractl.objects import items, mapping, written
+from dractl.objects import encode_json, items, mapping
 from dractl.validation import Violation, validate
 from dractl.validation.violation import Path
 
@@ -39,7 +39,7 @@ def find_exceeded_limits(documents: Iterable[Document], own: Target) -> Iterator
         if part is None:
             continue
         spec = part["spec"]
-        key = written([spec.get("devices"), spec.get("sharedCounters")])
+        key = encode_json([spec.get("devices"), spec.get("sharedCounters")])
         if key not in excesses:
             excesses[key] = _list_excesses(part, own, targets)
         yield from (_place(document, excess) for excess in excesses[key])
