@@ -1,7 +1,7 @@
 """The report on a driver: lint's findings in its slices, and what only several inputs show."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -59,17 +59,15 @@ def report_on_driver(subject: Subject, terms: Terms) -> Report:
     return report_of([judgement], terms)
 
 
-def _list_documents(subject: Subject) -> Iterator[Document]:
-    """Yield the documents of a driver, each once."""
-    documents = {
-        id(one.document): one.document
-        for snapshot in subject.publication.snapshots
-        for one in snapshot.slices
-    }
-    yield from documents.values()
-    yield from subject.beside
-    for objects in (subject.installation, subject.cluster):
-        yield from (one.document for one in (objects.manifests if objects else ()))
+def _list_documents(subject: Subject) -> Iterable[Document]:
+    """Return the documents of a driver, each once."""
+    objects = (subject.installation, subject.cluster)
+    documents = (
+        *(one.document for snapshot in subject.publication.snapshots for one in snapshot.slices),
+        *subject.beside,
+        *(one.document for each in objects if each is not None for one in each.manifests),
+    )
+    return {id(document): document for document in documents}.values()
 
 
 def _number_documents(subject: Subject) -> dict[int, int]:
@@ -77,9 +75,8 @@ def _number_documents(subject: Subject) -> dict[int, int]:
     counts: Counter[str] = Counter()
     numbers: dict[int, int] = {}
     for document in _list_documents(subject):
-        if id(document) not in numbers:
-            numbers[id(document)] = counts[document.file]
-            counts[document.file] += 1
+        numbers[id(document)] = counts[document.file]
+        counts[document.file] += 1
     return numbers
 
 
@@ -99,7 +96,8 @@ def _judge_snapshots(subject: Subject, terms: Terms, numbers: dict[int, int]) ->
 
     Of a recording only the last state is judged: the ones before it are in the middle of a write.
     """
-    snapshots = subject.publication.snapshots
+    # Without a snapshot, there are still the classes.
+    snapshots = subject.publication.snapshots or (Snapshot("", ()),)
     chosen = [
         snapshot
         for snapshot, later in zip(snapshots, (*snapshots[1:], None), strict=True)

@@ -198,6 +198,26 @@ def test_slices_that_no_server_would_take(
     assert "error" in output
 
 
+def test_a_chart_without_slices(snapshots: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The driver is the one that its classes select; what needs slices is not checked."""
+    (snapshots / "chart").mkdir()
+    (snapshots / "chart" / "all.yaml").write_text(
+        "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: plugin}\nspec:\n"
+        "  selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n"
+        "    spec: {containers: [{name: c, image: x}]}\n"
+        "---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: c}\n"
+        "spec: {selectors: [{cel: {expression: device.driver == 'gpu.example.com' &&}}]}\n"
+    )
+    code, output, _ = run(capsys, "--chart", "chart", "-o", "json")
+    assert code == 1
+    codes = [finding["code"] for finding in json.loads(output)["findings"]]
+    assert codes.count("DRA393") == 3
+    assert "DRA113" in codes  # the selector does not compile
+    _, output, _ = run(capsys, "--chart", "chart", "-o", "markdown")
+    assert "| Pools and counters | not checked |" in output
+    assert "| DeviceClasses | 1 error |" in output
+
+
 def test_a_dump_of_a_cluster(snapshots: Path, capsys: pytest.CaptureFixture[str]) -> None:
     node = "---\napiVersion: v1\nkind: Node\nmetadata: {name: node-1}\n"
     (snapshots / "dump.yaml").write_text(ONE + node)

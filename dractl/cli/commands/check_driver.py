@@ -248,7 +248,7 @@ def _load(inputs: InputOptions, login: Login) -> Subject:
     named = (inputs.slices or [], inputs.classes or [], inputs.filename or [])
     return Subject(
         publication,
-        (*classes, *(one for one in documents if one.kind == "DeviceClass")),
+        (*classes, *(one for one in (*installation, *documents) if one.kind == "DeviceClass")),
         Objects.from_documents(installation) if installation else None,
         Objects.from_documents(documents, None if inputs.filename else time.time())
         if documents
