@@ -1,12 +1,12 @@
 """The objects that install a driver: its DaemonSet, its service account and the roles of that."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from dractl.cluster import ClusterState
 from dractl.cluster.driver_workloads import DriverWorkloads, find_driver_workloads
-from dractl.cluster.state import DEFAULT_NAMESPACE
+from dractl.cluster.state import CLUSTER_SCOPED, DEFAULT_NAMESPACE, Key
 from dractl.driver_checks.remark import Remarks, remark
 from dractl.lint.model import Manifest
 from dractl.manifests import Document
@@ -39,6 +39,8 @@ class Objects(Struct, frozen=True):
 
     state: ClusterState
     manifests: tuple[Manifest, ...]
+    index: Mapping[tuple[str, str, str], Manifest]
+    """The objects by kind, namespace and name."""
     read_at: float | None = None
     """The time at which a live cluster was read, in seconds since 1970."""
 
@@ -48,27 +50,27 @@ class Objects(Struct, frozen=True):
     ) -> "Objects":
         """Return the objects of documents."""
         whole = [document for document in documents if isinstance(document.value, dict)]
-        return cls(
-            ClusterState.from_documents(whole),
-            tuple(Manifest(document, document.kind or "") for document in whole),
-            read_at,
-        )
+        manifests = tuple(Manifest(document, document.kind or "") for document in whole)
+        state = ClusterState.from_documents(whole)
+        return cls(state, manifests, _index(manifests), read_at)
 
     def list_kind(self, *kinds: str) -> Iterator[Manifest]:
         """Yield the objects of some kinds."""
         return (one for one in self.manifests if one.kind in kinds)
 
-    def find(self, kind: str, key: tuple[str, str]) -> Manifest | None:
+    def find(self, kind: str, key: Key) -> Manifest | None:
         """Return the object of a kind with a namespace and a name."""
-        return next(
-            (
-                one
-                for one in self.list_kind(kind)
-                if (one.namespace or (key[0] and DEFAULT_NAMESPACE), one.name) == key
-                or (not key[0] and one.name == key[1])
-            ),
-            None,
-        )
+        return self.index.get((kind, *key))
+
+
+def _index(manifests: Iterable[Manifest]) -> dict[tuple[str, str, str], Manifest]:
+    """Return objects by kind, namespace and name, as a cluster has them."""
+    index: dict[tuple[str, str, str], Manifest] = {}
+    for manifest in manifests:
+        is_in_namespace = manifest.kind not in CLUSTER_SCOPED
+        namespace = (manifest.namespace or DEFAULT_NAMESPACE) if is_in_namespace else ""
+        index[manifest.kind, namespace, manifest.name] = manifest
+    return index
 
 
 def find_workloads(objects: Objects, driver: str) -> DriverWorkloads:

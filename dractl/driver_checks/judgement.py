@@ -18,7 +18,7 @@ from dractl.lint.findings import Terms, judged
 from dractl.lint.ignores import ignores
 from dractl.lint.model import Manifest, Run
 from dractl.lint.place import Located, from_advice
-from dractl.lint.reading import Reading, readings
+from dractl.lint.reading import readings
 from dractl.lint.run import Judged, report_of
 from dractl.manifests import Document
 from dractl.manifests.kustomize import Kustomizations
@@ -45,13 +45,14 @@ class Subject(Struct, frozen=True):
 
 def report_on_driver(subject: Subject, terms: Terms) -> Report:
     """Return the findings on a driver."""
-    numbers = _number_documents(subject)
-    placed = [*_judge_snapshots(subject, terms, numbers)]
-    for item in _list_remarks(subject, terms.target):
-        if terms.config.wants(item.code):
-            located = from_advice(registry.rule_of(item.code), item.advice)
-            number = numbers.get(id(item.advice.subject.document), 0)
-            placed.append(replace(located, number=number))
+    placed = [
+        *map(_without_fix, _judge_snapshots(subject, terms)),
+        *(
+            from_advice(registry.rule_of(remark.code), remark.advice)
+            for remark in _list_remarks(subject, terms.target)
+            if terms.config.wants(remark.code)
+        ),
+    ]
     documents = list(_list_documents(subject))
     texts = {(one.file, id(one.text)): one.text for one in documents}
     commented = [Source(file, text) for (file, _), text in texts.items() if ignores(text)]
@@ -70,16 +71,6 @@ def _list_documents(subject: Subject) -> Iterable[Document]:
     return {id(document): document for document in documents}.values()
 
 
-def _number_documents(subject: Subject) -> dict[int, int]:
-    """Return the numbers of the documents in their files."""
-    counts: Counter[str] = Counter()
-    numbers: dict[int, int] = {}
-    for document in _list_documents(subject):
-        numbers[id(document)] = counts[document.file]
-        counts[document.file] += 1
-    return numbers
-
-
 def _list_remarks(subject: Subject, target: Target) -> Iterator[Remark]:
     """Yield what lint does not look at."""
     driver = subject.publication.driver
@@ -91,7 +82,7 @@ def _list_remarks(subject: Subject, target: Target) -> Iterator[Remark]:
         yield from check_operation(subject.cluster, driver, target)
 
 
-def _judge_snapshots(subject: Subject, terms: Terms, numbers: dict[int, int]) -> Iterator[Located]:
+def _judge_snapshots(subject: Subject, terms: Terms) -> Iterator[Located]:
     """Yield lint's findings in each snapshot; what several have is reported of the newest.
 
     Of a recording only the last state is judged: the ones before it are in the middle of a write.
@@ -109,34 +100,20 @@ def _judge_snapshots(subject: Subject, terms: Terms, numbers: dict[int, int]) ->
         later, contents = contents, Counter(map(encode_content, snapshot.slices))
         if later == contents:
             continue  # it has the findings of the one after it
-        placed = _judge(snapshot, subject.beside, terms, numbers)
+        placed = _judge(snapshot, subject.beside, terms)
         keys = [(item.finding.code, item.finding.message) for item in placed]
         yield from (item for item, key in zip(placed, keys, strict=True) if key not in reported)
         reported.update(keys)
 
 
-def _judge(
-    snapshot: Snapshot, beside: Sequence[Document], terms: Terms, numbers: dict[int, int]
-) -> list[Located]:
+def _judge(snapshot: Snapshot, beside: Sequence[Document], terms: Terms) -> list[Located]:
     """Return lint's findings in the slices of one time, and in the classes beside them."""
     documents = [*(one.document for one in snapshot.slices), *beside]
     readable = list(readings(documents, Kustomizations()))
     placed = [item for one in readable for item in judged(one, terms, {})[0]]
     placed += find_exceeded_limits([one.document for one in readable], terms.target)
     placed += _advise([one.subject for one in readable], terms)
-    return [replace(item, number=numbers.get(_document_of(item, readable), 0)) for item in placed]
-
-
-def _document_of(item: Located, readable: Sequence[Reading]) -> int:
-    """Return the identity of the document that a finding is in."""
-    return next(
-        (
-            id(one.document)
-            for one in readable
-            if one.document.file == item.file and one.document.index == item.finding.document
-        ),
-        0,
-    )
+    return placed
 
 
 def _advise(subjects: Sequence[Manifest], terms: Terms) -> Iterator[Located]:
@@ -147,6 +124,11 @@ def _advise(subjects: Sequence[Manifest], terms: Terms) -> Iterator[Located]:
             for advice in rule.advice(run):
                 located = from_advice(rule, advice)
                 yield _as_certain(located) if rule.code == _INCOMPLETE else located
+
+
+def _without_fix(located: Located) -> Located:
+    """Return a finding without a fix of its file: the driver writes the slices, not a person."""
+    return replace(located, finding=replace(located.finding, fix=None))
 
 
 def _as_certain(located: Located) -> Located:
