@@ -46,7 +46,7 @@ class Subject(Struct, frozen=True):
 def report_on_driver(subject: Subject, terms: Terms) -> Report:
     """Return the findings on a driver."""
     placed = [
-        *map(_without_fix, _judge_snapshots(subject, terms)),
+        *map(_drop_fix, _judge_snapshots(subject, terms)),
         *(
             from_advice(registry.rule_of(remark.code), remark.advice)
             for remark in _list_remarks(subject, terms.target)
@@ -123,15 +123,15 @@ def _advise(subjects: Sequence[Manifest], terms: Terms) -> Iterator[Located]:
         if terms.config.wants(rule.code):
             for advice in rule.advice(run):
                 located = from_advice(rule, advice)
-                yield _as_certain(located) if rule.code == _INCOMPLETE else located
+                yield _make_certain(located) if rule.code == _INCOMPLETE else located
 
 
-def _without_fix(located: Located) -> Located:
+def _drop_fix(located: Located) -> Located:
     """Return a finding without a fix of its file: the driver writes the slices, not a person."""
     return replace(located, finding=replace(located.finding, fix=None))
 
 
-def _as_certain(located: Located) -> Located:
+def _make_certain(located: Located) -> Located:
     """Return a finding about an incomplete pool as an error: a snapshot is all that there is."""
     return replace(
         located, finding=replace(located.finding, severity="error", confidence="certain")
