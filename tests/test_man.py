@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 def test_every_subcommand_has_a_page_that_the_overview_names() -> None:
     assert set(make_man.pages()) == {"dractl.1", *(f"dractl-{name}.1" for name in SUBCOMMANDS)}
     overview = make_man.overview()
-    for name, line in SUBCOMMANDS.items():
+    for command, line in SUBCOMMANDS.items():
+        name = command.replace("-", r"\-")
         assert rf"\fBdractl\-{name}(1)\fR" in overview
         assert make_man.roff(line) in overview
 

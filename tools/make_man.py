@@ -134,7 +134,7 @@ def page(name: str) -> str:
     lines = [
         f'.TH DRACTL\\-{name.upper()} 1 "" dractl "User Commands"',
         ".SH NAME",
-        rf"dractl\-{name} \- {roff(SUBCOMMANDS[name].rstrip('.'))}",
+        rf"dractl\-{roff(name)} \- {roff(SUBCOMMANDS[name].rstrip('.'))}",
         ".SH SYNOPSIS",
         rf"\fBdractl {name}\fR {roff(usage)}",
         ".SH DESCRIPTION",
