@@ -44,7 +44,11 @@ def row(rule: registry.Rule) -> dict[str, object]:
 
 
 def table() -> str:
-    rows = {code: row(rule) for code, rule in registry.rules().items() if rule.example("Example")}
+    rows = {
+        code: row(rule)
+        for code, rule in registry.rules().items()
+        if rule.example("Example") and "`check-driver`" not in rule.section("What it does")
+    }
     lines = ",\n".join(f" {json.dumps(code)}: {json.dumps(one)}" for code, one in rows.items())
     return f"{{\n{lines}\n}}\n"
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from dractl.lint.inventory import TriedDevices
     from dractl.model import Target
 
-FORMATS = (*lint_command.FORMATS, "markdown")
 CLUSTER_NAME = "cluster"
 """The name of a live cluster in findings."""
 _RESOURCES = (
@@ -144,8 +143,8 @@ class ReportOptions(OptionGroup, frozen=True):
             "--output",
             "-o",
             metavar="FORMAT",
-            help=f"{', '.join(FORMATS)}.",
-            autocompletion=completing.offer_words(*FORMATS),
+            help=f"{', '.join(lint_command.FORMATS)}.",
+            autocompletion=completing.offer_words(*lint_command.FORMATS),
         ),
     ] = "full"
 
@@ -171,7 +170,7 @@ def command(
     """
     printing.apply()
     inputs.check()
-    common.choose_output(reports.output, FORMATS)
+    common.choose_output(reports.output, lint_command.FORMATS)
     settings, environment = against.settings()
     severity = run.fail_on or environment.get("FAIL_ON") or settings.fail_on or "error"
     option = common.origin("--fail-on", run.fail_on, environment, settings, "lint.")

@@ -8,6 +8,7 @@ from dractl import __version__
 from dractl.driver_checks.installation import find_workloads
 from dractl.driver_checks.judgement import Subject
 from dractl.lint.finding import Finding, Report
+from dractl.report.markdown import escape
 from dractl.report.plain import plural
 
 
@@ -38,7 +39,7 @@ _OPERATION = Area("At work in a cluster", (range(395, 400),))
 
 def render(report: Report, subject: Subject) -> str:
     """Return the table, and a list of the findings."""
-    driver = _escape(subject.publication.driver or "driver")
+    driver = escape(subject.publication.driver or "driver")
     snapshots = len(subject.publication.snapshots)
     devices = sum(
         sum(1 for _ in one.devices)
@@ -94,11 +95,4 @@ def _result(findings: Sequence[Finding]) -> str:
 
 
 def _describe(finding: Finding) -> str:
-    return f"- {finding.severity} {finding.code}: {_escape(finding.message)}"
-
-
-def _escape(text: str) -> str:
-    """Return text without what Markdown and HTML would read as theirs."""
-    for character in "\\`*_{}[]<>|#":
-        text = text.replace(character, f"\\{character}")
-    return " ".join(text.split())
+    return f"- {finding.severity} {finding.code}: {escape(finding.message)}"
