@@ -6,6 +6,8 @@ from typing import Any
 
 from dractl.cel import Program, reading
 from dractl.cluster.changes import parse_target
+from dractl.cluster.state import Key
+from dractl.explain.ask import CLAIMS, Question
 from dractl.explain.obstacles.demands import Demand
 from dractl.explain.obstacles.releases import release_claims
 from dractl.explain.obstacles.trial import Trial, filter_entries, map_entries, set_in
@@ -73,8 +75,20 @@ class FreeDevices(Demand, frozen=True):
         return "devices that no other claim holds"
 
     def lift(self, trial: Trial) -> Trial:
-        state = trial.state.with_kinds({"ResourceClaim": release_claims(trial.state)})
+        # What the subject's own claims hold is not in its way.
+        claims = trial.state.objects("ResourceClaim")
+        kept = {key: claims[key] for key in _claims_of_subject(trial.question) if key in claims}
+        released = release_claims(trial.state)
+        state = trial.state.with_kinds(
+            {"ResourceClaim": {**released, **kept} if kept else released}
+        )
         return Trial(state, trial.question)
+
+
+def _claims_of_subject(question: Question) -> set[Key]:
+    if question.kind in CLAIMS:
+        return {question.key}
+    return {(question.key[0], name) for name in question.pod.claim_names}
 
 
 class UsablePools(Demand, frozen=True):
@@ -291,7 +305,7 @@ class RequestedDevices(RequestDemand, frozen=True):
 
     kind = "devices"
     stage = 5
-    remoteness = 40
+    remoteness = 6
 
     device_class: str
 
@@ -336,7 +350,9 @@ class ClaimLocation(ClaimDemand, frozen=True):
         return f"claim {self.target.partition('/')[2]} where it is allocated"
 
     def lift(self, trial: Trial) -> Trial:
-        return trial.edit(self.target, lambda claim: remove_at(claim, ("status",)))
+        # What it holds may not exist elsewhere: it stays allocated, and can be used anywhere.
+        path = ("status", "allocation", "nodeSelector")
+        return trial.edit(self.target, lambda claim: remove_at(claim, path))
 
 
 # -- the demands of a claim --

@@ -1,20 +1,27 @@
 """Demands of a pod outside its claims, and what meets them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import ClassVar
 
 from msgspec import Struct
 
+from dractl.cluster.changes import parse_target
 from dractl.explain.obstacles.trial import (
+    Path,
     Trial,
     append_entries,
+    edit_in,
     filter_entries,
     map_entries,
     set_in,
 )
 from dractl.model import Taint
+from dractl.model.nearest import nearest
 from dractl.model.paths import remove_at
 from dractl.objects import Raw
+from dractl.scheduler.admission import AdminAccessNamespace
+from dractl.scheduler.cycle import NoNodes
 from dractl.scheduler.pre_enqueue import (
     ClaimDeleting,
     ClaimMissing,
@@ -24,6 +31,7 @@ from dractl.scheduler.pre_enqueue import (
     SchedulingGated,
     TemplateMissing,
 )
+from dractl.scheduler.quota import QuotaExceeded
 from dractl.scheduler.rejection import (
     AntiAffinityConflict,
     CordonedNode,
@@ -44,9 +52,14 @@ from dractl.scheduler.rejection import (
 )
 from dractl.scheduler.stops import Stop
 from dractl.scheduler.volumes import VolumeUnusable
+from dractl.views.namespace import ADMIN_ACCESS_LABEL
 from dractl.views.selectors import REQUIRED
 
 _CORDON_TAINT = "node.kubernetes.io/unschedulable"
+_CLAIM_FIELDS = {
+    "ResourceClaim": "resourceClaimName",
+    "ResourceClaimTemplate": "resourceClaimTemplateName",
+}
 _PLENTY = "1000000"
 """More pods than any node runs."""
 
@@ -85,10 +98,22 @@ class Demand(Struct, frozen=True):
         raise NotImplementedError
 
 
+class FieldDemand(Demand, frozen=True):
+    """A demand that is a field of the pod's spec."""
+
+    @property
+    def path(self) -> Path:
+        """The path of the field in the spec."""
+        raise NotImplementedError
+
+    def lift(self, trial: Trial) -> Trial:
+        return trial.edit_pod(lambda spec: remove_at(spec, self.path))
+
+
 # -- before the nodes --
 
 
-class NoGates(Demand, frozen=True):
+class NoGates(FieldDemand, frozen=True):
     """The pod has scheduling gates."""
 
     kind = "scheduling-gate"
@@ -101,11 +126,12 @@ class NoGates(Demand, frozen=True):
     def want(self) -> str:
         return f"no scheduling gate {', '.join(self.gates)}"
 
-    def lift(self, trial: Trial) -> Trial:
-        return trial.edit_pod(lambda spec: remove_at(spec, ("schedulingGates",)))
+    @property
+    def path(self) -> Path:
+        return ("schedulingGates",)
 
 
-class SchedulerName(Demand, frozen=True):
+class SchedulerName(FieldDemand, frozen=True):
     """The pod names a scheduler, and nothing shows that it runs."""
 
     kind = "scheduler-name"
@@ -118,8 +144,9 @@ class SchedulerName(Demand, frozen=True):
     def want(self) -> str:
         return f"schedulerName {self.name}"
 
-    def lift(self, trial: Trial) -> Trial:
-        return trial.edit_pod(lambda spec: remove_at(spec, ("schedulerName",)))
+    @property
+    def path(self) -> Path:
+        return ("schedulerName",)
 
 
 class ClaimOfPod(Demand, frozen=True):
@@ -144,11 +171,85 @@ class ClaimOfPod(Demand, frozen=True):
         return f"claim {self.name}"
 
     def lift(self, trial: Trial) -> Trial:
+        """Use the claim or template that was probably meant; without one, no claim."""
+        meant = self._find_meant(trial)
         return trial.edit_pod(
-            lambda spec: filter_entries(
-                spec, ("resourceClaims",), lambda entry: entry.get("name") != self.name
-            )
+            lambda spec: edit_in(spec, ("resourceClaims",), partial(self._use, meant))
         )
+
+    def _find_meant(self, trial: Trial) -> Mapping[str, str]:
+        """Return the field that names what was meant; empty if the name is right, or unlike all."""
+        kind, (namespace, name) = parse_target(self.target) if self.target else ("", ("", ""))
+        if kind not in _CLAIM_FIELDS or trial.state.get(kind, (namespace, name)) is not None:
+            return {}
+        names = [other for space, other in trial.state.objects(kind) if space == namespace]
+        meant = nearest(name, names)
+        return {_CLAIM_FIELDS[kind]: meant} if meant else {}
+
+    def _use(self, meant: Mapping[str, str], entries: Sequence[Raw] | None) -> list[Raw]:
+        others = [entry for entry in entries or () if entry.get("name") != self.name]
+        return [*others, {"name": self.name, **meant}] if meant else others
+
+
+class RoomInQuota(Demand, frozen=True):
+    """Room for the claim of a template in a ResourceQuota."""
+
+    kind = "quota"
+    is_before_nodes = True
+    stage = 1
+
+    quota: str
+    resource: str
+    need: str
+
+    @property
+    def object(self) -> str:
+        return f"ResourceQuota/{self.quota}"
+
+    @property
+    def want(self) -> str:
+        return f"{self.need} of {self.resource} in quota {self.quota}"
+
+    def lift(self, trial: Trial) -> Trial:
+        return trial.edit(
+            self.object, lambda quota: remove_at(quota, ("spec", "hard", self.resource))
+        )
+
+
+class AdminNamespace(Demand, frozen=True):
+    """A namespace whose claims may ask for adminAccess."""
+
+    kind = "admin-access"
+    is_before_nodes = True
+    stage = 1
+
+    namespace: str
+
+    @property
+    def object(self) -> str:
+        return f"Namespace/{self.namespace}"
+
+    @property
+    def want(self) -> str:
+        return f"adminAccess in namespace {self.namespace}"
+
+    def lift(self, trial: Trial) -> Trial:
+        path = ("metadata", "labels", ADMIN_ACCESS_LABEL)
+        return trial.edit(self.object, lambda namespace: set_in(namespace, path, "true"))
+
+
+class AnyNode(Demand, frozen=True):
+    """A node, where the cluster has none: nothing behind it can be judged."""
+
+    kind = "nodes"
+    stage = 15
+
+    @property
+    def want(self) -> str:
+        return "a node"
+
+    def lift(self, trial: Trial) -> Trial:
+        return trial
 
 
 class VolumesOfPod(Demand, frozen=True):
@@ -193,8 +294,14 @@ def demand_of_stop(stop: Stop) -> Demand | None:
             return ClaimOfPod(name)
         case ClaimNotOwned(claim=claim) | ClaimDeleting(claim=claim):
             return ClaimOfPod(claim.name, f"ResourceClaim/{claim.full_name}")
+        case QuotaExceeded(quota=key, resource=resource, need=need):
+            return RoomInQuota("/".join(key), resource, str(need))
+        case AdminAccessNamespace(namespace=namespace):
+            return AdminNamespace(namespace)
         case VolumeUnusable(volume_claim=key):
             return VolumesOfPod("/".join(key))
+        case NoNodes():
+            return AnyNode()
     return None
 
 
@@ -253,7 +360,7 @@ def is_taint_of_cordon(demand: Demand) -> bool:
     return isinstance(demand, NoTaint) and demand.taint.key == _CORDON_TAINT
 
 
-class NodeLabel(Demand, frozen=True):
+class NodeLabel(FieldDemand, frozen=True):
     """An entry of the pod's ``nodeSelector``."""
 
     kind = "node-selector"
@@ -266,11 +373,12 @@ class NodeLabel(Demand, frozen=True):
     def want(self) -> str:
         return f"nodeSelector {self.key}={self.value}"
 
-    def lift(self, trial: Trial) -> Trial:
-        return trial.edit_pod(lambda spec: remove_at(spec, ("nodeSelector", self.key)))
+    @property
+    def path(self) -> Path:
+        return ("nodeSelector", self.key)
 
 
-class NodeAffinity(Demand, frozen=True):
+class NodeAffinity(FieldDemand, frozen=True):
     """The pod's required node affinity."""
 
     kind = "node-affinity"
@@ -280,11 +388,12 @@ class NodeAffinity(Demand, frozen=True):
     def want(self) -> str:
         return "the required node affinity"
 
-    def lift(self, trial: Trial) -> Trial:
-        return trial.edit_pod(lambda spec: remove_at(spec, ("affinity", "nodeAffinity", REQUIRED)))
+    @property
+    def path(self) -> Path:
+        return ("affinity", "nodeAffinity", REQUIRED)
 
 
-class NodeName(Demand, frozen=True):
+class NodeName(FieldDemand, frozen=True):
     """The pod's ``spec.nodeName``."""
 
     kind = "node-name"
@@ -296,8 +405,9 @@ class NodeName(Demand, frozen=True):
     def want(self) -> str:
         return f"nodeName {self.name}"
 
-    def lift(self, trial: Trial) -> Trial:
-        return trial.edit_pod(lambda spec: remove_at(spec, ("nodeName",)))
+    @property
+    def path(self) -> Path:
+        return ("nodeName",)
 
 
 class HostPort(Demand, frozen=True):
@@ -379,7 +489,7 @@ class NodeResource(Demand, frozen=True):
         return container
 
 
-class Spread(Demand, frozen=True):
+class Spread(FieldDemand, frozen=True):
     """The pod's topologySpreadConstraints."""
 
     kind = "topology-spread"
@@ -389,11 +499,12 @@ class Spread(Demand, frozen=True):
     def want(self) -> str:
         return "the topologySpreadConstraints"
 
-    def lift(self, trial: Trial) -> Trial:
-        return trial.edit_pod(lambda spec: remove_at(spec, ("topologySpreadConstraints",)))
+    @property
+    def path(self) -> Path:
+        return ("topologySpreadConstraints",)
 
 
-class PodAffinity(Demand, frozen=True):
+class PodAffinity(FieldDemand, frozen=True):
     """The pod's required affinity or anti-affinity to other pods."""
 
     kind = "pod-affinity"
@@ -406,8 +517,9 @@ class PodAffinity(Demand, frozen=True):
     def want(self) -> str:
         return f"the required {self.field}"
 
-    def lift(self, trial: Trial) -> Trial:
-        return trial.edit_pod(lambda spec: remove_at(spec, ("affinity", self.field, REQUIRED)))
+    @property
+    def path(self) -> Path:
+        return ("affinity", self.field, REQUIRED)
 
 
 class OthersAntiAffinity(Demand, frozen=True):

@@ -80,7 +80,8 @@ def find_obstacles(oracle: Oracle, trial: Trial) -> Obstacles:
     opening = _lift_stops(oracle, trial)
     stops, attempt = opening.demands, opening.attempt
     if attempt.stops or attempt.pre_bind_failure is not None:
-        return Obstacles(is_complete=False)
+        known = (NodeObstacles((), order_demands(stops), 0),) if stops else ()
+        return Obstacles(known, is_complete=False)
     if attempt.fits:
         nodes = tuple(node.name for node in attempt.nodes if node.fits)
         return Obstacles((NodeObstacles(nodes, order_demands(stops), 0),) if stops else ())
