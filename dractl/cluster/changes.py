@@ -33,6 +33,13 @@ class Create(Struct, frozen=True):
 
     value: Mapping[str, Any]
 
+    @property
+    def target(self) -> str:
+        """Its name, as ``Kind/[namespace/]name``."""
+        metadata = self.value["metadata"]
+        names = (self.value["kind"], metadata.get("namespace"), metadata["name"])
+        return "/".join(filter(None, names))
+
 
 Change = Patch | Delete | Create
 

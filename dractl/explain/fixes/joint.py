@@ -72,7 +72,7 @@ class JointSearch:
         trial = Trial(self.problem.case.state, self.problem.question)
         plan = Plan(trial, obstacles.demands, obstacles.nodes)
         for whole in self._complete(plan):
-            yield chain(whole.parts)
+            yield chain(self.problem, whole.parts)
 
     def _complete(self, plan: Plan) -> Iterator[Plan]:
         if not plan.demands:
@@ -163,7 +163,8 @@ class JointSearch:
         question = plan.trial.question
         try:
             state = apply(plan.trial.state, candidate.trial)
-            state = apply(state, subtract_changes(authored, candidate.trial))
+            edits = split_recreation(self.problem, authored)[0]
+            state = apply(state, subtract_changes(edits, candidate.trial))
         except PatchError:
             return None
         value = state.get(question.kind, question.key) or question.value
@@ -203,14 +204,16 @@ def _is_for(demand: Demand, candidate: Candidate) -> bool:
     return not isinstance(demand, RequestedDevices) or candidate.preference <= Preference.RESTORE
 
 
-def chain(parts: Sequence[Candidate]) -> Candidate:
+def chain(problem: FixProblem, parts: Sequence[Candidate]) -> Candidate:
     """Return one candidate for several, of which each was made in the cluster after those before.
 
-    So no operation of a later one is left out, even if it reads like an earlier one.
+    So no operation of a later one is left out, even if it reads like an earlier one. The subject is
+    recreated once, after everything else.
     """
     titles = dict.fromkeys(part.title for part in order_parts(parts))
     effects = dict.fromkeys(e for part in parts for e in part.effect.split("; ") if e)
-    changes = _join_patches([change for part in parts for change in part.changes])
+    edits, recreation = split_recreation(problem, [c for part in parts for c in part.changes])
+    changes = (*_join_patches(edits), *recreation)
     trial = _join_patches([change for part in parts for change in part.trial])
     return Candidate(
         ", and ".join(titles),
@@ -222,6 +225,21 @@ def chain(parts: Sequence[Candidate]) -> Candidate:
         superseded_by=tuple(part.slot.topic for part in parts) if len(parts) > 1 else (),
         parts=tuple(parts) if len(parts) > 1 else (),
     )
+
+
+def split_recreation(
+    problem: FixProblem, changes: Sequence[Change]
+) -> tuple[list[Change], tuple[Change, ...]]:
+    """Split changes into edits, and those that recreate the subject; a patch of it does so, too."""
+    edits: list[Change] = []
+    recreation: dict[type[Change], Change] = {}
+    for change in changes:
+        if change.target == problem.target and not isinstance(change, Patch):
+            recreation[type(change)] = change
+        else:
+            edits.append(change)
+    is_patched = any(change.target == problem.target for change in edits)
+    return edits, () if is_patched else tuple(recreation.values())
 
 
 def _join_patches(changes: Sequence[Change]) -> tuple[Change, ...]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import islice
 
 from msgspec import Struct
@@ -228,7 +229,7 @@ class _Search:
                     continue
                 proven = prove(self.problem, candidate)
                 if proven is not None:
-                    return spare_parts(self.problem, proven, chain)
+                    return spare_parts(self.problem, proven, partial(chain, self.problem))
         return None
 
     def _list_steps_of_little_use(self, shown: Sequence[Proven]) -> list[NextStep]:

@@ -100,8 +100,8 @@ class _Script(Struct):
         match change:
             case Patch():
                 self._patch(change)
-            case Create(value):
-                self._create(value)
+            case Create():
+                self._create(change)
             case Delete(target) if parse_target(target) in [("Pod", key) for key in self.siblings]:
                 pass  # ends with the pods that the change is for
             case Delete(target):
@@ -117,19 +117,16 @@ class _Script(Struct):
             self.actions += commands.actions
         self.actions += _propagate(self.state, self.question, patch, self.siblings)
 
-    def _create(self, value: Raw) -> None:
+    def _create(self, creation: Create) -> None:
         """Create an object, or recreate it where it has just been deleted."""
-        metadata = value["metadata"]
-        names = (value["kind"], metadata.get("namespace"), metadata["name"])
-        target = "/".join(filter(None, names))
-        deletion = _delete_command(target)
+        deletion = _delete_command(creation.target)
         if deletion in self.actions:
             self.actions.remove(deletion)
-            self.actions.append(_recreate_command(self.state, target))
+            self.actions.append(_recreate_command(self.state, creation.target))
         else:
-            create = "kubectl create -f -"
-            self.checks.append(Command(f"{create} {_DRY_RUN}", dump(value)))
-            self.actions.append(Command(create, dump(value)))
+            create, manifest = "kubectl create -f -", dump(creation.value)
+            self.checks.append(Command(f"{create} {_DRY_RUN}", manifest))
+            self.actions.append(Command(create, manifest))
 
     def commands(self) -> tuple[Command, ...]:
         """Return all commands; dry runs only where something is deleted afterwards."""
