@@ -260,11 +260,11 @@ class SharedAttribute(ClaimDemand, frozen=True):
         return set_in(value, (*claim.path, "constraints"), others)
 
     def _is(self, constraint: Constraint) -> bool:
-        return (constraint.kind, constraint.attribute, tuple(constraint.requests)) == (
-            self.field,
-            self.attribute,
-            self.requests,
-        )
+        """Decide whether a constraint is this one; some of its requests may be dropped already."""
+        names = tuple(constraint.requests)
+        is_part = bool(names) and set(names) <= set(self.requests)
+        is_same_field = (constraint.kind, constraint.attribute) == (self.field, self.attribute)
+        return is_same_field and (names == self.requests or is_part)
 
 
 class ClassOfRequest(RequestDemand, frozen=True):

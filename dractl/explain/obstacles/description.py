@@ -1,6 +1,6 @@
 """The obstacles as an answer shows them, and when the subject could fit."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -17,6 +17,7 @@ from dractl.explain.obstacles.search import NodeObstacles, Obstacles
 from dractl.explain.obstacles.trial import Oracle, Trial, lift_all, recreate_subject
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.misfits import format_expression
+from dractl.explain.reasons.phrases import abbreviate
 from dractl.objects import Claim
 from dractl.views import Pod
 
@@ -102,6 +103,33 @@ def _note_unjudged_demands(case: Case, nearest: NodeObstacles) -> Iterator[str]:
                 f"not known of request {demand.request}, without devices to compare with: "
                 + ", ".join(demanded)
             )
+        yield from _note_unpublished_devices(case, case.drivers_of(request.device_class), nearest)
+
+
+def _note_unpublished_devices(
+    case: Case, drivers: Container[str], nearest: NodeObstacles
+) -> Iterator[str]:
+    """Yield what would keep the devices from the subject once their driver publishes them."""
+    for rule in case.state.taint_rules:
+        selector = rule.spec.device_selector
+        if selector is not None and selector.driver in drivers:
+            yield (
+                f"DeviceTaintRule {rule.metadata.name} taints the devices of {selector.driver} "
+                "once they are published"
+            )
+    holders = [
+        pod.full_name
+        for pod in case.state.pods.values()
+        if pod.node_name in nearest.nodes
+        and not pod.has_ended
+        and any(
+            device.driver in drivers
+            for name in pod.claim_names
+            for device in case.state.claim((pod.key[0], name)).held_devices
+        )
+    ]
+    if holders:
+        yield f"allocated although no slice has them: devices of {abbreviate(holders)}"
 
 
 def _obstacle(case: Case, nearest: NodeObstacles, demand: Demand, cause: Cause) -> Obstacle:

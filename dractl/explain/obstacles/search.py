@@ -34,6 +34,7 @@ from dractl.explain.obstacles.demands import (
     is_taint_of_cordon,
 )
 from dractl.explain.obstacles.trial import Oracle, Trial, ignores_pod, lift_all
+from dractl.explain.reasons.limits import drivers_of_class
 from dractl.objects import Claim
 from dractl.scheduler.cycle import ClassMissing
 from dractl.scheduler.rejection import Rejection
@@ -145,7 +146,9 @@ def _demand_of_stop(oracle: Oracle, trial: Trial, stop: Stop) -> Demand | None:
 
 
 def _drivers(oracle: Oracle) -> frozenset[str]:
-    return frozenset(item.spec.driver for item in oracle.scheduler.slices)
+    """Return the drivers that publish slices, or that classes name."""
+    published = frozenset(item.spec.driver for item in oracle.scheduler.slices)
+    return published.union(*map(drivers_of_class, oracle.scheduler.state.classes))
 
 
 # -- on the nodes --
