@@ -9,7 +9,7 @@ from dractl.cluster.state import ClusterState
 from dractl.explain.answer import Obstacle, When
 from dractl.explain.ask import CLAIMS
 from dractl.explain.context import Case
-from dractl.explain.obstacles.claim_demands import FreeDevices, RequestedDevices
+from dractl.explain.obstacles.claim_demands import ClassOfRequest, FreeDevices, RequestedDevices
 from dractl.explain.obstacles.demands import Demand
 from dractl.explain.obstacles.isolation import isolate
 from dractl.explain.obstacles.releases import release_claims
@@ -103,7 +103,10 @@ def _note_unjudged_demands(case: Case, nearest: NodeObstacles) -> Iterator[str]:
                 f"not known of request {demand.request}, without devices to compare with: "
                 + ", ".join(demanded)
             )
-        yield from _note_unpublished_devices(case, case.drivers_of(request.device_class), nearest)
+        drivers = case.drivers_of(request.device_class).union(
+            *(d.drivers for d in nearest.demands if isinstance(d, ClassOfRequest))
+        )
+        yield from _note_unpublished_devices(case, drivers, nearest)
 
 
 def _note_unpublished_devices(

@@ -90,7 +90,15 @@ def find_obstacles(oracle: Oracle, trial: Trial) -> Obstacles:
     groups = search.nearest_groups()
     sets = [each for group in groups if (each := search.on_group(group)) is not None]
     sets.sort(key=lambda each: each.remoteness)
-    return Obstacles(tuple(sets), is_complete=len(sets) == len(groups) and not oracle.is_exhausted)
+    return Obstacles(tuple(_put_distinct_first(sets)), is_complete=len(sets) == len(groups) and not oracle.is_exhausted)
+
+
+def _put_distinct_first(sets: Sequence[NodeObstacles]) -> list[NodeObstacles]:
+    """Return the sets of obstacles, with those that read like an earlier one last."""
+    distinct: dict[object, NodeObstacles] = {}
+    for each in sets:
+        distinct.setdefault(tuple(map(_signature, each.demands)), each)
+    return [*distinct.values(), *(each for each in sets if each not in distinct.values())]
 
 
 def order_demands(demands: Sequence[Demand]) -> tuple[Demand, ...]:
