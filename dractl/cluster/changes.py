@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.cluster.state import CLUSTER_SCOPED, ClusterState, Key
+from dractl.objects import Raw
 from dractl.views import Claim
 
 
@@ -130,56 +131,79 @@ def _edit(parent: Any, part: str, operation: Mapping[str, Any]) -> None:
 
 def apply(state: ClusterState, changes: Iterable[Change]) -> ClusterState:
     """Return the cluster after ``changes``. Raises PatchError if one does not apply."""
-    original = state
-    written: list[Key] = []  # claims, which may have other users than before
+    draft = _Draft(state)
     for change in changes:
         match change:
             case Patch(target, operations):
                 kind, key = parse_target(target)
-                value = state.get(kind, key)
-                if value is None:
-                    raise PatchError(f"there is no {target}")
-                state = state.replace(kind, key, apply_patch(value, operations))
+                draft.write(kind, key, apply_patch(draft.take(kind, key), operations))
             case Create(value):
                 kind = str(value["kind"])
                 metadata = value.get("metadata") or {}
                 key = (str(metadata.get("namespace") or ""), str(metadata["name"]))
-                state = state.replace(kind, key, value)
+                draft.write(kind, key, value)
             case Delete(target):
                 kind, key = parse_target(target)
-                if state.get(kind, key) is None:
-                    raise PatchError(f"there is no {target}")
-                state = state.replace(kind, key, None)
+                draft.take(kind, key)
+                draft.write(kind, key, None)
                 if kind == "Pod":
-                    state = _release_claims(
-                        state, key, dict.fromkeys((*original.claims_of_pod(key), *written))
-                    )
+                    draft.release_claims(key)
         if kind == "ResourceClaim":
-            written.append(key)
-    return state
+            draft.written_claims.append(key)
+    return state.with_kinds(draft.kinds)
 
 
-def _release_claims(state: ClusterState, pod: Key, claims: Iterable[Key]) -> ClusterState:
-    """Remove an ended pod's reservations from ``claims``."""
-    namespace, name = pod
-    for key in claims:
-        claim = Claim(state.get("ResourceClaim", key))
-        if not claim.exists or key[0] != namespace:
-            continue
-        if name in claim.owner_pods:
-            state = state.replace("ResourceClaim", key, None)
-            continue
+class _Draft:
+    """The kinds of objects that are changed, each copied once."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self.state = state
+        self.kinds: dict[str, dict[Key, Raw]] = {}
+        self.written_claims: list[Key] = []
+        """The claims that a change names, which may have other users than before."""
+
+    def get(self, kind: str, key: Key) -> Raw | None:
+        """Return an object; None if there is none."""
+        return self.kinds.get(kind, self.state.objects(kind)).get(key)
+
+    def take(self, kind: str, key: Key) -> Raw:
+        """Return an object that has to be there. Raises PatchError."""
+        value = self.get(kind, key)
+        if value is None:
+            raise PatchError(f"there is no {'/'.join((kind, *filter(None, key)))}")
+        return value
+
+    def write(self, kind: str, key: Key, value: Raw | None) -> None:
+        """Create, replace or (None) delete an object."""
+        if kind not in self.kinds:
+            self.kinds[kind] = dict(self.state.objects(kind))
+        if value is None:
+            self.kinds[kind].pop(key, None)
+        else:
+            self.kinds[kind][key] = value
+
+    def release_claims(self, pod: Key) -> None:
+        """Remove the reservations of a pod that has ended, and the claims that were made for it."""
+        namespace, name = pod
+        keys = dict.fromkeys((*self.state.claims_of_pod(pod), *self.written_claims))
+        for key in keys:
+            claim = Claim(self.get("ResourceClaim", key))
+            if claim.exists and key[0] == namespace:
+                self._release(key, claim, name)
+
+    def _release(self, key: Key, claim: Claim, pod: str) -> None:
+        if pod in claim.owner_pods:
+            self.write("ResourceClaim", key, None)
+            return
         remaining = [
             consumer
             for consumer in claim.reserved_for
-            if not (consumer.get("resource") == "pods" and consumer.get("name") == name)
+            if not (consumer.get("resource") == "pods" and consumer.get("name") == pod)
         ]
         if len(remaining) == len(claim.reserved_for):
-            continue
+            return
         status = {**claim.status, "reservedFor": remaining}
         if not remaining:
-            status = {
-                k: v for k, v in status.items() if k not in ("allocation", "reservedFor", "devices")
-            }
-        state = state.replace("ResourceClaim", key, {**claim.raw, "status": status})
-    return state
+            for field in ("allocation", "reservedFor", "devices"):
+                status.pop(field, None)
+        self.write("ResourceClaim", key, {**claim.raw, "status": status})

@@ -25,6 +25,7 @@ from dractl.explain.fixes.proof import (
     find_evicting_devices,
     list_lasting_nodes,
     make_authored_changes,
+    select_shown_changes,
 )
 from dractl.explain.obstacles import Demand, NodeObstacles, Oracle, Trial, recreate_subject
 from dractl.explain.obstacles.claim_demands import RequestedDevices
@@ -95,6 +96,7 @@ class JointSearch:
             yield Plan(plan.trial, tuple(others), plan.nodes, plan.parts)
             return
         slots: set[FixSlot] = set()
+        tried: set[str] = set()
         insufficient: list[Candidate] = []
         candidates = sorted(make_candidates(problem), key=lambda c: c.size)[:MAX_CANDIDATES]
         for candidate in candidates:
@@ -107,6 +109,10 @@ class JointSearch:
                 continue
             if candidate.slot in self.corrected and not candidate.corrects:
                 continue
+            fingerprint = repr((candidate.title, candidate.trial))
+            if fingerprint in tried:
+                continue
+            tried.add(fingerprint)
             further = self._correct(plan, problem, candidate, others)
             if further is not None:
                 slots.add(candidate.slot)
@@ -163,7 +169,8 @@ class JointSearch:
         question = plan.trial.question
         try:
             state = apply(plan.trial.state, candidate.trial)
-            edits = split_recreation(self.problem, authored)[0]
+            edits, _ = split_recreation(self.problem, authored)
+            edits = select_shown_changes(state, edits)
             state = apply(state, subtract_changes(edits, candidate.trial))
         except PatchError:
             return None
@@ -183,8 +190,9 @@ class JointSearch:
         """Return the plan with the obstacles that were hidden before."""
         base = self.problem.case
         trial = recreate_subject(plan.trial.state, base.state, base.question)
-        sets = find_obstacles(self.oracle, trial).on_nodes
-        nearest = sets[0] if sets else NodeObstacles(plan.nodes, (), 0)
+        sets = find_obstacles(self.oracle, trial).on_nodes or (NodeObstacles(plan.nodes, (), 0),)
+        on_same_nodes = (each for each in sets if set(each.nodes) & set(plan.nodes))
+        nearest = next(on_same_nodes, sets[0])
         return Plan(plan.trial, nearest.demands, nearest.nodes, plan.parts)
 
 

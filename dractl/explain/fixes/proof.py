@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from dractl.allocation import DeviceID, list_evicting_taints
 from dractl.cluster.changes import Change, Patch, PatchError, apply, parse_target
+from dractl.cluster.state import ClusterState
 from dractl.explain.ask import CLAIMS, Question, claim_question
 from dractl.explain.fixes import pod_templates
 from dractl.explain.fixes.candidates import Candidate, FixProblem, Topic
@@ -94,16 +95,21 @@ def make_authored_changes(problem: FixProblem, candidate: Candidate) -> tuple[Ch
             moved = placed
         changes.append(moved)
     features = problem.scheduler.features
-    present = [
-        c
-        for c in changes
-        if not isinstance(c, Patch) or problem.state.get(*parse_target(c.target)) is not None
-    ]
+    shown = select_shown_changes(problem.state, changes)
     try:
-        refused = find_rejection(problem.state, present, Target(features.release, features.on))
+        refused = find_rejection(problem.state, shown, Target(features.release, features.on))
     except PatchError:
         return None
     return tuple(changes) if refused is None else None
+
+
+def select_shown_changes(state: ClusterState, changes: Iterable[Change]) -> list[Change]:
+    """Return the changes without patches of objects that the input does not show."""
+    return [
+        change
+        for change in changes
+        if not isinstance(change, Patch) or state.get(*parse_target(change.target)) is not None
+    ]
 
 
 def verify(problem: FixProblem, candidate: Candidate) -> tuple[str, ...]:

@@ -90,7 +90,10 @@ def find_obstacles(oracle: Oracle, trial: Trial) -> Obstacles:
     groups = search.nearest_groups()
     sets = [each for group in groups if (each := search.on_group(group)) is not None]
     sets.sort(key=lambda each: each.remoteness)
-    return Obstacles(tuple(_put_distinct_first(sets)), is_complete=len(sets) == len(groups) and not oracle.is_exhausted)
+    return Obstacles(
+        tuple(_put_distinct_first(sets)),
+        is_complete=len(sets) == len(groups) and not oracle.is_exhausted,
+    )
 
 
 def _put_distinct_first(sets: Sequence[NodeObstacles]) -> list[NodeObstacles]:
