@@ -4,7 +4,7 @@ Each obstacle is corrected in the cluster after the corrections before it, with 
 it lifted: so it is the only one there, and the makers of candidates see it by itself.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -59,10 +59,16 @@ class JointSearch:
     """The search for fixes of one problem that have a part for each obstacle."""
 
     def __init__(
-        self, problem: FixProblem, oracle: Oracle, corrected: Container[FixSlot] = ()
+        self,
+        problem: FixProblem,
+        oracle: Oracle,
+        accepts: Callable[[Candidate], bool],
+        corrected: Container[FixSlot] = (),
     ) -> None:
         self.problem = problem
         self.oracle = oracle
+        self.accepts = accepts
+        """Decides whether a candidate may be a part."""
         self.corrected = corrected
         """The slots in which only what was meant is tried."""
 
@@ -105,7 +111,7 @@ class JointSearch:
                 insufficient = []
             if len(slots) >= MAX_CHOICES or self.oracle.is_exhausted:
                 return
-            if candidate.slot in slots or not _is_for(demand, candidate):
+            if candidate.slot in slots or not self._is_for(demand, candidate):
                 continue
             if candidate.slot in self.corrected and not candidate.corrects:
                 continue
@@ -142,6 +148,16 @@ class JointSearch:
         question = written.question
         owners = Owners(written.state, question.key, question.value)
         return FixProblem(isolated.case, isolated.causes, owners, None, written, base)
+
+    def _is_for(self, demand: Demand, candidate: Candidate) -> bool:
+        """Decide whether a candidate may be one part of a fix.
+
+        Where a request has no devices at all, only their driver can change that.
+        """
+        if candidate.features is not None or not self.accepts(candidate):
+            return False
+        is_unpublished = isinstance(demand, RequestedDevices)
+        return not is_unpublished or candidate.preference <= Preference.RESTORE
 
     def _correct(
         self, plan: Plan, problem: FixProblem, candidate: Candidate, others: Sequence[Demand]
@@ -202,16 +218,6 @@ def _leads_elsewhere(obstacles: NodeObstacles) -> bool:
     return RequestedDevices in kinds and not kinds.isdisjoint((NodeLabel, NodeAffinity))
 
 
-def _is_for(demand: Demand, candidate: Candidate) -> bool:
-    """Decide whether a candidate may be one part of a fix.
-
-    Where a request has no devices at all, only their driver can change that.
-    """
-    if candidate.reluctant or candidate.features is not None:
-        return False
-    return not isinstance(demand, RequestedDevices) or candidate.preference <= Preference.RESTORE
-
-
 def chain(problem: FixProblem, parts: Sequence[Candidate]) -> Candidate:
     """Return one candidate for several, of which each was made in the cluster after those before.
 
@@ -231,6 +237,7 @@ def chain(problem: FixProblem, parts: Sequence[Candidate]) -> Candidate:
         effect="; ".join(effects),
         consequences=trial if trial != changes else (),
         superseded_by=tuple(part.slot.topic for part in parts) if len(parts) > 1 else (),
+        reluctant=any(part.reluctant for part in parts),
         parts=tuple(parts) if len(parts) > 1 else (),
     )
 

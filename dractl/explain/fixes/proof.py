@@ -2,7 +2,7 @@
 of it can be spared.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,6 +21,8 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.simulation.admission import find_rejection
 
+MAX_SPARING_NODES = 4
+"""Nodes on which a fix is tried without one of its parts."""
 EvictingDevices = Mapping[DeviceID, tuple[DeviceTaint, ...]]
 
 
@@ -60,7 +62,9 @@ def spare_parts(
         others = [p for p in proven.candidate.parts if p is not part]
         if not others or any(_rewrites(p.changes, part.changes) for p in others):
             continue
-        proven = prove(problem, join(others)) or proven
+        smaller = join(others)
+        if verify(problem, smaller, proven.nodes[:MAX_SPARING_NODES]):
+            proven = prove(problem, smaller) or proven
     return proven
 
 
@@ -112,8 +116,10 @@ def select_shown_changes(state: ClusterState, changes: Iterable[Change]) -> list
     ]
 
 
-def verify(problem: FixProblem, candidate: Candidate) -> tuple[str, ...]:
-    """Return the nodes on which the subject fits after the change.
+def verify(
+    problem: FixProblem, candidate: Candidate, nodes: Collection[str] | None = None
+) -> tuple[str, ...]:
+    """Return the nodes, of all or of ``nodes``, on which the subject fits after the change.
 
     None where it does not, or nobody could make the change.
     """
@@ -126,7 +132,7 @@ def verify(problem: FixProblem, candidate: Candidate) -> tuple[str, ...]:
         if candidate.features is None
         else Scheduler(state, candidate.features)
     )
-    attempt = _retry(problem, scheduler, candidate)
+    attempt = _retry(problem, scheduler, candidate, nodes)
     if attempt is None or not attempt.fits or make_authored_changes(problem, candidate) is None:
         return ()
     if problem.gang is not None and not problem.gang.starts(state, scheduler.features):
@@ -152,7 +158,9 @@ def find_evicting_devices(scheduler: Scheduler) -> EvictingDevices:
     )
 
 
-def _retry(problem: FixProblem, scheduler: Scheduler, candidate: Candidate) -> Attempt | None:
+def _retry(
+    problem: FixProblem, scheduler: Scheduler, candidate: Candidate, nodes: Collection[str] | None
+) -> Attempt | None:
     """Return the verdict on the subject as it is after the change.
 
     The pod is created again, and its templates make new claims.
@@ -178,4 +186,4 @@ def _retry(problem: FixProblem, scheduler: Scheduler, candidate: Candidate) -> A
     pod = scheduler.state.get("Pod", question.key) or question.value
     if ignores_pod(Trial(scheduler.state, replace(question, value=pod))):
         return None
-    return scheduler.attempt_pod(pod, recreated=True)
+    return scheduler.attempt_pod(pod, recreated=True, node_names=nodes)

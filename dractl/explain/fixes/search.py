@@ -171,9 +171,7 @@ class _Search:
     def result(self) -> FixResult:
         """Return the fixes, and what is said of changes that do not help."""
         shown = self._select_shown()
-        joint = self._find_joint_fix(shown)
-        if joint is not None:
-            shown = [joint, *shown]
+        shown = [*self._find_joint_fixes(shown), *shown]
         fixes = tuple(_make_fix(self.problem, each, n) for n, each in enumerate(shown, 1))
         insufficient = [pair for slot, pair in self.insufficient.items() if slot not in self.done]
         notes = [
@@ -208,19 +206,32 @@ class _Search:
         gentle = [e for e in shown if e.candidate.preference is not Preference.OUTAGE]
         return gentle or shown
 
-    def _find_joint_fix(self, shown: Sequence[Proven]) -> Proven | None:
+    def _find_joint_fixes(self, shown: Sequence[Proven]) -> list[Proven]:
         """Return a fix that corrects several obstacles, unless a gentle one is known already.
 
-        What was meant comes before giving it up.
+        What was meant comes before giving it up. If a part of it is a step in words, such as to
+        repair a device, a fix that changes objects alone follows.
         """
         if not all(
             each.candidate.preference >= Preference.RELAX
             and each.candidate.preference not in _ENDING_PREFERENCES
             for each in shown
         ):
-            return None
+            return []
+        first = self._find_joint_fix(shown, lambda candidate: not candidate.reluctant)
+        if first is None:
+            return []
+        if all(part.changes for part in first.candidate.parts or (first.candidate,)):
+            return [first]
+        second = self._find_joint_fix(shown, lambda candidate: bool(candidate.changes))
+        return [first] if second is None else [first, second]
+
+    def _find_joint_fix(
+        self, shown: Sequence[Proven], accepts: Callable[[Candidate], bool]
+    ) -> Proven | None:
+        """Return a fix of parts that are accepted, for the nearest nodes that have one."""
         oracle = Oracle(self.problem.case.scheduler, MAX_JOINT_ATTEMPTS)
-        joint = JointSearch(self.problem, oracle, self.corrected)
+        joint = JointSearch(self.problem, oracle, accepts, self.corrected)
         for obstacles in self.problem.obstacles.on_nodes[:MAX_NODE_SETS]:
             if len(obstacles.demands) < 2 and not self.insufficient:
                 continue  # each candidate for the only obstacle has been tried

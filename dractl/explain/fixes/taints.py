@@ -127,7 +127,7 @@ def _repair_device(device: DeviceID, taint_name: str, patch: Patch) -> Candidate
         f"repair device {device.device} of pool {device.pool}, which driver {device.driver} "
         f"reports with {taint_name}",
         (),
-        FixSlot(Topic.DEVICE, str(device)),
+        FixSlot(Topic.DEVICE, device.pool),
         Preference.RESTORE,
         effect=_REPAIR_EFFECT,
         consequences=(patch,),
