@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from dractl.cluster.changes import Patch, parse_pointer, parse_target
+from dractl.cluster.changes import Patch, apply_patch, parse_pointer, parse_target
 from dractl.cluster.state import ClusterState, Key, at, map_at, maps_at, text_at
 from dractl.cluster.workloads import WORKLOAD_KINDS, workload_target
 from dractl.explain.ask import Question
@@ -82,6 +82,9 @@ def move_to_template(state: ClusterState, key: Key, patch: Patch) -> Patch | Non
         if moved_operation is None:
             return None
         operations.append(moved_operation)
+        if operation is not patch.operations[-1]:  # each operation sees what those before it did
+            pod = apply_patch(pod or {}, (operation,))
+            workload = apply_patch(workload, (moved_operation,))
     return Patch(target, tuple(operations)) if operations else None
 
 

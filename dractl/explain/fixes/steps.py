@@ -69,9 +69,16 @@ def steps(
     if find_manual_edit(state, question, changes) is not None:
         return ()
     script = _Script(state, question, _find_deleted_siblings(state, question, changes))
-    for change in _merge_patches(changes):
+    # The pods of a rollout get their claims from the templates that exist when it begins.
+    for change in sorted(_merge_patches(changes), key=_creates_pods):
         script.add(change)
     return script.commands()
+
+
+def _creates_pods(change: Change) -> bool:
+    """Decide whether pods are created after a change."""
+    kind, _ = parse_target(change.target)
+    return not isinstance(change, Delete) and (kind == "Pod" or kind in WORKLOAD_KINDS)
 
 
 class _Script(Struct):
