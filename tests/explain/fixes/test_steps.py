@@ -200,3 +200,23 @@ def test_quotas_and_labels_are_changed_before_the_dry_run(
     assert [text.startswith(command) for text in lines].index(True) < dry
     assert lines[dry].startswith("kubectl patch --local")
     assert "replace --force" in lines[-2]
+
+
+def test_a_claim_template_is_replaced_before_a_rollout_creates_pods() -> None:
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "p", "namespace": "ml"},
+        "spec": {"template": {"spec": ASKED["spec"]}},
+    }
+    subject = owned_pod("p-1", "Deployment/p")
+    removal = {"op": "remove", "path": "/spec/template/spec/resourceClaims"}
+    count = {"op": "add", "path": "/spec/spec/devices/requests/0/exactly/count", "value": 1}
+    lines = commands(
+        Patch("Deployment/ml/p", (removal,)),
+        Patch("ResourceClaimTemplate/ml/t", (count,)),
+        about=subject,
+        objects=(deployment, template("t", request("r", DRIVER))),
+    )
+    edits = [line.split()[2] for line in lines if "dry-run" not in line]
+    assert edits == ["resourceclaimtemplate", "deployment", "pod"]

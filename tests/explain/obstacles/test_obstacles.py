@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dractl.allocation import Features
+from dractl.cluster.changes import Patch
 from dractl.explain.answer import Explanation
 from dractl.explain.ask import find_subjects
 from dractl.explain.explain import Explainer
@@ -135,6 +136,114 @@ def test_what_cannot_be_judged_without_devices_is_said_to_be_unknown() -> None:
         note.startswith("not known of request r") and "model == 'B200', a count of 9" in note
         for note in answer.notes
     )
+
+
+def template(name: str, *requests: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": name, "namespace": "ml"},
+        "spec": {"spec": claim("any", *requests)["spec"]},
+    }
+
+
+DEVICES_IN_QUOTA = "gpu.deviceclass.resource.k8s.io/devices"
+QUOTA = {
+    "apiVersion": "v1",
+    "kind": "ResourceQuota",
+    "metadata": {"name": "gpus", "namespace": "ml"},
+    "spec": {"hard": {DEVICES_IN_QUOTA: "0"}},
+    "status": {"hard": {DEVICES_IN_QUOTA: "0"}},
+}
+BY_TEMPLATE = {"name": "g", "resourceClaimTemplateName": "t"}
+
+
+def test_a_quota_is_in_the_way_like_what_lies_behind_it() -> None:
+    spec = {"containers": [{**container, "image": "x"} for container in TOO_MUCH]}
+    subject = pod("p", BY_TEMPLATE, metadata={"uid": "p"}, spec=spec)
+    answer = explain(CLASS, *machine("a"), QUOTA, template("t", request("r", "gpu")), subject)
+    assert kinds(answer) == ["quota", "resource"]
+    assert answer.obstacles[0].object == "ResourceQuota/ml/gpus"
+    (fix, *_) = answer.fixes
+    # The pod waits for a claim that its controller has given up on: it is recreated, once.
+    recreated = [c for c in fix.changes if not isinstance(c, Patch) and c.target == "Pod/ml/p"]
+    patched = [c for c in fix.changes if isinstance(c, Patch) and c.target == "Pod/ml/p"]
+    assert {c.target for c in fix.changes} == {"ResourceQuota/ml/gpus", "Pod/ml/p"}
+    assert bool(recreated) != bool(patched)
+
+
+def test_what_lies_behind_a_misspelt_claim_is_judged_with_the_claim_that_was_meant() -> None:
+    misspelt = {"name": "g", "resourceClaimName": "traning"}
+    wanted = claim("training", request("r", "gpu", 9))
+    answer = explain(CLASS, *machine("a"), wanted, pod("p", misspelt))
+    assert sorted(kinds(answer)) == ["claim", "count"]
+    assert len(answer.fixes[0].parts) == 2
+
+
+def test_a_shared_claim_keeps_the_pod_where_it_is_allocated() -> None:
+    """Its devices are not in the pod's way, and it is no reason to go to its node."""
+    used = allocation("b", ("disk.example.com", "disk-0"), pod="loader")
+    used["allocation"]["allocationTimestamp"] = "2026-10-01T08:00:00Z"
+    shared = claim("shared", request("d", "disk"), status=used)
+    loader = pod("loader", {"name": "d", "resourceClaimName": "shared"}, spec={"nodeName": "b"})
+    disks = [slice_of("disk.example.com", name, device("disk-0")) for name in "ab"]
+    subject = pod("p", USES, {"name": "d", "resourceClaimName": "shared"})
+    objects = (*machine("a"), node("b"), *disks, claim("c", request("r", "gpu")))
+    disk_class = device_class("disk", "device.driver == 'disk.example.com'")
+    answer = explain(CLASS, disk_class, *objects, shared, loader, subject)
+    assert kinds(answer) == ["claim-location"]
+    assert answer.obstacles[0].nodes == ("a",)
+
+
+def test_a_cluster_without_nodes_is_one_obstacle() -> None:
+    everywhere = gpus("a")
+    everywhere["spec"] = {k: v for k, v in everywhere["spec"].items() if k != "nodeName"}
+    everywhere["spec"]["allNodes"] = True
+    answer = explain(CLASS, everywhere, claim("c", request("r", "gpu")), pod("p", USES))
+    assert (kinds(answer), answer.when) == (["nodes"], "never")
+
+
+def test_a_constraint_counts_though_one_of_its_requests_has_no_devices() -> None:
+    nic = slice_of("nic.example.com", "a", device("nic-0", rdma=True))
+    wanted = claim(
+        "c",
+        request("gpu", "gpu"),
+        request("nic", "nic", selectors=selector("device.attributes['nic.example.com'].rdma")),
+        constraints=[{"requests": ["gpu", "nic"], "matchAttribute": "example.com/rack"}],
+    )
+    answer = explain(CLASS, NIC_CLASS, node("a"), nic, wanted, pod("p", USES))
+    assert sorted(kinds(answer)) == ["constraint", "devices"]
+
+
+def test_what_awaits_devices_that_nobody_publishes_is_noted() -> None:
+    rule = {
+        "apiVersion": "resource.k8s.io/v1beta2",
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": "firmware"},
+        "spec": {
+            "deviceSelector": {"driver": GPU},
+            "taint": {"key": "firmware", "effect": "NoSchedule"},
+        },
+    }
+    held = holder("x", "a", "gpu-0")
+    answer = explain(CLASS, node("a"), rule, *held, claim("c", request("r", "gpu")), pod("p", USES))
+    assert kinds(answer) == ["devices"]
+    assert any("DeviceTaintRule firmware" in note for note in answer.notes)
+    assert any("ml/x" in note for note in answer.notes)
+
+
+def test_a_repair_in_words_is_followed_by_a_fix_that_changes_objects() -> None:
+    """The first is what people should do; each has a part for the other obstacle."""
+    taint = {"key": "example.com/xid", "value": "79", "effect": "NoExecute"}
+    broken = node("a"), slice_of(GPU, "a", device("gpu-0", taints=[taint]))
+    subject = pod("p", USES, spec={"nodeSelector": {"pool": "gpu"}})
+    answer = explain(CLASS, *broken, claim("c", request("r", "gpu")), subject)
+    assert sorted(kinds(answer)) == ["device-taint", "node-selector"]
+    repair, toleration = answer.fixes[:2]
+    assert any(part.startswith("repair device gpu-0") for part in repair.parts)
+    assert {c.target for c in repair.changes} == {"Pod/ml/p"}
+    assert any(part.startswith("add a toleration for example.com/xid") for part in toleration.parts)
+    assert "the taint says that the device is broken" in toleration.effect
 
 
 # -- when --
