@@ -133,12 +133,11 @@ class Owners:
 
     def _explain_stuck_pods(self, keys: Sequence[Key]) -> str:
         """Return why pods do not use their devices; empty unless all of them are stuck."""
-        reasons = [describe_stuck_container(Pod(self.state.get("Pod", key))) for key in keys]
-        if not reasons or not all(reasons):
+        reasons = (describe_stuck_container(Pod(self.state.get("Pod", key))) for key in keys)
+        first = next(reasons, "")
+        if not first or not all(reasons):
             return ""
-        if len(reasons) == 1:
-            return f"it {reasons[0]}"
-        return f"they cannot run: {keys[0][1]} {reasons[0]}"
+        return f"it {first}" if len(keys) == 1 else f"they cannot run: {keys[0][1]} {first}"
 
     def _list_exhausted_budgets(self, keys: Sequence[Key]) -> Iterator[str]:
         """Warn of PodDisruptionBudgets that are exhausted and cover a pod that would end.
