@@ -167,7 +167,7 @@ def test_another_scheduler_comes_first_in_the_headline() -> None:
         asked,
     )
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "scheduler-bypass")
-    (fix,) = answer.fixes
+    fix = answer.fixes[0]
     assert (fix.title, fix.changes) == ("start Volcano, unless it runs", ())
 
 

@@ -229,10 +229,12 @@ def test_a_scheduler_is_absent_where_all_pods_are_shown(scheduler: Installed) ->
     assert set(changed_paths(answer)) <= {"/spec/schedulerName"}
 
 
-def test_a_pod_keeps_a_scheduler_that_may_run() -> None:
+def test_a_pod_leaves_a_scheduler_that_may_run_only_if_it_does_not() -> None:
     """The input does not show whether it does."""
-    (fix,) = explain(*CLUSTER, waiting("kai-scheduler")).fixes
-    assert (fix.title, fix.changes) == ("start KAI Scheduler, unless it runs", ())
+    start, leave = explain(*CLUSTER, waiting("kai-scheduler")).fixes
+    assert (start.title, start.changes) == ("start KAI Scheduler, unless it runs", ())
+    assert leave.title.startswith("remove schedulerName from the pod")
+    assert leave.effect.startswith("only if it does not run")
 
 
 def test_a_pod_of_no_queue_may_leave_a_scheduler_that_does_not_run() -> None:

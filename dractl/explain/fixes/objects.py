@@ -423,20 +423,22 @@ def _gate_owner(problem: FixProblem, gates: tuple[str, ...]) -> str:
 def fix_scheduler_name(problem: FixProblem, cause: UnseenScheduler) -> Iterator[Candidate]:
     """Start a known scheduler, correct a misspelt name, or use the default scheduler.
 
-    The default scheduler replaces only one that does not run. A pod that names a group or a queue,
-    or whose scheduler may run, is not moved: that would take it out of its gang and its queue.
+    The default scheduler replaces one that does not run; if it may run, that is never the first
+    fix. A pod that names a group or a queue is not moved: that would take it out of it.
     """
     slot = FixSlot(Topic.SCHEDULER)
     is_named = problem.pod is not None and "schedulerName" in map_at(problem.pod, "spec")
     removal = problem.patch(remove("spec", "schedulerName"))
     if cause.title:
-        if is_named and cause.absent and cause.takes_claims and not _is_grouped(problem):
+        if is_named and cause.takes_claims and not _is_grouped(problem):
+            condition = f"if it need not be {cause.title}; the pod names no group or queue of it"
             yield Candidate(
                 "remove schedulerName from the pod, so that the default scheduler schedules it",
                 (removal,),
                 slot,
-                Preference.CORRECT,
-                effect=f"if it need not be {cause.title}; the pod names no group or queue of it",
+                Preference.CORRECT if cause.absent else Preference.ADMIT,
+                effect=condition if cause.absent else f"only if it does not run, and {condition}",
+                reluctant=not cause.absent,
             )
         if cause.takes_claims:
             title = f"start {cause.title}" + ("" if cause.absent else ", unless it runs")
