@@ -164,7 +164,8 @@ class _Draft:
 
     def get(self, kind: str, key: Key) -> Raw | None:
         """Return an object; None if there is none."""
-        return self.kinds.get(kind, self.state.objects(kind)).get(key)
+        objects = self.kinds.get(kind)
+        return self.state.get(kind, key) if objects is None else objects.get(key)
 
     def take(self, kind: str, key: Key) -> Raw:
         """Return an object that has to be there. Raises PatchError."""

@@ -81,8 +81,8 @@ def find_obstacles(oracle: Oracle, trial: Trial) -> Obstacles:
     opening = _lift_stops(oracle, trial)
     stops, attempt = opening.demands, opening.attempt
     if attempt.stops or attempt.pre_bind_failure is not None:
-        known = (NodeObstacles((), order_demands(stops), 0),) if stops else ()
-        return Obstacles(known, is_complete=False)
+        on_no_node = NodeObstacles((), order_demands(stops), 0)
+        return Obstacles((on_no_node,) if stops else (), is_complete=False)
     if attempt.fits:
         nodes = tuple(node.name for node in attempt.nodes if node.fits)
         return Obstacles((NodeObstacles(nodes, order_demands(stops), 0),) if stops else ())
