@@ -109,7 +109,7 @@ class Candidate(Struct, frozen=True):
     reluctant: bool = False
     """Whether it is never shown first, since most people would regret it."""
     parts: tuple[Candidate, ...] = ()
-    """The candidates that it chains."""
+    """The candidates of which :func:`combine` made it."""
 
     @property
     def trial(self) -> tuple[Change, ...]:
@@ -158,6 +158,32 @@ def order_parts(parts: Iterable[Candidate]) -> list[Candidate]:
     return sorted(
         parts,
         key=lambda c: (max(map(measure_reach, c.changes), default=Reach.SETTING), -c.preference),
+    )
+
+
+def combine(parts: Iterable[Candidate]) -> Candidate:
+    """Combine several candidates into one, with operations that several of them make only once."""
+    singles: list[Candidate] = []
+    for single in (single for part in parts for single in part.parts or (part,)):
+        singles += [] if single in singles else [single]
+    if len(singles) == 1:
+        return singles[0]
+    changes: tuple[Change, ...] = ()
+    consequences: tuple[Change, ...] = ()
+    for part in singles:
+        changes += subtract_changes(part.changes, changes)
+        consequences += subtract_changes(part.trial, consequences)
+    return Candidate(
+        ", and ".join(dict.fromkeys(part.title for part in singles)),
+        changes,
+        FixSlot(Topic.TOGETHER),
+        max(part.preference for part in singles),
+        effect="; ".join(
+            dict.fromkeys(filter(None, (e for part in singles for e in part.effect.split("; "))))
+        ),
+        superseded_by=tuple(part.slot.topic for part in singles),
+        consequences=consequences if consequences != changes else (),
+        parts=tuple(singles),
     )
 
 

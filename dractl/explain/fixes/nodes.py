@@ -9,8 +9,10 @@ from dractl.explain.fixes.candidates import (
     FixProblem,
     FixSlot,
     Topic,
+    combine,
     fix_for,
     fix_once_for,
+    order_parts,
 )
 from dractl.explain.fixes.edits import put, remove
 from dractl.explain.fixes.node_labels import (
@@ -20,7 +22,7 @@ from dractl.explain.fixes.node_labels import (
     label_node,
 )
 from dractl.explain.fixes.node_resources import end_pods, free_host_ports, free_resource
-from dractl.explain.fixes.node_taints import uncordon, untaint
+from dractl.explain.fixes.node_taints import CORDON_TAINT, list_blocking_taints, uncordon, untaint
 from dractl.explain.fixes.pod_spread import relax_pod_affinity, relax_spread
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.base import Cause
@@ -39,10 +41,36 @@ def open_refused_nodes(problem: FixProblem) -> Iterator[Candidate]:
     """Make nodes accept the pod that their filters reject, those with the right devices first."""
     refused = [(v, v.rejection) for v in problem.case.attempt.nodes if v.rejection is not None]
     refused.sort(key=lambda pair: (not pair[0].allocates, bool(pair[0].unusable_claims)))
-    for verdict, rejection in refused[:_MAX_NODES]:
-        maker = _MAKERS.get(rejection.plugin)
-        if maker is not None:
-            yield from maker(problem, verdict, rejection)
+    for verdict, first_rejection in refused[:_MAX_NODES]:
+        rejections = _rejections_to_fix(problem, verdict) or [first_rejection]
+        choices = [_make_candidates(problem, verdict, each) for each in rejections]
+        if len(choices) == 1:
+            yield from choices[0]
+        elif all(choices):
+            smallest = (min(candidates, key=lambda c: c.size) for candidates in choices)
+            yield combine(order_parts(smallest))
+
+
+def _rejections_to_fix(problem: FixProblem, verdict: NodeVerdict) -> list[Rejection]:
+    """Return all rejections of a node, of which each needs a fix of its own."""
+    if problem.pod is None:
+        return []
+    rejections = problem.scheduler.find_rejections(problem.case.pod, verdict.name)
+    # Uncordoning removes the taint of a cordon, too.
+    is_cordoned = any(each.plugin == "NodeUnschedulable" for each in rejections)
+    if is_cordoned and all(
+        text_at(taint, "key") == CORDON_TAINT for taint in list_blocking_taints(problem, verdict)
+    ):
+        return [each for each in rejections if each.plugin != "TaintToleration"]
+    return list(rejections)
+
+
+def _make_candidates(
+    problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
+) -> list[Candidate]:
+    """Return the candidates of the maker for the filter that rejected the node."""
+    maker = _MAKERS.get(rejection.plugin)
+    return list(maker(problem, verdict, rejection)) if maker is not None else []
 
 
 def _remove_node_name(

@@ -19,7 +19,14 @@ from dractl.cluster.state import ClusterState
 from dractl.explain.answer import Explanation, Fix
 from dractl.explain.ask import Question
 from dractl.explain.fixes import holders, pod_templates
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, make_candidates
+from dractl.explain.fixes.candidates import (
+    Candidate,
+    FixProblem,
+    FixSlot,
+    Topic,
+    combine,
+    make_candidates,
+)
 from dractl.explain.fixes.joint import JointSearch, chain
 from dractl.explain.fixes.outlook import Outlook
 from dractl.explain.fixes.preference import Preference
@@ -146,7 +153,7 @@ class _Search:
                 self.vain.setdefault(candidate.title, (candidate, outlook))
             return
         self.done |= {candidate.slot, candidate.slot.topic}
-        self.proven.append(Proven(outlook.fix, nodes))
+        self.proven.append(spare_parts(self.problem, Proven(outlook.fix, nodes), combine))
 
     def _keep_insufficient(self, candidate: Candidate) -> None:
         """Keep a correction that is not enough, with what is left after it."""

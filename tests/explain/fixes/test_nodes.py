@@ -100,7 +100,7 @@ def test_a_node_of_another_architecture_needs_another_image() -> None:
     answer = explain("pod/p", GPU, arm_node, other, gpus("gb-1", "gpu-0", "gpu-1"), two, spec)
     tolerate = "tolerate taint kubernetes.io/arch=arm64:NoSchedule"
     assert titles(answer) == [
-        f"change nodeSelector kubernetes.io/arch from amd64 to arm64, and {tolerate}"
+        f"{tolerate}, and change nodeSelector kubernetes.io/arch from amd64 to arm64"
     ]
     assert answer.fixes[0].effect == "the image must be built for arm64"
 
