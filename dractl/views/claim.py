@@ -69,6 +69,11 @@ class DeviceRequest(Struct, frozen=True):
         return map_at(self.raw, "exactly")
 
     @property
+    def has_fixed_count(self) -> bool:
+        """True if it takes the same number of devices wherever it is allocated."""
+        return bool(self.exactly) and self.exactly.get("allocationMode") != "All"
+
+    @property
     def alternatives(self) -> Sequence[Raw]:
         """``firstAvailable``; empty if the request has none."""
         return maps_at(self.raw, "firstAvailable")

@@ -299,6 +299,14 @@ class Pod(View):
         return (name, index) if isinstance(name, str) and isinstance(index, str) else None
 
     @property
+    def index_failures(self) -> int:
+        """How often earlier pods of its index of a Job have failed
+        (``batch.kubernetes.io/job-index-failure-count``).
+        """
+        count = text_at(self.annotations, "batch.kubernetes.io/job-index-failure-count")
+        return int(count) if count.isdigit() else 0
+
+    @property
     def pod_group_name(self) -> str:
         """The PodGroup of Kubernetes that the pod names, "" if none."""
         return text_at(self.spec, "schedulingGroup", "podGroupName")

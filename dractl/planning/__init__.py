@@ -1,0 +1,18 @@
+"""Which running pods have to move so that pods that wait fit.
+
+The steps of a plan are proven one after the other: each in the cluster after those before it.
+"""
+
+from dractl.planning.plan import Plan, Step
+from dractl.planning.planner import PlanOptions, find_plan
+from dractl.planning.subject import Subject, copies_subject, pending_subject
+
+__all__ = [
+    "Plan",
+    "PlanOptions",
+    "Step",
+    "Subject",
+    "copies_subject",
+    "find_plan",
+    "pending_subject",
+]

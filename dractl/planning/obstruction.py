@@ -1,0 +1,39 @@
+"""Why there is no plan: who holds what the subject needs, and why it does not move."""
+
+from collections.abc import Iterator, Sequence
+
+from dractl.planning.landscape import Client, Landscape
+from dractl.planning.movable import Movability
+
+MAX_NAMED_PODS = 6
+
+
+def describe_obstruction(
+    landscape: Landscape, movability: Movability, clients: Sequence[Client]
+) -> tuple[str, ...]:
+    """Return why no moves make room for the clients."""
+    movable = sum(unit.size for unit in movability.units)
+    nodes = {node for client in clients for node in landscape.nodes_for(client)}
+    if nodes:
+        return (
+            f"{movable} pods may move, and however they were arranged, no node would have room",
+            *_describe_kept_pods(landscape, movability),
+        )
+    count = f"none of the pods that hold devices may move" if not movable else (
+        f"even without the {movable} pods that may move, no node has room"
+    )
+    return (count, *_describe_kept_pods(landscape, movability))
+
+
+def _describe_kept_pods(landscape: Landscape, movability: Movability) -> Iterator[str]:
+    """Yield the pods that hold devices and do not move, each with the reason."""
+    state = landscape.scheduler.state
+    holders = [
+        (key, why)
+        for key, why in movability.kept.items()
+        if any(state.claim(claim).is_allocated for claim in state.claims_of_pod(key))
+    ]
+    for key, why in holders[:MAX_NAMED_PODS]:
+        yield f"pod {'/'.join(key)} on {state.pod(key).node_name} does not move: {why}"
+    if len(holders) > MAX_NAMED_PODS:
+        yield f"{len(holders) - MAX_NAMED_PODS} more pods that hold devices do not move"

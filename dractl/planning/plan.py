@@ -1,0 +1,83 @@
+"""A plan: which running pods have to move so that others fit, step by step."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from dractl.cluster.state import ClusterState, Key
+
+Verdict = Literal["fits", "plan", "none", "undecided"]
+
+
+class Step(Struct, frozen=True):
+    """A pod that moves to another node, or ends."""
+
+    pod: Key
+    """Namespace and name of the pod."""
+
+    owner: str | None
+    """``KIND/NAMESPACE/NAME`` of the workload that recreates it; None for a bare pod."""
+
+    source: str
+    """The node that it leaves."""
+
+    target: str
+    """Its next node, "" if it ends without one."""
+
+    cordon: tuple[str, ...] = ()
+    """The nodes that are cordoned until the new pod has its node."""
+
+    alternatives: tuple[str, ...] = ()
+    """Further nodes that kube-scheduler may choose; the plan holds with each of them."""
+
+    gang: str = ""
+    """The gang that moves with it, "" for a pod by itself."""
+
+    delay: int = 0
+    """Seconds after which a Job recreates the pod."""
+
+
+class Plan(Struct, frozen=True):
+    """The answer to the question which pods have to move."""
+
+    subject: str
+    """The subject as it was named, or ``KIND/NAMESPACE/NAME``."""
+
+    verdict: Verdict
+    """``fits``: nothing has to move. ``none``: no plan exists. ``undecided``: none was found, and
+    not everything was looked at.
+    """
+
+    before: ClusterState
+    """The cluster as it is, with the pods of the subject."""
+
+    after: ClusterState
+    """The cluster after the steps."""
+
+    subjects: tuple[Key, ...] = ()
+    """The pods of the subject."""
+
+    steps: tuple[Step, ...] = ()
+    """What to do, in this order."""
+
+    places: tuple[tuple[Key, str], ...] = ()
+    """The nodes of the pods that moved, under their old names, and of the subject's pods."""
+
+    reasons: tuple[str, ...] = ()
+    """Why there is no plan, or what was not looked at."""
+
+    notes: tuple[str, ...] = ()
+    """What to know before the plan is carried out."""
+
+    is_hopeless: bool = False
+    """True if the subject would fit on no node even if no other pod ran."""
+
+    @property
+    def moved(self) -> int:
+        """The number of pods that move."""
+        return sum(bool(step.target) for step in self.steps)
+
+    @property
+    def ended(self) -> int:
+        """The number of pods that end without a place."""
+        return len(self.steps) - self.moved

@@ -1,0 +1,246 @@
+"""The search for the fewest moves that make room for pods.
+
+It begins with the pods that wait: each needs a place, and what blocks a place has to leave it and
+needs a place itself. Bounds (:mod:`dractl.planning.landscape`) leave out what cannot work; what
+remains is for the proof.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from dractl.planning.landscape import Client, Landscape, Layout
+from dractl.planning.movable import Unit
+from dractl.simulation.workload_pods import WorkloadKey
+
+
+class Departure(Struct, frozen=True):
+    """A unit that leaves."""
+
+    unit: Unit
+    """The pods."""
+
+    cordon: str
+    """The node on which their devices are needed: none of them may come back to it."""
+
+    nodes: tuple[str, ...]
+    """The next node of each pod, "" for a pod that ends."""
+
+    @property
+    def ends(self) -> int:
+        """The number of pods that end."""
+        return sum(not node for node in self.nodes)
+
+
+Candidate = tuple[Departure, ...]
+"""Departures, each after those that need its place."""
+
+
+class Work:
+    """What the search may still do."""
+
+    def __init__(self, limit: int) -> None:
+        self.remaining = limit
+
+    def spend(self, amount: int = 1) -> bool:
+        """Take an amount of work. Return False if nothing remains."""
+        self.remaining -= amount
+        return self.remaining > 0
+
+
+class _Item(Struct, frozen=True, eq=False):
+    """A pod that needs a place: one that waits, or one that leaves its node."""
+
+    client: Client
+    unit: Unit | None = None
+    """The unit that leaves; None for a pod that waits."""
+
+    member: int = 0
+    """The index of the pod in the unit."""
+
+    forbidden: str = ""
+    """The node that it leaves to others."""
+
+
+class _Agenda(Struct, frozen=True):
+    """A part of a candidate: what has a place, and what needs one."""
+
+    layout: Layout
+    items: tuple[_Item, ...]
+    """The pods that need a place."""
+
+    departures: tuple[tuple[Unit, str], ...]
+    """The units that leave, each with the node on which it is in the way, in this order."""
+
+    nodes: Mapping[tuple[Unit, int], str]
+    """The next node of each pod that leaves, by unit and index."""
+
+    departures_left: int
+    """How many more pods may leave."""
+
+    ends_left: int
+    """How many of them may end."""
+
+
+class Search:
+    """Candidates for moving and ending pods, by their number."""
+
+    def __init__(
+        self,
+        landscape: Landscape,
+        subjects: Sequence[Client],
+        failures_left: Mapping[WorkloadKey, int],
+        work: Work,
+    ) -> None:
+        self.landscape = landscape
+        self.subjects = subjects
+        self.failures_left = failures_left
+        self.work = work
+        self.is_cut = False
+        """True if the work ended before all candidates were made."""
+
+    def candidates(self, moves: int, ends: int) -> Iterator[Candidate]:
+        """Yield the candidates with at most ``moves`` moves and ``ends`` ends."""
+        items = tuple(_Item(client) for client in self.subjects)
+        yield from self._complete(_Agenda(Layout(), items, (), {}, moves + ends, ends))
+
+    def _complete(self, agenda: _Agenda) -> Iterator[Candidate]:
+        """Find a place for the pod with the fewest places, then for the others."""
+        if not self.work.spend():
+            self.is_cut = True
+            return
+        if not agenda.items:
+            yield _candidate(agenda)
+            return
+        free = {item: self._free_nodes(item, agenda.layout) for item in agenda.items}
+        item = min(agenda.items, key=lambda each: len(free[each]))
+        others = tuple(other for other in agenda.items if other is not item)
+        for node in self._sort_nodes(free[item], agenda.layout):
+            layout = agenda.layout.add(item.client, node)
+            yield from self._complete(_assign(agenda, item, node, layout, others))
+        yield from self._end(agenda, item, others)
+        yield from self._make_room(agenda, item, others, free[item])
+
+    def _end(
+        self, agenda: _Agenda, item: _Item, others: tuple[_Item, ...]
+    ) -> Iterator[Candidate]:
+        """End a pod instead of finding it a place, with all pods of its gang."""
+        unit = item.unit
+        if unit is None or unit.size > agenda.ends_left:
+            return
+        if any(agenda.nodes.get((unit, number)) for number in range(unit.size)):
+            return
+        remaining = tuple(other for other in others if other.unit is not unit)
+        ended = {(unit, number): "" for number in range(unit.size)}
+        yield from self._complete(
+            _Agenda(
+                agenda.layout,
+                remaining,
+                agenda.departures,
+                {**agenda.nodes, **ended},
+                agenda.departures_left,
+                agenda.ends_left - unit.size,
+            )
+        )
+
+    def _make_room(
+        self, agenda: _Agenda, item: _Item, others: tuple[_Item, ...], free: frozenset[str]
+    ) -> Iterator[Candidate]:
+        """Let units leave a node, so that a pod finds its place there."""
+        if agenda.departures_left <= 0:
+            return
+        for node, units in self._leave_sets(agenda, item, free):
+            layout = agenda.layout.add(item.client, node, units)
+            leaving = tuple(
+                _Item(self.landscape.client(pod), unit, number, node)
+                for unit in units
+                for number, pod in enumerate(unit.pods)
+            )
+            placed = _assign(agenda, item, node, layout, (*others, *leaving))
+            yield from self._complete(
+                _Agenda(
+                    layout,
+                    placed.items,
+                    (*placed.departures, *((unit, node) for unit in units)),
+                    placed.nodes,
+                    agenda.departures_left - len(leaving),
+                    agenda.ends_left,
+                )
+            )
+
+    def _free_nodes(self, item: _Item, layout: Layout) -> frozenset[str]:
+        """Return the nodes where a pod fits as they are, or may fit where pods have moved."""
+        if item.unit is not None and item.unit.workload is None:
+            return frozenset()  # nothing recreates it
+        touched = layout.touched
+        untouched = self.landscape.fits_now(item.client) - touched
+        nodes = self.landscape.nodes_for(item.client)
+        fitting = {
+            node
+            for node in touched
+            if node in nodes and self.landscape.may_fit(item.client, node, layout)
+        }
+        return (untouched | fitting) - {item.forbidden}
+
+    def _sort_nodes(self, nodes: frozenset[str], layout: Layout) -> list[str]:
+        """Return nodes with those first that no other pod moves to or from."""
+        touched = layout.touched
+        return sorted(nodes, key=lambda node: (node in touched, node))
+
+    def _leave_sets(
+        self, agenda: _Agenda, item: _Item, free: frozenset[str]
+    ) -> list[tuple[str, tuple[Unit, ...]]]:
+        """Return the sets of units that may leave a node for a pod, the smallest first."""
+        layout, limit = agenda.layout, agenda.departures_left
+        evictions = Counter(unit.workload for unit in layout.left)
+        touched = layout.touched
+        options: list[tuple[int, int, str, tuple[Unit, ...]]] = []
+        for node in self.landscape.nodes_for(item.client):
+            if node == item.forbidden or (node in free and node not in touched):
+                continue
+            allowed = [
+                unit
+                for unit in self.landscape.units_by_node.get(node, ())
+                if unit not in layout.left
+                and unit.size <= limit
+                and (unit.workload is not None or agenda.ends_left)
+                and self._may_fail(unit, evictions)
+            ]
+            if not allowed:
+                continue
+            if not self.work.spend(2):
+                self.is_cut = True
+                break
+            for units in self.landscape.leave_sets(item.client, node, layout, allowed, limit):
+                size = sum(unit.size for unit in units)
+                options.append((size, sum(unit.loss for unit in units), node, units))
+        options.sort(key=lambda option: (*option[:3], [unit.keys for unit in option[3]]))
+        return [(node, units) for _, _, node, units in options]
+
+    def _may_fail(self, unit: Unit, evictions: Counter[WorkloadKey | None]) -> bool:
+        """Return False if a Job would fail with one more of its pods."""
+        if unit.workload not in self.failures_left:
+            return True
+        return evictions[unit.workload] < self.failures_left[unit.workload]
+
+
+def _assign(
+    agenda: _Agenda, item: _Item, node: str, layout: Layout, items: tuple[_Item, ...]
+) -> _Agenda:
+    """Return the agenda after a pod was given a node."""
+    nodes = agenda.nodes
+    if item.unit is not None:
+        nodes = {**nodes, (item.unit, item.member): node}
+    return _Agenda(
+        layout, items, agenda.departures, nodes, agenda.departures_left, agenda.ends_left
+    )
+
+
+def _candidate(agenda: _Agenda) -> Candidate:
+    return tuple(
+        Departure(
+            unit, cordon, tuple(agenda.nodes[unit, number] for number in range(unit.size))
+        )
+        for unit, cordon in agenda.departures
+    )

@@ -1,0 +1,98 @@
+"""The steps of a proven candidate, and what to know before they are carried out."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from dractl.cluster.state import ClusterState, Key
+from dractl.planning.landscape import unbind
+from dractl.planning.movable import Unit
+from dractl.planning.plan import Step
+from dractl.planning.proof import Proof, ProvenDeparture
+
+JOB_BACKOFF_SECONDS = 10
+"""The first delay of a Job, which doubles with each failed pod (kubernetes
+pkg/controller/job/job_controller.go DefaultJobPodFailureBackOff)."""
+_MAX_BACKOFF_SECONDS = 600
+"""MaxJobPodFailureBackOff."""
+
+
+def list_steps(proof: Proof, subjects: Sequence[Key]) -> tuple[Step, ...]:
+    """Return the steps of a proof: one for each pod, those of a gang together."""
+    state = proof.scheduler.state
+    homes = {state.pod(key).node_name for key in subjects}
+    steps: list[Step] = []
+    evictions: Counter[str | None] = Counter()
+    for number, proven in enumerate(proof.departures):
+        later = proof.departures[number + 1 :]
+        needed = homes.union(*(other.nodes for other in later))
+        steps += _steps_of(proven, needed, evictions)
+    return tuple(steps)
+
+
+def _steps_of(
+    proven: ProvenDeparture, needed: set[str], evictions: Counter[str | None]
+) -> Iterator[Step]:
+    unit, cordon = proven.departure.unit, proven.departure.cordon
+    others = _list_other_nodes(proven)
+    kept_free = sorted(others & needed)
+    for pod, target in zip(unit.pods, proven.nodes, strict=True):
+        yield Step(
+            pod.key,
+            unit.owner,
+            pod.node_name,
+            target,
+            cordon=(cordon, *kept_free),
+            alternatives=tuple(sorted(others - needed)) if target and not unit.gang else (),
+            gang=unit.gang,
+            delay=_delay(unit, evictions[unit.owner]),
+        )
+        evictions[unit.owner] += 1
+
+
+def _list_other_nodes(proven: ProvenDeparture) -> frozenset[str]:
+    """Return the nodes besides the next ones that kube-scheduler may choose for the new pods.
+
+    A pod on one of them takes nothing from the later steps, unless they need that node.
+    """
+    nodes: set[str] = set()
+    for pod, target in zip(proven.departure.unit.pods, proven.nodes, strict=True):
+        if target:
+            attempt = proven.before.attempt_pod(unbind(pod), recreated=True)
+            nodes.update(node.name for node in attempt.nodes if node.fits and not node.victims)
+    return frozenset(nodes.difference(proven.nodes))
+
+
+def _delay(unit: Unit, earlier: int) -> int:
+    """Return after how many seconds the owner recreates a pod."""
+    if unit.workload is None or unit.workload[0] != "Job":
+        return 0
+    return min(JOB_BACKOFF_SECONDS << earlier, _MAX_BACKOFF_SECONDS)
+
+
+def list_places(
+    steps: Sequence[Step], subjects: Sequence[Key], state: ClusterState
+) -> tuple[tuple[Key, str], ...]:
+    """Return the nodes of pods that moved and of the subject's pods, in ``state``."""
+    moved = [(step.pod, step.target) for step in steps if step.target]
+    return (*moved, *((key, state.pod(key).node_name) for key in subjects))
+
+
+def note_steps(steps: Sequence[Step]) -> Iterator[str]:
+    """Yield what to know before the steps are carried out."""
+    for owner, delays in _delays_by_owner(steps).items():
+        seconds = ", then ".join(f"{delay} s" for delay in delays)
+        yield f"{owner} recreates a failed pod after {seconds}: its back-off"
+    for step in steps:
+        if not step.target:
+            end = "nothing recreates it" if step.owner is None else "its new pod stays pending"
+            yield f"pod {'/'.join(step.pod)} ends: {end}"
+    if any(step.alternatives for step in steps):
+        yield "where several nodes have room, kube-scheduler may choose another than the plan names"
+
+
+def _delays_by_owner(steps: Sequence[Step]) -> dict[str, list[int]]:
+    delays: dict[str, list[int]] = {}
+    for step in steps:
+        if step.delay and step.owner is not None:
+            delays.setdefault(step.owner, []).append(step.delay)
+    return delays
