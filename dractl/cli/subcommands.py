@@ -23,6 +23,7 @@ SUBCOMMANDS = {
     "explain": "Explain why a claim or pod is not allocated, and what would make it fit.",
     "devices": "List devices, who holds them, and what needs cleaning up.",
     "fit": "Count how many more copies fit, where, and what is stranded.",
+    "plan": "Find the fewest running pods that have to move so that a pod or workload fits.",
     "impact": "Tell what a change does to what runs: a taint, a drain, the restart of a driver.",
     "migrate": "Convert device-plugin requests in manifests to claims.",
     "upgrade": "Tell what another release or driver version breaks or changes, at which step.",

@@ -13,6 +13,8 @@ _TERM = re.compile(
     r"|\s(?P<word>in|notin)\s*\((?P<values>[^()]*)\))?\s*"
 )
 
+_EXAMPLES = ("app=web", "'app!=web'", "'app in (web, api)'", "app", "'!app'")
+
 
 class Term(Struct, frozen=True):
     """A requirement on one label."""
@@ -39,18 +41,18 @@ class LabelQuery(Struct, frozen=True):
         return all(term.matches(labels) for term in self.terms)
 
 
-def parse_labels(text: str) -> LabelQuery:
+def parse_labels(text: str, option: str = "-l") -> LabelQuery:
     """Parse a query such as ``app=web,tier!=test,zone in (a, b),!canary``.
 
-    Raises UsageError for anything else.
+    Raises UsageError for anything else; ``option`` is where it stands.
     """
     terms = []
     for part in re.split(r",(?![^(]*\))", text):
         match = _TERM.fullmatch(part.strip())
         if match is None or (match["no"] and (match["operator"] or match["word"])):
             raise UsageError(
-                f"-l cannot read {part.strip()!r}",
-                hint="-l app=web, -l 'app!=web', -l 'app in (web, api)', -l app, -l '!app'",
+                f"{option} cannot read {part.strip()!r}",
+                hint=", ".join(f"{option} {example}" for example in _EXAMPLES),
             )
         if match["word"]:
             values = frozenset(value.strip() for value in match["values"].split(","))

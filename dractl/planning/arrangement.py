@@ -15,6 +15,8 @@ from dractl.views import Pod
 MAX_ARRANGEMENTS = 20_000
 """Partial arrangements that are looked at; beyond them, it is unknown whether one exists."""
 
+MAX_PIECES = 60
+"""Pods that are arranged."""
 _UNLIMITED = 1 << 62
 _Amounts = tuple[int, ...]
 
@@ -35,6 +37,10 @@ class _Piece(Struct, frozen=True):
 def may_be_arranged(landscape: Landscape, subjects: Sequence[Client]) -> bool | None:
     """Return False if no arrangement has room for ``subjects``; None if that is unknown."""
     arranger = _Arranger(landscape, subjects)
+    if not arranger.has_enough_in_all():
+        return False
+    if not arranger.is_small:
+        return None
     try:
         return arranger.place(0, arranger.rooms)
     except _TooManyArrangementsError:
@@ -54,6 +60,7 @@ class _Arranger:
         requests = {name for client in subjects for name in client.pod.request_units}
         self.resources = sorted({"pods", *requests})
         movable = [pod for unit in landscape.units for pod in unit.pods]
+        self.is_small = len(movable) + len(subjects) <= MAX_PIECES
         self.pieces = sorted(
             (
                 *(self._waiting_piece(landscape, client) for client in subjects),
@@ -82,9 +89,10 @@ class _Arranger:
         return _Piece(amounts, "", frozenset(landscape.nodes_for(client)))
 
     def _running_piece(self, landscape: Landscape, pod: Pod) -> _Piece:
+        """Its nodes are asked for only if they will be needed: each costs an attempt."""
         amounts = self._amounts(pod, landscape.count_held_devices(pod))
-        nodes = frozenset(landscape.nodes_for(landscape.client(pod)))
-        return _Piece(amounts, pod.node_name, nodes)
+        nodes = landscape.nodes_for(landscape.client(pod)) if self.is_small else ()
+        return _Piece(amounts, pod.node_name, frozenset(nodes))
 
     def _amounts(self, pod: Pod, devices: Mapping[str, int]) -> _Amounts:
         requests = pod.request_units
@@ -92,6 +100,12 @@ class _Arranger:
             *(devices.get(driver, 0) for driver in self.drivers),
             *(1 if name == "pods" else requests.get(name, 0) for name in self.resources),
         )
+
+    def has_enough_in_all(self) -> bool:
+        """Return whether all nodes together have what all pods take."""
+        total = [sum(column) for column in zip(*self.rooms, strict=True)]
+        pieces = zip(*(piece.amounts for piece in self.pieces), strict=True)
+        return all(sum(column) <= room for column, room in zip(pieces, total, strict=True))
 
     def place(self, number: int, rooms: tuple[_Amounts, ...]) -> bool:
         """Place the pods from ``number`` on. Return whether that is possible."""

@@ -117,7 +117,8 @@ class Landscape:
 
     def client(self, pod: Pod) -> Client:
         """Return a pod as something that needs a place."""
-        key = pod.key[0], scheduling_key(pod)
+        own = pod.key if _depends_on_others(pod) else ""
+        key = pod.key[0], scheduling_key(pod), own
         return Client(pod, self._kinds.setdefault(key, len(self._kinds)))
 
     # -- nodes, if all movable pods were gone --
@@ -133,21 +134,27 @@ class Landscape:
 
     def _find_nodes(self, pod: Pod) -> Mapping[str, tuple[ResourceClaim, ...]]:
         """Affinity to movable pods and their spreading are left to the proof."""
-        depends_on_others = bool(pod.pod_affinity or pod.spread_constraints)
         attempt = self.emptied.attempt_pod(unbind(pod), recreated=True)
         return {
             node.name: tuple(claim.claim for claim in node.claims if claim.claim is not None)
             for node in attempt.nodes
-            if (node.fits and not node.victims) or (depends_on_others and node.allocates)
+            if (node.fits and not node.victims) or (_depends_on_others(pod) and node.allocates)
         }
 
     def fits_now(self, client: Client) -> frozenset[str]:
         """Return the nodes where kube-scheduler would place a pod as the cluster is."""
         if client.kind not in self._fitting:
-            attempt = self.scheduler.attempt_pod(unbind(client.pod), recreated=True)
+            attempt = self._without(client.pod).attempt_pod(unbind(client.pod), recreated=True)
             fitting = [n.name for n in attempt.nodes if n.fits and not n.victims]
             self._fitting[client.kind] = frozenset(fitting if attempt.fits else ())
         return self._fitting[client.kind]
+
+    def _without(self, pod: Pod) -> Scheduler:
+        """Return the cluster without a pod whose own labels or terms may keep it away."""
+        if not pod.node_name or not _depends_on_others(pod):
+            return self.scheduler
+        deletion = Delete("/".join(("Pod", *pod.key)))
+        return self.scheduler.with_state(apply(self.scheduler.state, [deletion]))
 
     def places(self, client: Client, node: str) -> tuple[Place, ...]:
         """Return the ways to place a pod on a node, as far as its devices are concerned."""
@@ -311,8 +318,7 @@ class Landscape:
         places = self.places(client, node)
         wanted = _devices_of(places)
         shortage = min(
-            max((d.count - len(d.devices - use.held) for d in place), default=0)
-            for place in places
+            max((d.count - len(d.devices - use.held) for d in place), default=0) for place in places
         )
         gains = [len(self.held_devices(unit, node) & wanted) for unit in blockers]
         fewest = _count_until(gains, shortage, limit)
@@ -328,10 +334,7 @@ class Landscape:
         wanted = _devices_of(self.places(client, node))
         requests = client.pod.request_units
         weights = {
-            unit: (
-                len(self.held_devices(unit, node) & wanted),
-                _sum_requests(unit, node, "cpu"),
-            )
+            unit: (len(self.held_devices(unit, node) & wanted), _sum_requests(unit, node, "cpu"))
             for unit in allowed
         }
         blockers = [unit for unit in allowed if weights[unit][0] or requests or not wanted]
@@ -339,9 +342,18 @@ class Landscape:
 
 
 def unbind(pod: Pod) -> Raw:
-    """Return a pod as its owner creates it again: without a node and a status."""
+    """Return a pod as its owner creates it again: without a node and a status.
+
+    All have one name, so that those with equal claims share what the allocator says.
+    """
     spec = {key: value for key, value in pod.spec.items() if key != "nodeName"}
-    return {**pod.raw, "spec": spec, "status": {}}
+    metadata = {**pod.metadata, "name": "pod", "namespace": pod.key[0]}
+    return {**pod.raw, "metadata": metadata, "spec": spec, "status": {}}
+
+
+def _depends_on_others(pod: Pod) -> bool:
+    """Return whether other pods decide where a pod fits, apart from what they take."""
+    return bool(pod.pod_affinity or pod.pod_anti_affinity or pod.spread_constraints)
 
 
 def _sum_requests(unit: Unit, node: str, resource: str) -> int:

@@ -19,8 +19,10 @@ def describe_obstruction(
             f"{movable} pods may move, and however they were arranged, no node would have room",
             *_describe_kept_pods(landscape, movability),
         )
-    count = f"none of the pods that hold devices may move" if not movable else (
-        f"even without the {movable} pods that may move, no node has room"
+    count = (
+        f"none of the pods that hold devices may move"
+        if not movable
+        else (f"even without the {movable} pods that may move, no node has room")
     )
     return (count, *_describe_kept_pods(landscape, movability))
 

@@ -120,8 +120,7 @@ class _Planner:
         """Return whether some pod of the subject fits nowhere even in an empty cluster."""
         empty = self.scheduler.with_state(empty_cluster(self.state))
         return not all(
-            empty.attempt_pod(pod.raw, recreated=pod.has_uncreated_claims).fits
-            for pod in self.pods
+            empty.attempt_pod(pod.raw, recreated=pod.has_uncreated_claims).fits for pod in self.pods
         )
 
     def _find_movable_pods(self) -> Movability:
@@ -130,11 +129,7 @@ class _Planner:
         return movability if self.options.may_end else replace(movability, bare=())
 
     def _refuse(
-        self,
-        plan: Plan,
-        movability: Movability,
-        landscape: Landscape,
-        clients: Sequence[Client],
+        self, plan: Plan, movability: Movability, landscape: Landscape, clients: Sequence[Client]
     ) -> Plan:
         reasons = describe_obstruction(landscape, movability, clients)
         return replace(plan, reasons=reasons)
@@ -162,9 +157,7 @@ class _Planner:
         self.unseen = f"plans that move more than {MAX_MOVES} pods were not looked at"
         return None
 
-    def _find_best(
-        self, search: Search, prover: Prover, moves: int, ends: int
-    ) -> _Success | None:
+    def _find_best(self, search: Search, prover: Prover, moves: int, ends: int) -> _Success | None:
         """Return the cheapest proven candidate of one size, as far as the work allows."""
         best: _Success | None = None
         tried: set[frozenset[object]] = set()

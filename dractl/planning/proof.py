@@ -59,10 +59,7 @@ class Prover:
         return next((proof for _, proof in zip(range(MAX_ORDERS), orders) if proof), None)
 
     def _try_orders(
-        self,
-        scheduler: Scheduler,
-        remaining: Candidate,
-        proven: tuple[ProvenDeparture, ...],
+        self, scheduler: Scheduler, remaining: Candidate, proven: tuple[ProvenDeparture, ...]
     ) -> Iterator[Proof | None]:
         """Yield a proof, or None for each order that ends without one."""
         if not remaining:
@@ -132,6 +129,4 @@ def _match_placements(
         return None
     if result.failed_jobs or result.rejections or not set(result.ended_pods) <= set(keys):
         return None
-    return ProvenDeparture(
-        departure, before, tuple(key for key, _ in placements), departure.nodes
-    )
+    return ProvenDeparture(departure, before, tuple(key for key, _ in placements), departure.nodes)

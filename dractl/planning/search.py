@@ -122,9 +122,7 @@ class Search:
         yield from self._end(agenda, item, others)
         yield from self._make_room(agenda, item, others, free[item])
 
-    def _end(
-        self, agenda: _Agenda, item: _Item, others: tuple[_Item, ...]
-    ) -> Iterator[Candidate]:
+    def _end(self, agenda: _Agenda, item: _Item, others: tuple[_Item, ...]) -> Iterator[Candidate]:
         """End a pod instead of finding it a place, with all pods of its gang."""
         unit = item.unit
         if unit is None or unit.size > agenda.ends_left:
@@ -239,8 +237,6 @@ def _assign(
 
 def _candidate(agenda: _Agenda) -> Candidate:
     return tuple(
-        Departure(
-            unit, cordon, tuple(agenda.nodes[unit, number] for number in range(unit.size))
-        )
+        Departure(unit, cordon, tuple(agenda.nodes[unit, number] for number in range(unit.size)))
         for unit, cordon in agenda.departures
     )

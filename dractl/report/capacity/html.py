@@ -128,6 +128,24 @@ def fit(
     )
 
 
+def change(
+    title: str,
+    parts: Sequence[str],
+    stocks: Mapping[str, Inventory],
+    taken: frozenset[str],
+    about: str = "",
+) -> str:
+    """The cluster before and after a change: ``stocks`` has its devices by heading, the later one last, in which the
+    devices ``taken`` are those that the change is for."""
+    last = list(stocks.values())[-1]
+    pictures = [
+        card
+        for heading, stock in stocks.items()
+        for card in _cards(stock.devices, {}, taken if stock is last else frozenset(), heading)
+    ]
+    return _page("Plan", title, [*parts, *pictures], last, about, taken)
+
+
 def shapes(fits: Sequence[Fit], stock: Inventory, about: str = "") -> str:
     """How many copies of each shape fit, and where; ``stock`` is the cluster without any."""
     title = f"{len(fits)} shapes: how many more copies of each fit alone"
@@ -198,6 +216,7 @@ def _cards(
     rows: Sequence[DeviceRow],
     fits: Mapping[str, tuple[tuple[str, int], ...]],
     taken: frozenset[str] = frozenset(),
+    heading: str = "Nodes",
 ) -> Iterable[str]:
     nodes: dict[str, list[DeviceRow]] = {name: [] for name in fits}
     for row in rows:
@@ -216,7 +235,7 @@ def _cards(
         else ""
     )
     yield (
-        '<section><h2>Nodes</h2><p class="count" role="status"></p><div'
+        f'<section><h2>{escape(heading)}</h2><p class="count" role="status"></p><div'
         f' class="nodes">{cards}</div>{more}</section>'
     )
 
@@ -445,13 +464,15 @@ details { margin-top: 6px; font-size: 12px; }
 # from node to node.
 _SCRIPT = """
 const form = document.querySelector('.filters'), about = document.querySelector('.about');
-const count = document.querySelector('.count'), cards = [...document.querySelectorAll('.node')];
 function filter() {
   const want = Object.entries(Object.fromEntries(new FormData(form))).filter(([, v]) => v);
+  for (const count of document.querySelectorAll('.count')) show(want, count);
+}
+function show(want, count) {
   const found = (card, d, text) =>
     `${card.title} ${d.title}`.toLowerCase().includes(text.toLowerCase());
   let devices = 0, nodes = 0;
-  for (const card of cards) {
+  for (const card of count.parentElement.querySelectorAll('.node')) {
     let own = 0;
     for (const d of card.querySelectorAll('.d')) {
       const off = want.some(([k, v]) => k === 'search' ? !found(card, d, v) : d.dataset[k] !== v);

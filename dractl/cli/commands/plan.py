@@ -1,0 +1,219 @@
+"""``dractl plan``: which running pods have to move so that a pod, a workload or a shape fits."""
+
+import json
+from typing import Annotated, Any, ClassVar
+
+from typer import Argument, Exit, Option
+
+from dractl.capacity import Copies, copies
+from dractl.capacity.shapes import is_shape, shape_copies
+from dractl.cli import common, completing, terminal
+from dractl.cli.headings import ACTIONS, AGAINST, INPUT, TOOLS, OptionGroup
+from dractl.cli.options import cluster_input
+from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
+from dractl.cli.options.printing import Printing, output_option
+from dractl.cli.options.release import ReleaseOptions
+from dractl.cli.options.values import ValuesOptions
+from dractl.cluster.labels import parse_labels
+from dractl.errors import UsageError
+from dractl.explain import Explainer, Options, Question, find_subjects
+from dractl.facts import current
+from dractl.model.shapes import spread
+from dractl.planning import Plan, PlanOptions, Subject, copies_subject, find_plan, pending_subject
+from dractl.program import program_name
+from dractl.report.planning import json as planning_json, text as planning_text
+
+FORMATS = ("text", "json", "yaml", "html")
+
+Name = Annotated[
+    str | None,
+    Argument(
+        metavar="SUBJECT",
+        help=(
+            "What has to fit: pod/NAME, deploy/NAME, job/NAME ... (their pending pods),"
+            " template/NAME, claim/NAME, or a shape such as gpu=8."
+        ),
+        show_default=False,
+        autocompletion=completing.subjects,
+    ),
+]
+More = Annotated[
+    list[str] | None,
+    Argument(
+        metavar="[FILE]...", help="Files to read objects from, short for -f.", show_default=False
+    ),
+]
+Replicas = Annotated[
+    int | None,
+    Option(
+        "--replicas",
+        metavar="N",
+        parser=common.number_parser("--replicas"),
+        help="Make room for N pods. Default: all pending pods of SUBJECT, else 1.",
+    ),
+]
+End = Annotated[
+    bool, Option("--end", help="Let pods also end without a new place, as few as possible.")
+]
+Keep = Annotated[
+    str | None,
+    Option(
+        "--keep",
+        metavar="LABELS",
+        help="Do not move pods with these labels, written as for `kubectl get pods -l`.",
+    ),
+]
+ExitZero = Annotated[
+    bool, Option("--exit-zero", help="Exit with 0 whatever the answer.", rich_help_panel=TOOLS)
+]
+Output = Annotated[str, output_option(FORMATS)]
+
+
+class SubjectOptions(ValuesOptions, frozen=True):
+    """The options of the subject, of the objects that are read, and of the values of charts."""
+
+    heading: ClassVar[str] = INPUT
+
+    name: Name = None
+    more: More = None
+    files: cluster_input.Files = None
+    namespace: cluster_input.Namespace = None
+
+
+class AgainstOptions(OptionGroup, frozen=True):
+    """The options of the devices that count."""
+
+    heading: ClassVar[str] = AGAINST
+
+    devices: cluster_input.Devices = None
+
+
+class PlanningOptions(OptionGroup, frozen=True):
+    """The options of what a plan may do."""
+
+    heading: ClassVar[str] = ACTIONS
+
+    replicas: Replicas = None
+    end: End = False
+    keep: Keep = None
+    exit_zero: ExitZero = False
+
+    def parse(self) -> PlanOptions:
+        """Parse the options. Raises UsageError."""
+        keep = None if self.keep is None else parse_labels(self.keep, "--keep")
+        return PlanOptions(may_end=self.end, keep=keep)
+
+
+def command(
+    subject: SubjectOptions = SubjectOptions(),
+    changes: AgainstOptions = AgainstOptions(),
+    planning: PlanningOptions = PlanningOptions(),
+    access: Access = Access(),
+    against: ReleaseOptions = ReleaseOptions(),
+    output: Output = "text",
+    printing: Printing = Printing(),
+) -> None:
+    """Find the fewest running pods that have to move so that SUBJECT fits.
+
+    To move is to be evicted and recreated by the owner on another node. Pods without a controller,
+    of DaemonSets, with `safe-to-evict: "false"` or `do-not-disrupt: "true"`, of an exhausted
+    PodDisruptionBudget, of higher priority, of a Job that would fail, or with a claim that others
+    share do not move. Each step is proven in the cluster after the steps before it. Nothing is
+    changed: the commands are printed. The exit code is 1 if there is no plan.
+
+    Examples: `dractl plan pod/train-0 -n ml`, `dractl plan gpu=8 -f dump.yaml`,
+    `dractl plan deploy/chat --replicas 2 --keep app=search`
+    """
+    printing.apply()
+    common.choose_output(output, FORMATS)
+    options = planning.parse()
+    if subject.name is None:
+        raise UsageError(
+            "name what has to fit", hint=f"{program_name()} plan pod/NAME, or plan gpu=8"
+        )
+    cluster = _load_cluster(subject, changes, access, against)
+    for caveat in cluster.scheduler_caveats:
+        terminal.notice(caveat)
+    wanted = _find_subject(cluster, subject.name, planning.replicas)
+    with terminal.progress() as progress:
+        plan = find_plan(wanted, cluster.features, options, progress)
+    reasons = _list_reasons(cluster, plan)
+    common.write_output(
+        _render(cluster, plan, reasons, output, printing), output, printing.output_file
+    )
+    if plan.verdict in ("none", "undecided") and not planning.exit_zero:
+        raise Exit(1)
+
+
+def _load_cluster(
+    subject: SubjectOptions, changes: AgainstOptions, access: Access, against: ReleaseOptions
+) -> Cluster:
+    namespace = subject.namespace and subject.namespace.removeprefix("=")
+    request = ClusterInput(
+        (),
+        [*(subject.files or []), *(subject.more or [])],
+        changes.devices,
+        namespace,
+        namespace is None,
+        values=subject.choose_values(against.settings()[0].charts),
+    )
+    return cluster_input.load_cluster(request, access, against)
+
+
+def _find_subject(cluster: Cluster, name: str, replicas: int | None) -> Subject:
+    """Return the subject that a word means. Raises UsageError or InputError."""
+    state, features = cluster.state, cluster.features
+    shape = spread(name)
+    if is_shape(state, shape):
+        # The last of the claims for a shape demands no alignment that was not asked for.
+        *_, last = shape_copies(state, features, shape, cluster.namespace or "default")
+        return copies_subject(last, replicas or 1)
+    questions = find_subjects(state, name, cluster.namespace, cluster.kinds)
+    first = questions[0]
+    if first.kind == "Node":
+        raise UsageError(
+            f"{name} is a node",
+            hint="name a pod, a workload, a template or a shape that has to fit",
+        )
+    if first.kind != "Pod":
+        return copies_subject(_copies(cluster, first), replicas or 1)
+    title = name if len(questions) > 1 else "/".join(("Pod", *first.key))
+    pending = [question.key for question in questions if question.pod.is_pending]
+    keys = pending or [question.key for question in questions]
+    return pending_subject(state, title, keys[: replicas or len(keys)])
+
+
+def _copies(cluster: Cluster, question: Question) -> Copies:
+    return copies.copies_of_object(cluster.state, question.kind, question.key)
+
+
+def _list_reasons(cluster: Cluster, plan: Plan) -> tuple[str, ...]:
+    """Return why there is no plan; of a subject that fits nowhere, explain's own words."""
+    if not plan.is_hopeless:
+        return plan.reasons
+    pod = plan.before.pod(plan.subjects[0])
+    explainer = Explainer(plan.before, cluster.features, Options(fixes=0))
+    return (explainer.explain(Question("Pod", pod.key, pod.raw)).headline,)
+
+
+def _render(
+    cluster: Cluster, plan: Plan, reasons: tuple[str, ...], output: str, printing: Printing
+) -> str:
+    if common.base_format(output) == "json":
+        return _render_json(cluster, plan, reasons)
+    if output == "html":
+        from dractl.report.planning import html as planning_html
+
+        return planning_html.render(plan, cluster.features, reasons, cluster.origin.title)
+    canvas = terminal.canvas(to_file=printing.to_file)
+    return planning_text.render(plan, canvas, cluster.release, reasons)
+
+
+def _render_json(cluster: Cluster, plan: Plan, reasons: tuple[str, ...]) -> str:
+    report: dict[str, Any] = planning_json.plan_value(plan, reasons, cluster.release_name)
+    report["facts"] = current().to_json()
+    if input_origin := cluster.origin.to_json():
+        report["input"] = input_origin
+    if unread := cluster.state.list_unread():
+        report["unread"] = [row.as_json() for row in unread]
+    return json.dumps(report, indent=1, ensure_ascii=False)

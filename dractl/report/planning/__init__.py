@@ -1,0 +1,1 @@
+"""``dractl plan`` as text, JSON and HTML."""
