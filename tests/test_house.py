@@ -191,6 +191,7 @@ FLOORS = (
     "alignment",
     "capacity",
     "simulation",
+    "planning",
     "impact",
     "upgrade",
     "explain",

@@ -5,14 +5,14 @@ The steps of a plan are proven one after the other: each in the cluster after th
 
 from dractl.planning.plan import Plan, Step
 from dractl.planning.planner import PlanOptions, find_plan
-from dractl.planning.subject import Subject, copies_subject, pending_subject
+from dractl.planning.subject import Subject, subject_of_copies, subject_of_pods
 
 __all__ = [
     "Plan",
     "PlanOptions",
     "Step",
     "Subject",
-    "copies_subject",
+    "subject_of_copies",
     "find_plan",
-    "pending_subject",
+    "subject_of_pods",
 ]

@@ -63,8 +63,8 @@ class _Arranger:
         self.is_small = len(movable) + len(subjects) <= MAX_PIECES
         self.pieces = sorted(
             (
-                *(self._waiting_piece(landscape, client) for client in subjects),
-                *(self._running_piece(landscape, pod) for pod in movable),
+                *(self._make_waiting_piece(landscape, client) for client in subjects),
+                *(self._make_running_piece(landscape, pod) for pod in movable),
             ),
             key=lambda piece: piece.amounts,
             reverse=True,
@@ -84,11 +84,11 @@ class _Arranger:
         taken = [sum(column) for column in zip(*staying, strict=True)] or [0] * len(amounts)
         return tuple(map(max, amounts, taken))
 
-    def _waiting_piece(self, landscape: Landscape, client: Client) -> _Piece:
+    def _make_waiting_piece(self, landscape: Landscape, client: Client) -> _Piece:
         amounts = self._amounts(client.pod, landscape.count_devices(client))
         return _Piece(amounts, "", frozenset(landscape.nodes_for(client)))
 
-    def _running_piece(self, landscape: Landscape, pod: Pod) -> _Piece:
+    def _make_running_piece(self, landscape: Landscape, pod: Pod) -> _Piece:
         """Its nodes are asked for only if they will be needed: each costs an attempt."""
         amounts = self._amounts(pod, landscape.count_held_devices(pod))
         nodes = landscape.nodes_for(landscape.client(pod)) if self.is_small else ()

@@ -1,4 +1,4 @@
-"""The places of a cluster for a pod: what it needs on a node, what is free there, and who blocks it.
+"""The places of a cluster for a pod: what it needs on a node, what is free, and who blocks it.
 
 Every count is a bound: where it says no, kube-scheduler says no; where it says yes, the proof asks
 the scheduler.
@@ -20,7 +20,6 @@ from dractl.model import ResourceClaim
 from dractl.objects import Raw
 from dractl.planning.movable import Movability, Unit
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.pre_enqueue import pre_enqueue
 from dractl.scheduler.snapshot import NodeInfo
 from dractl.views import Pod
 
@@ -82,7 +81,7 @@ class Layout(Struct, frozen=True):
 
 
 class NodeUse(Struct, frozen=True):
-    """What the pods that stay on a node leave to others."""
+    """The devices and the room beside the pods that stay on a node."""
 
     held: frozenset[DeviceID]
     """The devices that movable pods hold whole."""
@@ -117,8 +116,8 @@ class Landscape:
 
     def client(self, pod: Pod) -> Client:
         """Return a pod as something that needs a place."""
-        own = pod.key if _depends_on_others(pod) else ""
-        key = pod.key[0], scheduling_key(pod), own
+        identity = pod.key if _depends_on_others(pod) else ""
+        key = pod.key[0], scheduling_key(pod), identity
         return Client(pod, self._kinds.setdefault(key, len(self._kinds)))
 
     # -- nodes, if all movable pods were gone --
@@ -144,12 +143,12 @@ class Landscape:
     def fits_now(self, client: Client) -> frozenset[str]:
         """Return the nodes where kube-scheduler would place a pod as the cluster is."""
         if client.kind not in self._fitting:
-            attempt = self._without(client.pod).attempt_pod(unbind(client.pod), recreated=True)
+            attempt = self._exclude(client.pod).attempt_pod(unbind(client.pod), recreated=True)
             fitting = [n.name for n in attempt.nodes if n.fits and not n.victims]
             self._fitting[client.kind] = frozenset(fitting if attempt.fits else ())
         return self._fitting[client.kind]
 
-    def _without(self, pod: Pod) -> Scheduler:
+    def _exclude(self, pod: Pod) -> Scheduler:
         """Return the cluster without a pod whose own labels or terms may keep it away."""
         if not pod.node_name or not _depends_on_others(pod):
             return self.scheduler
@@ -264,7 +263,7 @@ class Landscape:
             return {}
         return Counter(device.driver for device in self._holdings.get(pod.key, ()))
 
-    def held_devices(self, unit: Unit, node: str) -> frozenset[DeviceID]:
+    def list_held_devices(self, unit: Unit, node: str) -> frozenset[DeviceID]:
         """Return the devices that the pods of a unit on a node hold."""
         held = [self._holdings.get(p.key, frozenset()) for p in unit.pods if p.node_name == node]
         return frozenset[DeviceID]().union(*held)
@@ -320,7 +319,7 @@ class Landscape:
         shortage = min(
             max((d.count - len(d.devices - use.held) for d in place), default=0) for place in places
         )
-        gains = [len(self.held_devices(unit, node) & wanted) for unit in blockers]
+        gains = [len(self.list_held_devices(unit, node) & wanted) for unit in blockers]
         fewest = _count_until(gains, shortage, limit)
         for name, amount in client.pod.request_units.items():
             if name in use.room:
@@ -334,7 +333,10 @@ class Landscape:
         wanted = _devices_of(self.places(client, node))
         requests = client.pod.request_units
         weights = {
-            unit: (len(self.held_devices(unit, node) & wanted), _sum_requests(unit, node, "cpu"))
+            unit: (
+                len(self.list_held_devices(unit, node) & wanted),
+                _sum_requests(unit, node, "cpu"),
+            )
             for unit in allowed
         }
         blockers = [unit for unit in allowed if weights[unit][0] or requests or not wanted]

@@ -190,7 +190,7 @@ class Protection:
 
     @cached_property
     def _claim_users(self) -> Counter[Key]:
-        """How many pods name each claim in their spec."""
+        """The number of pods that name each claim in their spec."""
         return Counter(
             (key[0], reference.claim_name)
             for key, pod in self.state.pods.items()

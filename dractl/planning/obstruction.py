@@ -1,4 +1,4 @@
-"""Why there is no plan: who holds what the subject needs, and why it does not move."""
+"""The reasons why there is no plan: the holders of what the subject needs, and what keeps them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,12 +19,10 @@ def describe_obstruction(
             f"{movable} pods may move, and however they were arranged, no node would have room",
             *_describe_kept_pods(landscape, movability),
         )
-    count = (
-        f"none of the pods that hold devices may move"
-        if not movable
-        else (f"even without the {movable} pods that may move, no node has room")
-    )
-    return (count, *_describe_kept_pods(landscape, movability))
+    summary = "none of the pods that run may move"
+    if movable:
+        summary = f"even without the {movable} pods that may move, no node has room"
+    return (summary, *_describe_kept_pods(landscape, movability))
 
 
 def _describe_kept_pods(landscape: Landscape, movability: Movability) -> Iterator[str]:

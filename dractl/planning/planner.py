@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from dractl.allocation import Features
 from dractl.cluster.clock import newest_time
 from dractl.cluster.labels import LabelQuery
-from dractl.cluster.state import ClusterState
 from dractl.planning.arrangement import may_be_arranged
 from dractl.planning.landscape import Client, Landscape
 from dractl.planning.movable import Movability, find_movable_pods, list_idle_budgets
@@ -34,7 +33,7 @@ IMPROVEMENT_WORK = 2_000
 
 
 class PlanOptions(Struct, frozen=True):
-    """What a plan may do."""
+    """The limits of a plan."""
 
     may_end: bool = False
     """Whether pods may end without a place."""
@@ -46,7 +45,7 @@ class PlanOptions(Struct, frozen=True):
 def find_plan(
     subject: Subject,
     features: Features,
-    options: PlanOptions = PlanOptions(),
+    options: PlanOptions,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Plan:
     """Find out which pods have to move so that all pods of ``subject`` fit."""

@@ -7,6 +7,7 @@ pods have a node, uncordon.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from msgspec import Struct
 
@@ -56,7 +57,7 @@ class Prover:
     def prove(self, candidate: Candidate) -> Proof | None:
         """Return the candidate in an order that works; None if none does."""
         orders = self._try_orders(self.scheduler, tuple(reversed(candidate)), ())
-        return next((proof for _, proof in zip(range(MAX_ORDERS), orders) if proof), None)
+        return next(filter(None, islice(orders, MAX_ORDERS)), None)
 
     def _try_orders(
         self, scheduler: Scheduler, remaining: Candidate, proven: tuple[ProvenDeparture, ...]

@@ -38,7 +38,7 @@ Candidate = tuple[Departure, ...]
 
 
 class Work:
-    """What the search may still do."""
+    """An amount of work that a search may still do."""
 
     def __init__(self, limit: int) -> None:
         self.remaining = limit
@@ -218,9 +218,8 @@ class Search:
 
     def _may_fail(self, unit: Unit, evictions: Counter[WorkloadKey | None]) -> bool:
         """Return False if a Job would fail with one more of its pods."""
-        if unit.workload not in self.failures_left:
-            return True
-        return evictions[unit.workload] < self.failures_left[unit.workload]
+        limit = self.failures_left.get(unit.workload) if unit.workload is not None else None
+        return limit is None or evictions[unit.workload] < limit
 
 
 def _assign(

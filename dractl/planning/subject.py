@@ -23,7 +23,7 @@ class Subject(Struct, frozen=True):
     """The pods, in the order of kube-scheduler's queue."""
 
 
-def pending_subject(state: ClusterState, name: str, pods: Sequence[Key]) -> Subject:
+def subject_of_pods(state: ClusterState, name: str, pods: Sequence[Key]) -> Subject:
     """Return pods of a cluster that wait as a subject."""
     return Subject(name, state, tuple(sorted(pods, key=lambda key: _queue_position(state, key))))
 
@@ -32,7 +32,7 @@ def _queue_position(state: ClusterState, key: Key) -> tuple[tuple[int, str, str]
     return state.pod(key).queue_key or (0, "", ""), key
 
 
-def copies_subject(copies: Copies, number: int) -> Subject:
+def subject_of_copies(copies: Copies, number: int) -> Subject:
     """Return ``number`` new pods of a template, a workload or a shape as a subject."""
     pods = [Pod(copies.copy(index + 1)) for index in range(number)]
     state = copies.state.with_objects({"Pod": {pod.key: pod.raw for pod in pods}})

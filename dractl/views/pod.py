@@ -300,7 +300,7 @@ class Pod(View):
 
     @property
     def index_failures(self) -> int:
-        """How often earlier pods of its index of a Job have failed
+        """The number of failed earlier pods of its index of a Job
         (``batch.kubernetes.io/job-index-failure-count``).
         """
         count = text_at(self.annotations, "batch.kubernetes.io/job-index-failure-count")

@@ -19,7 +19,14 @@ from dractl.errors import UsageError
 from dractl.explain import Explainer, Options, Question, find_subjects
 from dractl.facts import current
 from dractl.model.shapes import spread
-from dractl.planning import Plan, PlanOptions, Subject, copies_subject, find_plan, pending_subject
+from dractl.planning import (
+    Plan,
+    PlanOptions,
+    Subject,
+    subject_of_copies,
+    find_plan,
+    subject_of_pods,
+)
 from dractl.program import program_name
 from dractl.report.planning import json as planning_json, text as planning_text
 
@@ -167,7 +174,7 @@ def _find_subject(cluster: Cluster, name: str, replicas: int | None) -> Subject:
     if is_shape(state, shape):
         # The last of the claims for a shape demands no alignment that was not asked for.
         *_, last = shape_copies(state, features, shape, cluster.namespace or "default")
-        return copies_subject(last, replicas or 1)
+        return subject_of_copies(last, replicas or 1)
     questions = find_subjects(state, name, cluster.namespace, cluster.kinds)
     first = questions[0]
     if first.kind == "Node":
@@ -176,11 +183,11 @@ def _find_subject(cluster: Cluster, name: str, replicas: int | None) -> Subject:
             hint="name a pod, a workload, a template or a shape that has to fit",
         )
     if first.kind != "Pod":
-        return copies_subject(_copies(cluster, first), replicas or 1)
+        return subject_of_copies(_copies(cluster, first), replicas or 1)
     title = name if len(questions) > 1 else "/".join(("Pod", *first.key))
     pending = [question.key for question in questions if question.pod.is_pending]
     keys = pending or [question.key for question in questions]
-    return pending_subject(state, title, keys[: replicas or len(keys)])
+    return subject_of_pods(state, title, keys[: replicas or len(keys)])
 
 
 def _copies(cluster: Cluster, question: Question) -> Copies:
