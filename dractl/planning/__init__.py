@@ -12,7 +12,7 @@ __all__ = [
     "PlanOptions",
     "Step",
     "Subject",
-    "subject_of_copies",
     "find_plan",
+    "subject_of_copies",
     "subject_of_pods",
 ]

@@ -23,8 +23,8 @@ from dractl.planning import (
     Plan,
     PlanOptions,
     Subject,
-    subject_of_copies,
     find_plan,
+    subject_of_copies,
     subject_of_pods,
 )
 from dractl.program import program_name
