@@ -71,10 +71,13 @@ class _Planner:
     ) -> None:
         self.subject = subject
         self.state = subject.state
-        self.scheduler = Scheduler(subject.state, features)
         self.options = options
         self.progress = progress
-        self.pods = [self.state.pod(key) for key in subject.pods]
+        self.scheduler = _place_as_is(subject, features)
+        """The scheduler of the cluster with the pods of the subject that fit as it is."""
+        pods = [self.scheduler.state.pod(key) for key in subject.pods]
+        self.pods = [pod for pod in pods if not pod.node_name]
+        """The other pods of the subject, in the order of the queue."""
         self.work = Work(WORK_LIMIT)
 
     def find(self) -> Plan:
@@ -87,10 +90,9 @@ class _Planner:
             subjects=self.subject.pods,
             notes=self._note_input(),
         )
-        placed = self._place_as_is()
-        if placed is not None:
-            places = list_places((), self.subject.pods, placed.state)
-            return replace(plan, verdict="fits", after=placed.state, places=places)
+        if not self.pods:
+            places = list_places((), self.subject.pods, self.scheduler.state)
+            return replace(plan, verdict="fits", after=self.scheduler.state, places=places)
         if self._is_hopeless():
             return replace(plan, is_hopeless=True)
         movability = self._find_movable_pods()
@@ -108,12 +110,6 @@ class _Planner:
         return replace(plan, verdict="undecided", reasons=(self.unseen,))
 
     # -- without a plan --
-
-    def _place_as_is(self) -> Scheduler | None:
-        """Return the cluster with the subject in it, if all its pods fit without a move."""
-        queue = [QueuedPod(p, p.has_uncreated_claims or not p.uid) for p in self.pods]
-        result = schedule_pods(self.scheduler, queue, {}, "as is")
-        return result.scheduler if len(result.placements) == len(queue) else None
 
     def _is_hopeless(self) -> bool:
         """Return whether some pod of the subject fits nowhere even in an empty cluster."""
@@ -140,7 +136,7 @@ class _Planner:
     ) -> _Success | None:
         """Look for candidates with more and more pods, and prove them."""
         search = Search(landscape, clients, movability.failures_left, self.work)
-        prover = Prover(self.scheduler, self.subject.pods)
+        prover = Prover(self.scheduler, [pod.key for pod in self.pods])
         pods = sum(unit.size for unit in landscape.units)
         sizes = _list_sizes(min(pods, MAX_MOVES), may_end=self.options.may_end)
         for moves, ends in sizes:
@@ -207,6 +203,18 @@ class _Planner:
         return tuple(
             f"PodDisruptionBudget {name} selects no pod" for name in list_idle_budgets(self.state)
         )
+
+
+def _place_as_is(subject: Subject, features: Features) -> Scheduler:
+    """Place the pods of a subject that fit without a move: kube-scheduler does not wait."""
+    scheduler = Scheduler(subject.state, features)
+    pods = [subject.state.pod(key) for key in subject.pods]
+    queue = [
+        QueuedPod(pod, generates_claims=pod.has_uncreated_claims or not pod.uid)
+        for pod in pods
+        if not pod.node_name
+    ]
+    return schedule_pods(scheduler, queue, {}, "as is").scheduler
 
 
 def _list_sizes(limit: int, *, may_end: bool) -> Iterator[tuple[int, int]]:

@@ -203,7 +203,6 @@ class Search:
                 if unit not in layout.left
                 and unit.size <= limit
                 and (unit.workload is not None or agenda.ends_left)
-                and self._may_fail(unit, evictions)
             ]
             if not allowed:
                 continue
@@ -211,15 +210,17 @@ class Search:
                 self.is_cut = True
                 break
             for units in self.landscape.leave_sets(item.client, node, layout, allowed, limit):
+                if not self._may_fail(units, evictions):
+                    continue
                 size = sum(unit.size for unit in units)
                 options.append((size, sum(unit.loss for unit in units), node, units))
         options.sort(key=lambda option: (*option[:3], [unit.keys for unit in option[3]]))
         return [(node, units) for _, _, node, units in options]
 
-    def _may_fail(self, unit: Unit, evictions: Counter[WorkloadKey | None]) -> bool:
-        """Return False if a Job would fail with one more of its pods."""
-        limit = self.failures_left.get(unit.workload) if unit.workload is not None else None
-        return limit is None or evictions[unit.workload] < limit
+    def _may_fail(self, units: Sequence[Unit], evictions: Counter[WorkloadKey | None]) -> bool:
+        """Return False if a Job would fail with these of its pods gone."""
+        failures = evictions + Counter(unit.workload for unit in units)
+        return all(failures[job] <= limit for job, limit in self.failures_left.items())
 
 
 def _assign(

@@ -115,7 +115,7 @@ def _select_node(
     scheduler: Scheduler, entry: QueuedPod, pods_per_node: Counter[str]
 ) -> NodeVerdict | None:
     """Return the node that a pod gets: with few victims, then with few pods of this queue."""
-    if group_object(entry.pod) is not None and not _gang_starts(scheduler, entry.pod):
+    if group_object(entry.pod) is not None and not _gang_starts(scheduler, entry):
         return None
     attempt = scheduler.attempt_pod(
         entry.pod.raw, recreated=entry.generates_claims, node_names=entry.nodes
@@ -136,19 +136,24 @@ def _bind(scheduler: Scheduler, entry: QueuedPod, node: NodeVerdict) -> Schedule
     return scheduler.with_state(_remove_unallocated_claims(state, entry.pod))
 
 
-def _gang_starts(scheduler: Scheduler, pod: Pod) -> bool:
+def _gang_starts(scheduler: Scheduler, entry: QueuedPod) -> bool:
     """Return whether the gang of a pod starts.
 
     Its other pods keep their claims, whatever the templates would generate now. So a gang does
-    not start while a pending member has an outdated claim.
+    not start while a pending member has an outdated claim. Claims of pods that were just created
+    are generated before the gang is tried.
     """
+    pod = entry.pod
     state, new_pod = scheduler.state, _with_server_metadata(pod)
     group = find_pod_group(state, Pod(new_pod))
     for member in group.members(state) if group is not None else ():
         is_other = member.name != pod.key[1]
         if is_other and member.is_pending and _has_outdated_claim(state, pod.key[0], member):
             return False
-    return find_gang_wait(state, new_pod, group, scheduler.features) is None
+    wait = find_gang_wait(
+        state, new_pod, group, scheduler.features, recreated=entry.generates_claims
+    )
+    return wait is None
 
 
 def _has_outdated_claim(state: ClusterState, namespace: str, pod: Pod) -> bool:

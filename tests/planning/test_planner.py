@@ -1,0 +1,302 @@
+"""Plans: what moves where, in which order, and what has to stay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.cluster.labels import parse_labels
+from tests.planning.cluster import PCIE_ROOT, machine, moves, plan_for, running, template, waiting
+
+ALIGNED = {"constraints": [{"matchAttribute": PCIE_ROOT}]}
+
+
+def test_one_pod_moves_to_the_node_with_room() -> None:
+    plan = plan_for(
+        machine("a", 2),
+        machine("b", 2),
+        running("x", "StatefulSet/x", "a", 0),
+        running("y", "StatefulSet/y", "b", 0),
+        running("z", "", "b", 1),
+        waiting(1),
+    )
+    assert plan.verdict == "fits"
+    plan = plan_for(
+        machine("a", 2),
+        machine("b", 2),
+        running("x", "StatefulSet/x", "a", 0),
+        running("y", "", "b", 0),
+        waiting(2),
+    )
+    assert (plan.verdict, moves(plan)) == ("plan", [("x", "a", "b")])
+    assert plan.places == ((("ml", "x"), "b"), (("ml", "wanted"), "a"))
+    assert plan.steps[0].owner == "StatefulSet/ml/x"
+    assert plan.steps[0].cordon == ("a",)
+
+
+def test_a_pod_that_has_no_place_waits_for_another_to_leave() -> None:
+    """x needs two GPUs; b has them once y has gone to c."""
+    plan = plan_for(
+        machine("a", 2),
+        machine("b", 2),
+        machine("c", 1),
+        running("x", "StatefulSet/x", "a", 0, 1),
+        running("y", "StatefulSet/y", "b", 0),
+        waiting(2, nodeName="", nodeSelector={"kubernetes.io/hostname": "a"}),
+    )
+    assert moves(plan) == [("y", "b", "c"), ("x", "a", "b")]
+
+
+def test_the_fewest_pods_move() -> None:
+    plan = plan_for(
+        machine("a", 4),
+        machine("b", 4),
+        machine("c", 4),
+        running("a1", "StatefulSet/a1", "a", 0),
+        running("a2", "StatefulSet/a2", "a", 1),
+        running("b1", "StatefulSet/b1", "b", 0, 1),
+        running("c1", "", "c", 0),
+        waiting(4),
+    )
+    assert moves(plan) in ([("b1", "b", "c")], [("b1", "b", "a")])
+
+
+def test_pods_of_one_pcie_root_move() -> None:
+    """Three GPUs are free, but never two at a root: one move frees a pair."""
+    aligned = {**template(2, **ALIGNED), "metadata": {"name": "t7", "namespace": "ml"}}
+    plan = plan_for(
+        machine("a", 6),
+        machine("b", 1),
+        running("x", "StatefulSet/x", "a", 0),
+        running("y", "", "a", 2),
+        running("z", "", "a", 4),
+        waiting(7),
+        aligned,
+    )
+    assert moves(plan) == [("x", "a", "b")]
+
+
+@pytest.mark.parametrize(("lower", "higher"), [("x", "y"), ("y", "x")])
+def test_the_pod_of_lower_priority_moves(lower: str, higher: str) -> None:
+    nodes = {"x": "a", "y": "b"}
+    plan = plan_for(
+        machine("a", 2),
+        machine("b", 2),
+        machine("c", 1),
+        running(lower, f"StatefulSet/{lower}", nodes[lower], 0, priority=1),
+        running(higher, f"StatefulSet/{higher}", nodes[higher], 0, priority=5),
+        waiting(2, priority=10),
+    )
+    assert [move[0] for move in moves(plan)] == [lower]
+
+
+def test_one_of_several_replicas_moves_rather_than_a_job() -> None:
+    plan = plan_for(
+        machine("a", 2),
+        machine("b", 2),
+        machine("c", 2),
+        running("job-1", "Job/job", "a", 0),
+        running("web-1", "ReplicaSet/web", "b", 0),
+        running("web-2", "ReplicaSet/web", "c", 0),
+        waiting(2),
+    )
+    assert moves(plan)[0][0].startswith("web")
+
+
+def job(**spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "job", "namespace": "ml", "uid": "job"},
+        "spec": {
+            "parallelism": 2,
+            "completions": 2,
+            "template": {"spec": {"containers": []}},
+            **spec,
+        },
+    }
+
+
+def two_workers(**spec: Any) -> tuple[Any, ...]:
+    """A Job with two pods, both of which have to move."""
+    return (
+        machine("a", 2),
+        machine("b", 1),
+        machine("c", 1),
+        running("job-1", "Job/job", "a", 0),
+        running("job-2", "Job/job", "a", 1),
+        job(**spec),
+        waiting(2),
+    )
+
+
+def test_a_job_recreates_its_pods_after_a_growing_delay() -> None:
+    plan = plan_for(*two_workers())
+    assert [step.delay for step in plan.steps] == [10, 20]
+    assert "Job/ml/job recreates a failed pod after 10 s, then 20 s: its back-off" in plan.notes
+
+
+def test_a_job_is_not_moved_until_it_fails() -> None:
+    """Each evicted pod counts as failed; with one too many the Job fails."""
+    assert plan_for(*two_workers(backoffLimit=2)).verdict == "plan"
+    assert plan_for(*two_workers(backoffLimit=1)).verdict == "none"
+    assert plan_for(*two_workers(backoffLimit=0)).verdict == "none"
+
+
+def test_an_eviction_that_a_failure_policy_ignores_does_not_count() -> None:
+    policy = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
+    assert plan_for(*two_workers(backoffLimit=0, podFailurePolicy=policy)).moved == 2
+
+
+def test_no_plan_names_who_holds_the_devices_and_why_they_stay() -> None:
+    plan = plan_for(
+        machine("a", 1),
+        machine("b", 1),
+        running("x", "", "a", 0),
+        running("y", "", "b", 0),
+        waiting(1),
+    )
+    assert plan.verdict == "none"
+    assert "pod ml/x on a does not move: it has no controller: nothing recreates it" in plan.reasons
+
+
+def test_no_arrangement_of_the_movable_pods_has_room() -> None:
+    plan = plan_for(
+        machine("a", 2),
+        machine("b", 2),
+        running("x", "StatefulSet/x", "a", 0, 1),
+        running("y", "StatefulSet/y", "b", 0),
+        waiting(2),
+    )
+    assert plan.verdict == "none"
+    assert not plan.is_hopeless
+
+
+@pytest.mark.parametrize(
+    "subject", [waiting(4), waiting(1, nodeSelector={"pool": "none"})], ids=["devices", "selector"]
+)
+def test_a_subject_that_fits_on_no_empty_node_is_hopeless(subject: dict[str, Any]) -> None:
+    plan = plan_for(machine("a", 2), running("x", "StatefulSet/x", "a", 0), subject)
+    assert (plan.verdict, plan.is_hopeless) == ("none", True)
+
+
+def test_labels_keep_pods_where_they_are() -> None:
+    cluster = (
+        machine("a", 2),
+        machine("b", 2),
+        machine("c", 1),
+        running("x", "StatefulSet/x", "a", 0, metadata={"labels": {"app": "x"}}),
+        running("y", "StatefulSet/y", "b", 0, metadata={"labels": {"app": "y"}}),
+        waiting(2),
+    )
+    for kept, moved in (("x", "y"), ("y", "x")):
+        plan = plan_for(*cluster, keep=parse_labels(f"app={kept}"))
+        assert [move[0] for move in moves(plan)] == [moved]
+
+
+def test_several_pods_find_room_together() -> None:
+    plan = plan_for(
+        machine("a", 2),
+        machine("b", 2),
+        machine("c", 2),
+        running("x", "StatefulSet/x", "a", 0),
+        running("y", "StatefulSet/y", "b", 0),
+        waiting(2, "w1"),
+        waiting(2, "w2"),
+        subjects=("w1", "w2"),
+    )
+    assert plan.verdict == "plan"
+    assert plan.moved == 1  # one of them fits on c as it is
+    nodes = {node for (_, name), node in plan.places if name in ("w1", "w2")}
+    assert len(nodes) == 2
+
+
+def test_a_pod_may_end_where_it_finds_no_place() -> None:
+    cluster = (
+        machine("a", 2),
+        machine("b", 2),
+        running("x", "StatefulSet/x", "a", 0, 1),
+        running("y", "StatefulSet/y", "b", 0),
+        waiting(2),
+    )
+    assert plan_for(*cluster).verdict == "none"
+    plan = plan_for(*cluster, may_end=True)
+    assert (plan.verdict, plan.ended, plan.moved) == ("plan", 1, 0)
+    assert "pod ml/" in plan.notes[0] and "stays pending" in plan.notes[0]
+
+
+def test_a_move_is_better_than_an_end() -> None:
+    plan = plan_for(
+        machine("a", 2),
+        machine("b", 1),
+        running("x", "StatefulSet/x", "a", 0),
+        waiting(2),
+        may_end=True,
+    )
+    assert (plan.ended, plan.moved) == (0, 1)
+
+
+GANG = {
+    "apiVersion": "scheduling.k8s.io/v1beta1",
+    "kind": "PodGroup",
+    "metadata": {"name": "ring", "namespace": "ml"},
+    "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
+}
+
+
+def ring(*nodes: str) -> list[Any]:
+    group = {"schedulingGroup": {"podGroupName": "ring"}}
+    return [
+        part
+        for number, node in enumerate(nodes)
+        for part in running(f"ring-{number}", "Job/ring", node, 0, **group)
+    ]
+
+
+def test_a_gang_moves_as_one() -> None:
+    plan = plan_for(
+        machine("a", 2),
+        machine("b", 2),
+        machine("c", 2),
+        GANG,
+        ring("a", "b"),
+        running("z", "", "b", 1),
+        waiting(2, nodeSelector={"kubernetes.io/hostname": "a"}),
+    )
+    assert {move[0] for move in moves(plan)} == {"ring-0", "ring-1"}
+    assert all(step.target != "a" and step.gang for step in plan.steps)
+
+
+def test_a_gang_without_room_for_all_its_pods_stays() -> None:
+    plan = plan_for(
+        machine("a", 2), machine("b", 1), GANG, ring("a", "b"), running("z", "", "a", 1), waiting(2)
+    )
+    assert plan.verdict == "none"
+
+
+def test_a_node_that_a_later_step_needs_is_kept_free() -> None:
+    """x fits on b and on c, and y on c alone: x must not take c."""
+    plan = plan_for(
+        machine("a", 4),
+        machine("b", 1),
+        machine("c", 2, labels={"pool": "c"}),
+        running("x", "StatefulSet/x", "a", 0),
+        running("y", "StatefulSet/y", "a", 1, 2, nodeSelector={}),
+        waiting(4),
+    )
+    assert sorted(moves(plan)) == [("x", "a", "b"), ("y", "a", "c")]
+    first = plan.steps[0]
+    assert first.pod[1] == "y" or "c" in first.cordon
+
+
+def test_cpu_has_to_be_there_as_well() -> None:
+    plan = plan_for(
+        machine("a", 1),
+        machine("b", 1, allocatable={"cpu": "0"}),
+        machine("c", 1),
+        running("x", "StatefulSet/x", "a", 0),
+        running("y", "", "c", 0),
+        waiting(1, nodeSelector={"kubernetes.io/hostname": "a"}),
+    )
+    assert plan.verdict == "none"
