@@ -7,13 +7,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import Features
+from dractl.cluster.changes import parse_target
 from dractl.cluster.clock import newest_time
 from dractl.cluster.labels import LabelQuery
+from dractl.cluster.state import ClusterState
 from dractl.planning.arrangement import may_be_arranged
 from dractl.planning.landscape import Client, Landscape
 from dractl.planning.movable import Movability, find_movable_pods, list_idle_budgets
 from dractl.planning.obstruction import describe_obstruction
-from dractl.planning.plan import Plan
+from dractl.planning.plan import Plan, Step
 from dractl.planning.proof import Proof, Prover
 from dractl.planning.search import Candidate, Search, Work
 from dractl.planning.steps import list_places, list_steps, note_steps
@@ -196,13 +198,20 @@ class _Planner:
             after=proof.scheduler.state,
             steps=steps,
             places=list_places(steps, self.subject.pods, proof.scheduler.state),
-            notes=(*note_steps(steps), *plan.notes),
+            notes=(*note_steps(steps), *_note_unseen_jobs(self.state, steps), *plan.notes),
         )
 
     def _note_input(self) -> tuple[str, ...]:
         return tuple(
             f"PodDisruptionBudget {name} selects no pod" for name in list_idle_budgets(self.state)
         )
+
+
+def _note_unseen_jobs(state: ClusterState, steps: Sequence[Step]) -> Iterator[str]:
+    """Yield the Jobs whose backoffLimit is unknown."""
+    for owner in dict.fromkeys(step.owner for step in steps if step.delay and step.owner):
+        if state.get(*parse_target(owner)) is None:
+            yield f"{owner} is not in the input: its backoffLimit is taken to be the default"
 
 
 def _place_as_is(subject: Subject, features: Features) -> Scheduler:

@@ -30,9 +30,6 @@ class ProvenDeparture(Struct, frozen=True):
     before: Scheduler
     """The scheduler of the cluster before the eviction, with the node cordoned."""
 
-    pods: tuple[Key, ...]
-    """The pods that the owner creates instead and that get a node, as the simulation names them."""
-
     nodes: tuple[str, ...]
     """The nodes of the departing pods, in their order; "" for one that ends."""
 
@@ -130,4 +127,21 @@ def _match_placements(
         return None
     if result.failed_jobs or result.rejections or not set(result.ended_pods) <= set(keys):
         return None
-    return ProvenDeparture(departure, before, tuple(key for key, _ in placements), departure.nodes)
+    return ProvenDeparture(departure, before, _sort_nodes(departure, placements))
+
+
+def _sort_nodes(
+    departure: Departure, placements: Sequence[tuple[Key, str]]
+) -> tuple[str, ...]:
+    """Return the nodes that the pods got in the simulation, in the order of the pods.
+
+    A new pod is named after the one that it replaces; equal pods of a gang may change places.
+    """
+    names = [pod.name for pod in departure.unit.pods]
+    nodes = {
+        name: node
+        for (_, new_name), node in placements
+        for name in names
+        if new_name == name or new_name.removeprefix(f"{name}-").partition("-")[2] == "new"
+    }
+    return tuple(nodes.get(name, "") for name in names)

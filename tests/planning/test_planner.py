@@ -223,7 +223,7 @@ def test_a_pod_may_end_where_it_finds_no_place() -> None:
     assert plan_for(*cluster).verdict == "none"
     plan = plan_for(*cluster, may_end=True)
     assert (plan.verdict, plan.ended, plan.moved) == ("plan", 1, 0)
-    assert "pod ml/" in plan.notes[0] and "stays pending" in plan.notes[0]
+    assert "stays pending" in plan.notes[0]
 
 
 def test_a_move_is_better_than_an_end() -> None:
