@@ -339,6 +339,8 @@ class Explanation(Struct, frozen=True):
     funnel: tuple[FunnelStage, ...] = ()  # summed over the nodes
     conflict: Conflict | None = None
     fixes: tuple[Fix, ...] = ()
+    plan: NextStep | None = None
+    """The step that finds out which other pods have to move; it comes before the fixes."""
     next: tuple[NextStep, ...] = ()  # what to look at or to do besides
     notes: tuple[str, ...] = ()  # what was not checked, what was assumed
     age: str | None = None  # creation timestamp of the subject
@@ -368,6 +370,11 @@ class Explanation(Struct, frozen=True):
     def waits(self) -> bool:
         """True if nothing is wrong but that the scheduler has not tried, or not tried again."""
         return any(reason.code in _UNTRIED for reason in self.reasons[:1])
+
+    @property
+    def all_next(self) -> tuple[NextStep, ...]:
+        """All next steps, the one before the fixes first."""
+        return self.next if self.plan is None else (self.plan, *self.next)
 
     @property
     def fits(self) -> bool:

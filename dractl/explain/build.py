@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.alignment import Alignment
-from dractl.allocation import Features, Survey
+from dractl.allocation import Features, RequestSurvey, Survey
 from dractl.cluster.devices import Devices
 from dractl.cluster.shell import NextStep, quote_command
 from dractl.cluster.state import ClusterState, Key
@@ -32,6 +32,7 @@ from dractl.explain.diagnosis.gangs import GangDiagnosis
 from dractl.explain.diagnosis.nodes import NodeFindings
 from dractl.explain.fleet import node_report
 from dractl.explain.funnel import count_nodes, funnel, merge_surveys
+from dractl.explain.moves import suggest_plan
 from dractl.explain.obstacles.description import Description
 from dractl.explain.permissions import MissingPermissions
 from dractl.explain.rank import nodes_excluded_by_pod
@@ -117,6 +118,11 @@ def build(
         funnel=details.funnel,
         conflict=details.conflict,
         fixes=parts.fixes,
+        plan=(
+            suggest_plan(asked, conclusion.causes, details.requests)
+            if conclusion.verdict == "unallocatable"
+            else None
+        ),
         next=(*steps, *permissions.steps(scheduler.state.rights)),
         notes=(*_note_invalid_objects(scheduler.state, scheduler.features, question), *parts.notes),
         unread=permissions.parts,
@@ -147,6 +153,8 @@ class _Details(Struct, frozen=True):
     """The devices of the node that is nearest to a fit."""
     volumes: tuple[tuple[str, str], ...] = ()
     """The PersistentVolumeClaims of the pod, with their phases."""
+    requests: Sequence[RequestSurvey] = ()
+    """The devices of all nodes for each request."""
 
 
 def _details(
@@ -164,7 +172,7 @@ def _details(
         statuses = node_report.device_statuses(scheduler, devices, nearest, case.surveys[nearest])
     merged = merge_surveys(surveys)
     lines = funnel(devices, merged, case.names.request, case.false_part, count_nodes(surveys))
-    return _Details(lines, conflict, statuses, tuple(pods.volumes_of(case)))
+    return _Details(lines, conflict, statuses, tuple(pods.volumes_of(case)), merged)
 
 
 def _surveys_to_show(case: Case, findings: Sequence[NodeFindings]) -> list[tuple[Survey, int]]:

@@ -130,9 +130,7 @@ def _match_placements(
     return ProvenDeparture(departure, before, _sort_nodes(departure, placements))
 
 
-def _sort_nodes(
-    departure: Departure, placements: Sequence[tuple[Key, str]]
-) -> tuple[str, ...]:
+def _sort_nodes(departure: Departure, placements: Sequence[tuple[Key, str]]) -> tuple[str, ...]:
     """Return the nodes that the pods got in the simulation, in the order of the pods.
 
     A new pod is named after the one that it replaces; equal pods of a gang may change places.

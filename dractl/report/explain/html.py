@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from dractl.cluster.origin import NO_ORIGIN, Origin
+from dractl.cluster.shell import NextStep
 from dractl.explain.answer import DeviceStatus, Explanation, Fix, FunnelStage, NodeAnswer
 from dractl.explain.fleet.groups import Group
 from dractl.explain.reasons.phrases import age
@@ -143,6 +144,8 @@ def _section(e: Explanation, number: int, now: float | None) -> Iterator[str]:
         yield from alignment_html.alignment_section(e.alignment)
         panels = [(alignment_title(found), found) for found in e.alignment]
         yield f"<div class=wide>{alignment_svg.render(panels, alone=False)}</div>"
+    if e.plan is not None:
+        yield f"<h2>Move other pods</h2><ul>{_step(e.plan)}</ul>"
     if e.fixes and not e.fits and not e.unchecked:
         yield from _fixes(e.fixes)
     if e.next or e.is_without_fix:
@@ -313,8 +316,10 @@ def _next(e: Explanation) -> Iterator[str]:
     """Yield the next steps, each with its command."""
     words = ["No small change makes it fit."] if e.is_without_fix else []
     yield f"<h2>{' '.join([*words, 'Next'] if e.next else words)}</h2>"
-    steps = []
-    for step in e.next:
-        command = f"<pre>{escape(step.command)}</pre>" if step.command else ""
-        steps.append(f"<li>{escape(step.text)}{command}</li>")
-    yield f"<ul>{''.join(steps)}</ul>" if steps else ""
+    steps = "".join(map(_step, e.next))
+    yield f"<ul>{steps}</ul>" if steps else ""
+
+
+def _step(step: NextStep) -> str:
+    command = f"<pre>{escape(step.command)}</pre>" if step.command else ""
+    return f"<li>{escape(step.text)}{command}</li>"

@@ -92,7 +92,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
             }
             for f in e.fixes
         ],
-        **({"next": plain(e.next)} if e.next else {}),
+        **({"next": plain(e.all_next)} if e.all_next else {}),
         "notes": list(e.notes),
         **({"alignment": [alignment_json(one) for one in e.alignment]} if e.alignment else {}),
         **({"unread": [part.row.as_json(part.effect) for part in e.unread]} if e.unread else {}),

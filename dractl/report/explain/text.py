@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from dractl.cluster.shell import NextStep
 from dractl.explain.answer import (
     AllocatedDevice,
     Conflict,
@@ -125,6 +126,7 @@ def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> I
                 f" and {len(node.like)} like it" if node.like else ""
             )
             yield from _funnel(node.funnel, canvas)
+    yield from _plan(e, canvas)
     if not e.unchecked:
         yield from _fixes(
             e.fixes, canvas, "by a new allocation" if not e.unread else "with what may be read"
@@ -376,6 +378,21 @@ def _fixes(fixes: Sequence[Fix], canvas: Canvas, how: str) -> Iterator[str]:
             yield f"     {'':<{room}}  {place}"
 
 
+def _plan(e: Explanation, canvas: Canvas) -> Iterator[str]:
+    """Yield the step that finds out which other pods have to move."""
+    if e.plan is not None:
+        yield ""
+        yield canvas.paint("Move other pods", "1")
+        yield from _step(e.plan, canvas)
+
+
+def _step(step: NextStep, canvas: Canvas) -> Iterator[str]:
+    """Yield a next step with its command."""
+    yield from hang_text("  ", step.text, canvas, hanging=4)
+    if step.command:
+        yield f"      {canvas.paint(clean_text(step.command, canvas), '36')}"
+
+
 def _next(e: Explanation, canvas: Canvas) -> Iterator[str]:
     """Next steps, each with its command."""
     if not e.next:
@@ -384,9 +401,7 @@ def _next(e: Explanation, canvas: Canvas) -> Iterator[str]:
     heading = "No small change makes it fit. Next" if e.is_without_fix else "Next"
     yield canvas.paint(heading, "1")
     for step in e.next:
-        yield from hang_text("  ", step.text, canvas, hanging=4)
-        if step.command:
-            yield f"      {canvas.paint(clean_text(step.command, canvas), '36')}"
+        yield from _step(step, canvas)
 
 
 def _inventory(e: Explanation, canvas: Canvas) -> Iterator[str]:
