@@ -14,15 +14,16 @@ from dractl.cluster.state import ClusterState
 from dractl.planning.arrangement import may_be_arranged
 from dractl.planning.landscape import Client, Landscape
 from dractl.planning.movable import Movability, find_movable_pods, list_idle_budgets
-from dractl.planning.obstruction import describe_obstruction
+from dractl.planning.obstruction import MAX_NAMED_PODS, describe_obstruction
 from dractl.planning.plan import Plan, Step
 from dractl.planning.proof import Proof, Prover
 from dractl.planning.search import Candidate, Search, Work
 from dractl.planning.steps import list_places, list_steps, note_steps
 from dractl.planning.subject import Subject, empty_cluster
 from dractl.scheduler.attempt import Scheduler
-from dractl.simulation.queue import QueuedPod, schedule_pods
+from dractl.simulation.queue import QueuedPod, list_pending_pods, schedule_pods
 from dractl.views import parse_timestamp
+from dractl.views.pod import DEFAULT_SCHEDULER
 
 MAX_MOVES = 6
 """Pods that a plan moves or ends at most."""
@@ -61,6 +62,16 @@ class _Success(Struct, frozen=True):
     proof: Proof
 
 
+class _Outcome(Struct, frozen=True):
+    """The result of a search."""
+
+    proof: Proof | None = None
+    unseen: str = ""
+    """The candidates that were not looked at; empty if none is left."""
+    is_unproven: bool = False
+    """True if there were candidates, and the proof of each failed."""
+
+
 class _Planner:
     """A search for the plan of one subject."""
 
@@ -95,6 +106,10 @@ class _Planner:
         if not self.pods:
             places = list_places((), self.subject.pods, self.scheduler.state)
             return replace(plan, verdict="fits", after=self.scheduler.state, places=places)
+        schedulers = {pod.scheduler_name for pod in self.pods} - {DEFAULT_SCHEDULER}
+        if schedulers:
+            reason = f"scheduler {', '.join(sorted(schedulers))} places it, which is not simulated"
+            return replace(plan, verdict="undecided", reasons=(reason,))
         if self._is_hopeless():
             return replace(plan, is_hopeless=True)
         movability = self._find_movable_pods()
@@ -104,12 +119,13 @@ class _Planner:
             return self._refuse(plan, movability, landscape, clients)
         if may_be_arranged(landscape, clients) is False and not self.options.may_end:
             return self._refuse(plan, movability, landscape, clients)
-        success = self._search(movability, landscape, clients)
-        if success is not None:
-            return self._conclude(plan, success.proof)
-        if self.is_exhausted:
+        outcome = self._search(movability, landscape, clients)
+        if outcome.proof is not None:
+            return self._conclude(plan, outcome.proof)
+        plan = replace(plan, reasons=self._describe_queue() if outcome.is_unproven else ())
+        if not outcome.unseen:
             return self._refuse(plan, movability, landscape, clients)
-        return replace(plan, verdict="undecided", reasons=(self.unseen,))
+        return replace(plan, verdict="undecided", reasons=(*plan.reasons, outcome.unseen))
 
     # -- without a plan --
 
@@ -129,30 +145,40 @@ class _Planner:
         self, plan: Plan, movability: Movability, landscape: Landscape, clients: Sequence[Client]
     ) -> Plan:
         reasons = describe_obstruction(landscape, movability, clients)
-        return replace(plan, reasons=reasons)
+        return replace(plan, reasons=plan.reasons or reasons)
+
+    def _describe_queue(self) -> tuple[str, ...]:
+        """Return the pods that would take the room that moves make."""
+        keys = [pod.key for pod in list_pending_pods(self.state)]
+        last = max((keys.index(key) for key in self.subject.pods if key in keys), default=0)
+        ahead = ["/".join(key) for key in keys[:last] if key not in self.subject.pods]
+        if not ahead:
+            return ("moves would make room by count, but kube-scheduler would not use it",)
+        more = f" and {len(ahead) - MAX_NAMED_PODS} more" if len(ahead) > MAX_NAMED_PODS else ""
+        names = ", ".join(ahead[:MAX_NAMED_PODS])
+        return (f"pods that wait ahead of it would take the room that moves make: {names}{more}",)
 
     # -- with one --
 
     def _search(
         self, movability: Movability, landscape: Landscape, clients: Sequence[Client]
-    ) -> _Success | None:
+    ) -> _Outcome:
         """Look for candidates with more and more pods, and prove them."""
         search = Search(landscape, clients, movability.failures_left, self.work)
         prover = Prover(self.scheduler, [pod.key for pod in self.pods])
         pods = sum(unit.size for unit in landscape.units)
         sizes = _list_sizes(min(pods, MAX_MOVES), may_end=self.options.may_end)
         for moves, ends in sizes:
-            self.progress(f"looking for plans that move {moves} pods")
+            self.progress(f"looking for {_describe_size(moves, ends)}")
             success = self._find_best(search, prover, moves, ends)
             if success is not None:
-                return success
+                return _Outcome(success.proof)
             if search.is_cut:
-                self.is_exhausted = False
-                self.unseen = f"not all plans that move {moves + ends} pods were looked at"
-                return None
-        self.is_exhausted = pods <= MAX_MOVES
-        self.unseen = f"plans that move more than {MAX_MOVES} pods were not looked at"
-        return None
+                return _Outcome(
+                    unseen=_describe_unseen(moves, ends), is_unproven=prover.failures > 0
+                )
+        unseen = f"plans that move more than {MAX_MOVES} pods were not looked at"
+        return _Outcome(unseen=unseen if pods > MAX_MOVES else "", is_unproven=prover.failures > 0)
 
     def _find_best(self, search: Search, prover: Prover, moves: int, ends: int) -> _Success | None:
         """Return the cheapest proven candidate of one size, as far as the work allows."""
@@ -224,6 +250,15 @@ def _place_as_is(subject: Subject, features: Features) -> Scheduler:
         if not pod.node_name
     ]
     return schedule_pods(scheduler, queue, {}, "as is").scheduler
+
+
+def _describe_size(moves: int, ends: int) -> str:
+    ending = f" and end {ends}" if ends else ""
+    return f"plans that move {moves} pods{ending}"
+
+
+def _describe_unseen(moves: int, ends: int) -> str:
+    return f"not all {_describe_size(moves, ends)} were looked at, and none that take more"
 
 
 def _list_sizes(limit: int, *, may_end: bool) -> Iterator[tuple[int, int]]:

@@ -50,11 +50,15 @@ class Prover:
         self.scheduler = scheduler
         self.subjects = subjects
         """The pods that wait, in the order of the queue."""
+        self.failures = 0
+        """The number of candidates that did not work."""
 
     def prove(self, candidate: Candidate) -> Proof | None:
         """Return the candidate in an order that works; None if none does."""
         orders = self._try_orders(self.scheduler, tuple(reversed(candidate)), ())
-        return next(filter(None, islice(orders, MAX_ORDERS)), None)
+        proof = next(filter(None, islice(orders, MAX_ORDERS)), None)
+        self.failures += proof is None
+        return proof
 
     def _try_orders(
         self, scheduler: Scheduler, remaining: Candidate, proven: tuple[ProvenDeparture, ...]

@@ -300,3 +300,25 @@ def test_cpu_has_to_be_there_as_well() -> None:
         waiting(1, nodeSelector={"kubernetes.io/hostname": "a"}),
     )
     assert plan.verdict == "none"
+
+
+def test_what_another_scheduler_does_is_not_known() -> None:
+    plan = plan_for(
+        machine("a", 2),
+        running("x", "StatefulSet/x", "a", 0),
+        waiting(2, schedulerName="volcano"),
+    )
+    assert plan.verdict == "undecided"
+    assert plan.reasons == ("scheduler volcano places it, which is not simulated",)
+
+
+def test_pods_ahead_in_the_queue_take_the_room() -> None:
+    plan = plan_for(
+        machine("a", 2),
+        machine("b", 1),
+        running("x", "StatefulSet/x", "a", 0),
+        waiting(2, "first", priority=5),
+        waiting(2),
+    )
+    assert plan.verdict == "none"
+    assert "ml/first" in plan.reasons[0]
