@@ -51,6 +51,12 @@ def planted(nodes: int, seed: int) -> tuple[dict[str, Any], int]:
     return _objects(nodes, list(pods.values())), moves
 
 
+def full(nodes: int, seed: int) -> dict[str, Any]:
+    """A dump in which nothing is planted: most likely no few moves make room."""
+    chance = random.Random(f"full/{nodes}/{seed}")
+    return _objects(nodes, [pod for node in range(nodes) for pod in _fill(node, chance)])
+
+
 def _fill(node: int, chance: random.Random) -> list[Running]:
     """Pods that leave at most one GPU of a node free."""
     room, pods = GPUS - (chance.random() < 0.2), []

@@ -28,6 +28,7 @@ import explain  # noqa: E402
 import growth  # noqa: E402
 import inputs  # noqa: E402
 import oncall  # noqa: E402
+import planning  # noqa: E402
 from measure import compared  # noqa: E402
 
 import build  # noqa: E402
@@ -178,6 +179,22 @@ def tables(peers: Peers) -> list[Table]:
         driver = ["--driver-version", "gpu.nvidia.com=25.3..0.5"]
         return {"releases": command, "releases and driver": [*command, *driver]}
 
+    def moves(folder: Path) -> Mapping[str, Sequence[str]]:
+        clusters = {
+            "plan, 50 nodes": planning.planted(50, 1)[0],
+            "plan, 50 nodes, none found": planning.full(50, 1),
+            "plan, 500 nodes": planning.planted(500, 1)[0],
+            "plan, 500 nodes, none found": planning.full(500, 1),
+        }
+        dumps = {
+            name: str(inputs.write(folder / f"{number}.json", dump))
+            for number, (name, dump) in enumerate(clusters.items())
+        }
+        return {
+            name: [*DRACTL, "plan", "pod/wanted", "-n", "ml", "--exit-zero", "-f", dump]
+            for name, dump in dumps.items()
+        }
+
     def floor_of_many(folder: Path) -> Mapping[str, Sequence[str]]:
         inputs.many(folder / "many", 5000)
         steps = ("start", "read", "yaml", "look", "libyaml")
@@ -303,6 +320,18 @@ def tables(peers: Peers) -> list[Table]:
             "then with another version of the driver, of which 35 claims read an attribute that it does not publish.",
             upgrade,
             (Goal("releases", "cpu", 3), Goal("releases and driver", "cpu", 3)),
+        ),
+        Table(
+            "Moves",
+            "The fewest pods that have to move so that a pod with eight GPUs fits, on nodes of eight GPUs with four pods "
+            "each: two or three are planted, or all nodes are full and the search ends at its limit.",
+            moves,
+            (
+                Goal("plan, 50 nodes", "cpu", 5),
+                Goal("plan, 50 nodes, none found", "cpu", 5),
+                Goal("plan, 500 nodes", "cpu", 30),
+                Goal("plan, 500 nodes, none found", "cpu", 30),
+            ),
         ),
         Table(
             "A dump of 100 MB",

@@ -304,9 +304,7 @@ def test_cpu_has_to_be_there_as_well() -> None:
 
 def test_what_another_scheduler_does_is_not_known() -> None:
     plan = plan_for(
-        machine("a", 2),
-        running("x", "StatefulSet/x", "a", 0),
-        waiting(2, schedulerName="volcano"),
+        machine("a", 2), running("x", "StatefulSet/x", "a", 0), waiting(2, schedulerName="volcano")
     )
     assert plan.verdict == "undecided"
     assert plan.reasons == ("scheduler volcano places it, which is not simulated",)
