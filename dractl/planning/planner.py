@@ -27,7 +27,7 @@ from dractl.views.pod import DEFAULT_SCHEDULER
 
 MAX_MOVES = 6
 """Pods that a plan moves or ends at most."""
-WORK_LIMIT = 60_000
+WORK_LIMIT = 45_000
 """Partial candidates that are looked at; some ten seconds on a large cluster."""
 PROOF_WORK = 25
 """The work that a proof counts for."""
