@@ -216,7 +216,7 @@ class Landscape:
         for unit in self.units:
             for key in unit.keys:
                 claims = [state.decode_claim(claim) for claim in state.claims_of_pod(key)]
-                held = [AllocatedState.of_claim(c, features).devices for c in claims if c]
+                held = [AllocatedState.from_claim(c, features).devices for c in claims if c]
                 if held:
                     holdings[key] = frozenset[DeviceID]().union(*held)
         return holdings
