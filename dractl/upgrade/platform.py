@@ -49,9 +49,12 @@ class Platform(Struct, frozen=True):
         return differences(settings, before, after)
 
     def list_unknown(self, releases: Sequence[str]) -> Iterator[str]:
-        """Yield what the input does not tell of drivers and programs."""
+        """Yield what the input does not tell of the drivers and programs that it shows."""
         yield from driver_apis.list_unknown(self.drivers, releases)
         yield from program_apis.list_unknown(self.programs, releases)
+
+    def list_unseen(self, releases: Sequence[str]) -> Iterator[str]:
+        """Yield the kinds that decide about drivers, and that the input lacks."""
         if self.drivers.names and len(releases) > 1:
             yield from _list_unseen(self.objects)
 

@@ -130,13 +130,16 @@ def plan(inputs: Compared, start: str, to: str, describe: Describe = quote_sched
     notes = [said] if (said := caveat(releases[-1])) else []
     notes += [*_unmodelled(releases), *platform.list_unknown(releases), *drivers.notes]
     undecided = _NO_DEVICES if placing is None else tuple(placing.undecided)
-    unknown = (*_assumed_gates(items, targets[0], namespaces), *_unseen(state))
+    schedulers = tuple(_list_other_schedulers(state))
+    gates_seen = tuple(_assumed_gates(items, targets[0], namespaces))
+    unseen = (*_list_unread(state), *platform.list_unseen(releases))
     whole = inputs.state.merge(written)
     steps = [
         replace(step, findings=owned(step.findings, whole, _driver_of(step, drivers.upgraded)))
         for step in steps
     ]
-    not_compared = (*notes, *unknown, *undecided)
+    # What the input shows comes before what it lacks: a report shows the first few.
+    not_compared = (*undecided, *schedulers, *gates_seen, *notes, *unseen)
     kinds = tuple(sorted(set(whole.kinds)))
     return Plan(releases[0], releases[-1], tuple(steps), drivers.upgraded, not_compared, kinds)
 
@@ -264,8 +267,8 @@ def _assumed_gates(
         )
 
 
-def _unseen(state: ClusterState) -> Iterator[str]:
-    """Yield what the scheduler part leaves out: pods of other schedulers, and unread objects."""
+def _list_other_schedulers(state: ClusterState) -> Iterator[str]:
+    """Yield the pods that are not placed here: those of other schedulers."""
     others = {pod.scheduler_name for pod in state.pods.values() if pod.claim_references}
     for name in sorted(others - {DEFAULT_SCHEDULER}):
         scheduler = identify(state, name)
@@ -274,6 +277,10 @@ def _unseen(state: ClusterState) -> Iterator[str]:
         else:
             title = f" ({scheduler.title})" if scheduler.title != name else ""
             yield f"pods of the scheduler {name}{title}"
+
+
+def _list_unread(state: ClusterState) -> Iterator[str]:
+    """Yield the kinds that were not seen, or may not be read."""
     for unread in state.list_unread() if state.kinds else ():
         if unread.why == "forbidden":
             yield f"{unread.resource}: they may not be read"

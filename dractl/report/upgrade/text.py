@@ -16,7 +16,8 @@ _ALIKE = 2
 """Findings of one code in a step; more are counted, unless every one is wanted, so that a screen
 holds it all."""
 _LINES = 2  # lines of a finding and of an edit; of another fix one
-_OPEN = 2
+_OPEN = 4
+"""Subjects that are named as not compared; more are counted."""
 _MAX_OBJECTS = 12
 """Names of a finding where all of it is printed; JSON has every one."""
 
