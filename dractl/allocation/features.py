@@ -42,7 +42,7 @@ MODELLED: Final = tuple(release for release in RELEASES if release >= min(ALLOCA
 def _check(subject: str, name: str, names: Collection[str]) -> None:
     if name not in names:
         near = nearest(str(name), names)
-        hint = f"did you mean {near}?" if near else f"known are {', '.join(names)}"
+        hint = f"did you mean {near}?" if near else f"use one of {', '.join(names)}"
         raise UsageError(f"{subject} {name} is not known", hint=hint)
 
 
@@ -127,7 +127,7 @@ class Features(Struct, frozen=True):
         if target.release not in MODELLED:
             raise Unsupported(
                 f"the scheduler of Kubernetes {target.release} is not modelled",
-                hint=f"known are {MODELLED[0]} to {MODELLED[-1]}",
+                hint=f"dractl knows {MODELLED[0]} to {MODELLED[-1]}",
             )
         on = target.gates
         if target.has("lists-only-in-cel"):

@@ -187,7 +187,7 @@ def _headline(diagnosis: Diagnosis) -> Headline:
         node, number = ranked[0].nodes[0], len(ranked[0].nodes)
         is_majority = dominates(ranked[0], total - len(nodes_excluded_by_pod(case)))
         nearest = f": {number} are like {node}" if is_majority else f": nearest is {node}"
-    return Headline(f"fits on none of {total} nodes{nearest}", clauses)
+    return Headline(f"does not fit on any of the {total} nodes{nearest}", clauses)
 
 
 def _cause_on_named_node(cause: Cause, findings: Sequence[NodeFindings]) -> Cause:

@@ -85,7 +85,7 @@ def parse_consumers(texts: Iterable[str]) -> dict[str, str | None]:
         name, equals, version = text.partition("=")
         if name not in consumers():
             near = next(iter(get_close_matches(name[:_MAX_COMPARED_LENGTH], consumers(), 1)), None)
-            hint = f"known are {', '.join(consumers())}"
+            hint = f"use one of {', '.join(consumers())}"
             raise UsageError(
                 f"unknown consumer {name!r}" + (f"; did you mean {near}?" if near else ""),
                 hint=hint,
@@ -105,7 +105,7 @@ def parse_consumers(texts: Iterable[str]) -> dict[str, str | None]:
         if equals and consumer.newest and _number(version) > _number(consumer.newest):
             raise UsageError(
                 f"{name} {version} is not known",
-                hint=f"known are {consumer.since} to {consumer.newest}",
+                hint=f"dractl knows {consumer.since} to {consumer.newest}",
             )
         versions[name] = version if equals else None
     return versions

@@ -145,7 +145,7 @@ def release_of(text: str) -> str:
     if version is None:
         raise UsageError(
             f"not a Kubernetes release: {text!r}",
-            hint=f"a release reads like {NEWEST}; known are {allowed}",
+            hint=f"a release reads like {NEWEST}; dractl knows {allowed}",
         )
     if version > _key(RELEASES[-1]):
         return RELEASES[-1]
@@ -153,7 +153,7 @@ def release_of(text: str) -> str:
     if release not in RELEASES:
         raise UsageError(
             f"Kubernetes {release} is not known",
-            hint=f"known are {allowed}; older ones do not have resource.k8s.io/v1alpha3",
+            hint=f"dractl knows {allowed}; older ones do not have resource.k8s.io/v1alpha3",
         )
     return release
 
@@ -274,7 +274,7 @@ def _check_override(gate: str, value: bool, release: str, stages: Mapping[str, G
         if release in PREVIEWS:
             return
         near = nearest(gate, GATES)
-        hint = f"did you mean {near}?" if near else f"known are {', '.join(GATES)}"
+        hint = f"did you mean {near}?" if near else f"use one of {', '.join(GATES)}"
         raise UsageError(f"feature gate {gate} is not known", hint=hint)
     row = stages.get(gate)
     if row is None:

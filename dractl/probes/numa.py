@@ -93,7 +93,8 @@ def _distances(
     if row:
         note(
             f"node{number}",
-            f"its distance file has {len(row)} columns for {len(ids)} nodes and was not used",
+            f"its distance file has {len(row)} columns for {len(ids)}"
+            f" {'node' if len(ids) == 1 else 'nodes'} and was not used",
         )
     else:
         note(f"node{number}", "its distances to other nodes cannot be read")

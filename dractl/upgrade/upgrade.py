@@ -73,14 +73,12 @@ def path_of(start: str, to: str) -> tuple[str, ...]:
     known = ", ".join(RELEASES)
     for text in (start, to):
         if is_newer(text) or release_of(text) not in RELEASES:
-            raise UsageError(
-                f"Kubernetes {text} is not known to upgrade", hint=f"known are {known}"
-            )
+            raise UsageError(f"unknown Kubernetes release {text}", hint=f"dractl knows {known}")
     first, last = RELEASES.index(release_of(start)), RELEASES.index(release_of(to))
     if last < first:
         raise UsageError(
             f"Kubernetes {start} to {to} is a downgrade",
-            hint=f"--to is {start} or a later release; known are {known}",
+            hint=f"--to is {start} or a later release; dractl knows {known}",
         )
     return RELEASES[first : last + 1]
 

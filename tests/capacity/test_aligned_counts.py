@@ -108,4 +108,4 @@ def test_fit_aligned_counts_the_aligned_copies_of_first_fit(
     code, out = fit("gpu=1,nic=1@none", "-o", "html")
     assert (code, "0 of 7 with the best alignment" in out) == (1, True)
     code, out = fit("gpu=1,nic=1")
-    assert (code, "7 more copies fit, 7 of them with the best alignment" in out) == (0, True)
+    assert (code, "7 more copies fit, all with the best alignment" in out) == (0, True)

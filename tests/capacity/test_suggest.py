@@ -114,7 +114,7 @@ def test_several_shapes_are_suggested_for_a_described_machine(
     code, out = run(capsys, "--hardware", "dgx-h100", "--suggest", "gpu=1,nic=1; gpu=4")
     assert code == 0
     assert [value["metadata"]["name"] for value in claims(out)] == ["1-gpu-1-nic", "4-gpu"]
-    assert "# 8 of these fit on the node; one leaves over: 7 gpu.nvidia.com, 7 dra.net" in out
+    assert "# 8 of these fit on the node; the first leaves 7 gpu.nvidia.com, 7 dra.net" in out
     code, out = run(capsys, "--hardware", "dgx-h100", "--suggest", "gpu=9; gpu=8")
     assert (code, [value["metadata"]["name"] for value in claims(out)]) == (1, ["8-gpu"])
 
@@ -124,7 +124,7 @@ def test_the_largest_claim_has_aligned_pairs(capsys: pytest.CaptureFixture[str])
     (value,) = claims(out)
     assert value["metadata"]["name"] == "8-gpu-8-nic"
     assert len(value["spec"]["devices"]["constraints"]) == 8
-    assert "one leaves over: nothing" in out
+    assert "the first leaves no device" in out
 
 
 def test_mig_devices_are_suggested_on_one_gpu(capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,7 +136,7 @@ def test_mig_devices_are_suggested_on_one_gpu(capsys: pytest.CaptureFixture[str]
         "gpu.nvidia.com/parentUUID",
     )
     assert out.startswith("# mig=7x1g.10gb: all on one GPU\n")
-    assert "# 8 of these fit on the node; one leaves over: 49 gpu.nvidia.com" in out
+    assert "# 8 of these fit on the node; the first leaves 49 gpu.nvidia.com" in out
     _, out = run(capsys, "--hardware", "dgx-h100", "--suggest", "mig=3g.40gb+2x1g.10gb")
     requests = claims(out)[0]["spec"]["devices"]["requests"]
     assert [(r["name"], r["exactly"].get("count", 1)) for r in requests] == [

@@ -82,7 +82,7 @@ def test_a_pod_that_hangs_on_its_node_is_pending_too(
     running["status"]["phase"] = "Pending"
     _, out, _ = run(capsys, "-f", dump(tmp_path, *objects))
     assert "pod ml/eval" in out
-    assert "scheduled on node-1, whose kubelet has said nothing about the pod yet" in out
+    assert "scheduled on node-1, whose kubelet has not reported on the pod yet" in out
 
 
 def test_a_pod_that_wants_a_resource_whose_driver_publishes_devices_is_pending(

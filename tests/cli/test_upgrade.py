@@ -269,7 +269,7 @@ def test_a_field_takes_effect_with_its_gate(
     ("options", "said"),
     [
         (["--from", "1.36", "--to", "1.35"], "1.36 to 1.35 is a downgrade"),
-        (["--from", "1.34", "--to", "1.99"], "Kubernetes 1.99 is not known to upgrade"),
+        (["--from", "1.34", "--to", "1.99"], "unknown Kubernetes release 1.99"),
         (["--from", "1.30"], "Kubernetes 1.30 is not known"),
         (["--from", "x"], "not a Kubernetes release: 'x'"),
     ],

@@ -116,7 +116,9 @@ def test_a_fix_starts_the_whole_gang() -> None:
 def test_the_fix_of_another_pod_of_the_gang_names_that_pod() -> None:
     other = ring(1, 3, nodeSelector={"zone": "none"})
     found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(4)), *tried(3), *other))
-    assert "ring-3: fits on none of 2 nodes: nodeSelector wants zone=none" in found.headline
+    assert (
+        "ring-3: does not fit on any of the 2 nodes: nodeSelector wants zone=none" in found.headline
+    )
     assert [(f.title, f.effect) for f in found.fixes if "nodeSelector" in f.title] == [
         ("remove nodeSelector zone=none from the pod", "of pod ring-3")
     ]

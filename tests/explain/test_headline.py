@@ -16,19 +16,19 @@ WHY = "no pod uses claim ml/gpus"
 
 def test_an_underlying_cause_comes_first() -> None:
     old = OldTemplate(claim="ml/gpus", template="ml/one")
-    text = Headline("fits on none of 2 nodes", (HeadlineCause(UNUSED, ": "),), root_cause=old).text(
-        Names()
-    )
+    text = Headline(
+        "does not fit on any of the 2 nodes", (HeadlineCause(UNUSED, ": "),), root_cause=old
+    ).text(Names())
     assert text.startswith("claim ml/gpus was made from an earlier version")
-    assert f"; fits on none of 2 nodes: {WHY}" in text
+    assert f"; does not fit on any of the 2 nodes: {WHY}" in text
 
 
 def test_after_a_question_a_new_sentence_begins() -> None:
     absent = DriverAbsent(driver="gpu.example.com", nodes=("b",), label="gpu=yes", like=("a",))
     text = Headline(
-        "fits on none of 2 nodes", (HeadlineCause(UNUSED, ": "),), root_cause=absent
+        "does not fit on any of the 2 nodes", (HeadlineCause(UNUSED, ": "),), root_cause=absent
     ).text(Names())
-    assert f"? Fits on none of 2 nodes: {WHY}" in text
+    assert f"? Does not fit on any of the 2 nodes: {WHY}" in text
 
 
 def test_the_prefix_stands_before_everything_else() -> None:
@@ -39,16 +39,19 @@ def test_the_prefix_stands_before_everything_else() -> None:
 def test_a_screen_shows_the_root_cause_before_its_effects() -> None:
     absent = DriverAbsent(driver="gpu.example.com", nodes=("b",), label="gpu=yes", like=("a",))
     told = Headline(
-        "fits on none of 2 nodes", (HeadlineCause(UNUSED, ": "),), root_cause=absent
+        "does not fit on any of the 2 nodes", (HeadlineCause(UNUSED, ": "),), root_cause=absent
     ).clauses(Names())
     lines = explain_opening.parted(told)
     assert lines[0] == "gpu.example.com publishes nothing on b, which has gpu=yes like a"
-    assert lines[-1].startswith(f"fits on none of 2 nodes: {WHY}")
+    assert lines[-1].startswith(f"does not fit on any of the 2 nodes: {WHY}")
 
 
 @pytest.mark.parametrize("name", ["a", "device-" * 4, "device-" * 8, "device-" * 12])
 def test_a_long_sentence_is_parted_between_its_clauses(name: str) -> None:
-    lead, cause = "fits on none of 12 nodes: nearest is gpu-a", NoConsumer(claim=f"ml/{name}")
+    lead, cause = (
+        "does not fit on any of the 12 nodes: nearest is gpu-a",
+        NoConsumer(claim=f"ml/{name}"),
+    )
     first, *others = explain_opening.parted(
         Headline(lead, (HeadlineCause(cause, ": "),)).clauses(Names())
     )

@@ -634,7 +634,7 @@ def test_devices_that_are_all_in_use_are_counted_over_their_nodes() -> None:
     nodes = *(node(n) for n in ("a", "b", "cpu")), *(gpus(n, "gpu-0") for n in "ab")
     answer = explain("pod/p", GPU, *nodes, ONE, *held, *hogs, waiting())
     assert answer.headline == (
-        "fits on none of 3 nodes: request r: both matching devices are in use; held by pods ml/hog-a, ml/hog-b"
+        "does not fit on any of the 3 nodes: request r: both matching devices are in use; held by pods ml/hog-a, ml/hog-b"
     )
 
 

@@ -386,7 +386,7 @@ SITUATIONS = (
     Situation(
         "kubelet-silent",
         "node-not-ready",
-        "has said nothing",
+        "has not reported on",
         part("start", "kubelet"),
         "kubelet",
         "kubelet: does not run",

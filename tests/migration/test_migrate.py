@@ -384,7 +384,7 @@ def test_every_resource_is_tolerated_if_asked_for(
     assert run("--tolerate", str(path)) == 1
     captured = capsys.readouterr()
     assert "+  - key: nvidia.com/mig-1g.5gb\n+    operator: Exists\n" in captured.out
-    assert [line.split(":")[1] for line in captured.err.splitlines()] == [" order", " way back"]
+    assert [line.split(":")[1] for line in captured.err.splitlines()] == [" steps", " rollback"]
 
 
 def test_a_map_that_loses_everything_else_has_no_comma() -> None:
@@ -642,17 +642,15 @@ def test_nothing_to_convert_is_never_said_of_what_was_not_read(
     assert "nothing to convert" not in shown
 
 
-def test_the_order_of_steps_and_the_way_back(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_steps_and_the_rollback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "a.yaml"
     file.write_text(POD.format(resource="nvidia.com/gpu", count=1, more="restartPolicy: Never"))
     run(str(file))
     shown = capsys.readouterr().err
-    assert "order: 1. install gpu.nvidia.com with class gpu.nvidia.com" in shown
-    assert "way back: the manifests as they were" in shown
+    assert "steps: 1. install gpu.nvidia.com with class gpu.nvidia.com" in shown
+    assert "rollback: restore the manifests;" in shown
     run("-o", "json", str(file))
     assert [note.split(":")[0] for note in json.loads(capsys.readouterr().out)["notes"]] == [
-        "order",
-        "way back",
+        "steps",
+        "rollback",
     ]

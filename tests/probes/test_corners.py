@@ -84,7 +84,7 @@ def test_an_old_kernel_with_masks_only(tmp_path: Path) -> None:
 def test_distances_that_do_not_fit_the_nodes_are_not_used(tmp_path: Path) -> None:
     found = machine(tmp_path, nodes=[{**NODE, "distance": [10, 20, 30]}])
     assert found.numa_nodes[0].distances == ()
-    assert "3 columns for 1 nodes" in notes(found)["node0"]
+    assert "3 columns for 1 node" in notes(found)["node0"]
 
 
 def test_distances_have_a_column_for_each_online_node(tmp_path: Path) -> None:

@@ -104,11 +104,7 @@ def test_first_patches_of_the_release_are_named() -> None:
     found = plan(Compared((), state_of(node("v1.35.9"))), "1.35", "1.36")
     (step,) = [step for step in found.steps if step.step == "Kubernetes 1.36"]
     told_of = [(one.level, one.message.partition(":")[0], one.fix) for one in step.findings]
-    assert (
-        "info",
-        "kube-scheduler before 1.36.3",
-        "take kube-scheduler 1.36.3 or later",
-    ) in told_of
+    assert ("info", "kube-scheduler before 1.36.3", "use kube-scheduler 1.36.3 or later") in told_of
     assert all(one.source and one.date for one in step.findings)
 
 

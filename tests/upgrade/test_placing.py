@@ -237,7 +237,7 @@ def test_a_driver_without_a_slice_is_not_upgraded_and_that_is_said() -> None:
 @pytest.mark.parametrize(
     ("start", "to", "said"),
     [
-        ("1.35", "1.99", "1.99 is not known to upgrade"),
+        ("1.35", "1.99", "unknown Kubernetes release 1.99"),
         ("1.36", "1.35", "1.36 to 1.35 is a downgrade"),
     ],
 )

@@ -523,7 +523,7 @@ def _claim_text(suggestion: Suggestion) -> str:
     lines = [
         f"# {suggestion.shape.text}: {suggestion.alignment or 'no alignment asked for'}",
         *(f"#   {device}" for device in suggestion.devices),
-        f"# {_describe_copies(suggestion)} on the node; one leaves over: {leftover or 'nothing'}",
+        f"# {_describe_copies(suggestion)} on the node; the first leaves {leftover or 'no device'}",
     ]
     for group in suggestion.further:
         copies = "1 more copy" if group.copies == 1 else f"{group.copies} more copies"

@@ -295,18 +295,18 @@ def _print_notices(
 
 
 _ORDER = (
-    "order: 1. install {drivers} with {classes}; 2. node by node: drain, stop the device plugin,"
+    "steps: 1. install {drivers} with {classes}; 2. node by node: drain, stop the device plugin,"
     " start the driver (a device has one owner); 3. apply the templates, then the workloads; 4."
     " remove the plugin"
 )
 _ROLLBACK = (
-    "way back: the manifests as they were; once no claim is allocated, node by node the plugin in"
-    " place of the driver"
+    "rollback: restore the manifests; once no claim is allocated, replace the driver with the"
+    " plugin, node by node"
 )
 
 
 def _migration_steps(resources: Iterable[str]) -> tuple[str, ...]:
-    """Return the order of the steps on a cluster, and the way back."""
+    """Return the steps on a cluster in order, and how to roll back."""
     device_requests = [
         devices for name in sorted(resources) if (devices := wanted(name)) is not None
     ]

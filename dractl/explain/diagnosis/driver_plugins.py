@@ -143,7 +143,7 @@ def _describe_wait(container: ContainerStatus | None, readiness: str) -> str:
     if container is None and readiness:
         return "and it is not ready"
     if container is None:
-        return "and its kubelet has said nothing of it"
+        return "and its kubelet has not reported on it"
     kind = "init container" if container.is_init else "container"
     if container.state == "running":
         verb = "still runs" if container.is_init else "is not ready"

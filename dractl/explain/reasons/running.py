@@ -818,8 +818,8 @@ class KubeletSilent(Cause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         node = self.nodes[0]
-        silence = f"has said nothing about the pod for {self.seconds} s"
-        return f"scheduled on {node}, whose kubelet {silence}: it may not run"
+        silence = f"has not reported on the pod for {self.seconds} s"
+        return f"scheduled on {node}, but its kubelet {silence} and may not be running"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield see_kubelet(self.nodes[0])

@@ -47,6 +47,6 @@ def check(run: Run) -> Found:
             yield Advice(
                 claim.subject,
                 (*request.path, "count"),
-                "count: 0 is read as 1",
+                "count: 0 is treated as 1",
                 help="remove the request, or set the number of devices",
             )

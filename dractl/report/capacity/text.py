@@ -343,7 +343,7 @@ def fit(
     if found.undecided:
         number = f"at least {number}: the search ended undecided"
     if aligned is not None:
-        number += f", {aligned.first} of them with the best alignment"
+        number += f", {_count_aligned(found.fits, aligned.first)}"
     left_out = list_unjudged_resources(found.subject.state, found.subject.pod)
     if found.scheduler_fit is not None and replicas is None:
         number = f"at most {more}" if found.fits else more
@@ -548,6 +548,13 @@ def shapes(
     ]
     below = "".join(f"{wrapped}\n" for line in notes for wrapped in _wrap(line, canvas.width))
     return table(head, lines, canvas, numbers=range(1, len(head))) + canvas.plain(below)
+
+
+def _count_aligned(copies: int, aligned: int) -> str:
+    """Return how many of the copies have the best alignment, as the end of a sentence about them."""
+    if aligned < copies or copies == 0:
+        return f"{aligned} of them with the best alignment"
+    return "with the best alignment" if copies == 1 else "all with the best alignment"
 
 
 def _below(found: Fit, aligned: AlignedCounts | None, stops: Sequence[Reason]) -> list[str]:

@@ -13,7 +13,7 @@ def test_no_devices_are_one() -> None:
     assert (finding.severity, marked(finding), finding.message) == (
         "warning",
         "0",
-        "count: 0 is read as 1",
+        "count: 0 is treated as 1",
     )
 
 

@@ -31,7 +31,7 @@ def test_a_value_that_is_near_none() -> None:
 
 def test_part_of_a_product_name() -> None:
     (finding,) = found(selecting(f'{GPU}.productName == "H100"', "gpu.nvidia.com"), "DRA719")
-    assert "the whole name of a product" in finding.message
+    assert "holds full product names such as" in finding.message
     assert "NVIDIA H100 80GB HBM3" in (finding.help or "")
     assert '.contains("H100")' in (finding.help or "")
 

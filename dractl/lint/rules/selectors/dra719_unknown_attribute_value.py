@@ -107,7 +107,7 @@ def _value(read: Read, row: Row, literal: Literal) -> Found:
                 read,
                 literal,
                 part[0] if len(part) == 1 else None,
-                f'{row.name} is the whole name of a product, such as {part[0]}: "{value}" is only part of one',
+                f'{row.name} holds full product names such as "{part[0]}"; "{value}" is only part of one',
                 f'known names that contain it: {", ".join(part[:6])}; or write .contains("{value}")',
             )
 

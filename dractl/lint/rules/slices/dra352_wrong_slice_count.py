@@ -53,10 +53,11 @@ def check(run: Run) -> Found:
         first = pool.slices[0]
         announced, there = pool.announced, len(pool.slices)
         if announced > 0 and announced != there:
+            noun = "slice" if announced == 1 else "slices"
             yield Advice(
                 first,
                 ("spec", "pool", "resourceSliceCount"),
-                f"{pool} announces {announced} slices in generation {pool.generation}, but has {there}",
+                f"{pool} announces {announced} {noun} in generation {pool.generation}, but has {there}",
                 help="every slice states how many slices the pool has; update all of them when that changes",
                 severity="error" if there > announced else "warning",
                 confidence="certain" if there > announced else "possible",

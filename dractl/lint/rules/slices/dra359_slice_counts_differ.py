@@ -61,11 +61,13 @@ def check(run: Run) -> Found:
     for pool in pools(run):
         first, announced = pool.slices[0], pool.announced
         for subject in pool.slices[1:]:
-            if subject.slice.announced != announced:
+            here = subject.slice.announced
+            if here != announced:
+                noun = "slice" if here == 1 else "slices"
                 yield Advice(
                     subject,
                     path,
-                    f"{pool} announces {subject.slice.announced} slices here and {announced} in"
+                    f"{pool} announces {here} {noun} here and {announced} in"
                     f" {first.name or 'its first slice'}, both in generation {pool.generation}",
                     help="every slice of a generation announces the same number",
                     related=((f"the count in {first.name or 'the first slice'}", first, path),),
