@@ -22,13 +22,15 @@ class Helper(Struct, frozen=True, forbid_unknown_fields=True):
     read: str
 
 
-class Build(Struct, frozen=True, forbid_unknown_fields=True):
+class Build(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """A version of a driver that was built with another helper library than the one before."""
 
     since: str
     """The first version, as its image is tagged."""
     helper: str
     """The release of the helper library in its go.mod."""
+    claim_versions: tuple[str, ...] = ()
+    """The apiVersions in which its own code gets claims to unprepare them, beside the library."""
 
 
 class Builds(Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,6 +100,8 @@ class Speech(Struct, frozen=True):
     """The apiVersions."""
     source: str
     read: str
+    claim_versions: tuple[str, ...] = ()
+    """The apiVersions in which its own code gets claims to unprepare them, beside the library."""
 
 
 @cache
@@ -116,11 +120,12 @@ def speech_of(name: str, version: str) -> Speech | None:
         return None
     order = _order(name, version)
     fitting = [build for build in rows.builds if _order(name, build.since) <= order]
-    helper = helpers().helper_of(fitting[-1]) if fitting else None
-    if helper is None:
+    build = fitting[-1] if fitting else None
+    helper = helpers().helper_of(build) if build is not None else None
+    if build is None or helper is None:
         return None
-    source = f"{rows.source}: helper library {fitting[-1].helper}; {helper.source}"
-    return Speech(name, version, helper.speaks, source, rows.read)
+    source = f"{rows.source}: helper library {build.helper}; {helper.source}"
+    return Speech(name, version, helper.speaks, source, rows.read, build.claim_versions)
 
 
 def first_speaker(name: str, served: frozenset[str]) -> str | None:
@@ -128,7 +133,10 @@ def first_speaker(name: str, served: frozenset[str]) -> str | None:
     rows = helpers().drivers.get(name)
     for build in rows.builds if rows is not None else ():
         helper = helpers().helper_of(build)
-        if helper is not None and not served.isdisjoint(helper.speaks):
+        if helper is not None and all(
+            not served.isdisjoint(versions)
+            for versions in (helper.speaks, build.claim_versions or helper.speaks)
+        ):
             return build.since
     return None
 

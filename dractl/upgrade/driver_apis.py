@@ -117,30 +117,45 @@ def differences(
     drivers: Iterable[Speaker], before: str, after: str, config: RuntimeConfig
 ) -> Iterator[Finding]:
     """Yield a break for each driver that speaks with the API server of ``before``, and not with that of ``after``."""
+    served = versions_after(_KIND, before, after, config)
     for driver in drivers:
-        if set(driver.speaks).isdisjoint(served_versions(_KIND, before)):
-            continue
-        if not versions_after(_KIND, before, after, config).isdisjoint(driver.speaks):
-            continue
-        spoken = [one for one in driver.speaks if one in served_versions(_KIND, after)]
-        listed = ", ".join(driver.speaks)
-        message = f"{driver.evidence} speaks {listed} alone, which {after} "
-        message += (
-            "serves only if --runtime-config of kube-apiserver names it"
-            if spoken
-            else "no longer serves"
+        for spoken, verb, effect in _uses(driver):
+            known_before = not set(spoken).isdisjoint(served_versions(_KIND, before))
+            if known_before and served.isdisjoint(spoken):
+                yield _break(driver, spoken, f"{verb} {', '.join(spoken)}", effect, after)
+                break
+
+
+def _uses(driver: Speaker) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """Yield the apiVersions that a driver needs, the verb for it, and what ends without them."""
+    yield driver.speaks, "speaks", "it publishes no slices, and its claims are not prepared"
+    if driver.speech is not None and driver.speech.claim_versions:
+        yield (
+            driver.speech.claim_versions,
+            "gets claims to unprepare in",
+            "its claims are not unprepared, and pods that have them stay Terminating",
         )
-        message += ": it publishes no slices, and its claims are not prepared"
-        yield Finding(
-            DRIVER_API,
-            "breaks",
-            message,
-            driver.objects,
-            None,
-            _fix(driver, after, spoken),
-            driver.source,
-            driver.read,
-        )
+
+
+def _break(
+    driver: Speaker, versions: tuple[str, ...], use: str, effect: str, after: str
+) -> Finding:
+    spoken = [one for one in versions if one in served_versions(_KIND, after)]
+    ending = (
+        "serves only if --runtime-config of kube-apiserver names it"
+        if spoken
+        else "no longer serves"
+    )
+    return Finding(
+        DRIVER_API,
+        "breaks",
+        f"{driver.evidence} {use} alone, which {after} {ending}: {effect}",
+        driver.objects,
+        None,
+        _fix(driver, after, spoken),
+        driver.source,
+        driver.read,
+    )
 
 
 def _fix(driver: Speaker, after: str, spoken: list[str]) -> str:

@@ -96,6 +96,29 @@ def test_a_newer_driver_does_not() -> None:
     assert not [text for text in unknown if "gpu.intel.com speaks" in text]
 
 
+@pytest.mark.parametrize(
+    ("tag", "effect"),
+    [
+        ("v0.3.0", "it publishes no slices"),  # client-go 0.33.2
+        ("v0.4.0", "its claims are not unprepared"),  # cmd/kubelet-qat-plugin/driver.go:138
+        ("v0.4.1", None),
+        ("v0.4.3", None),
+    ],
+)
+def test_a_driver_that_names_a_version_beside_its_library(tag: str, effect: str | None) -> None:
+    """intel-resource-drivers-for-kubernetes@qat-v0.4.0 has the library of 0.34 and ResourceV1beta1()."""
+    switched = RuntimeConfig({V1BETA1: True})
+    old = plugin(f"intel-qat-resource-driver:{tag}")
+    breaks, _, _ = told(old, start="1.34", to="1.38", config=switched)
+    if effect is None:
+        assert not breaks
+        return
+    finding = breaks["Kubernetes 1.38"]
+    assert effect in finding.message
+    assert f"{V1BETA1} alone, which 1.38 no longer serves" in finding.message
+    assert finding.fix == "upgrade the driver qat.intel.com to 0.4.1 or later"
+
+
 def test_up_to_1_33_every_version_was_switched_on_by_hand() -> None:
     """The first release with a version that is on by default, v1, has the older ones only by --runtime-config."""
     old = plugin("intel-gpu-resource-driver:v0.8.0")
