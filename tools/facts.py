@@ -4,7 +4,7 @@ tools/facts.py format [FOLDER]            one row a line, in every file of the f
 tools/facts.py old [DAY]                  what was read more than 90 days before the day (default: today), and previews of
                                           Kubernetes whose release was due before it; exit code 1 if there is any
 tools/facts.py propose DRIVER CHECKOUT    rows that a git checkout of the driver's repository suggests
-tools/facts.py mig CONFIG                 PCI ids of mig-parted's configuration that no product has
+tools/facts.py mig CONFIG                 PCI ids, MIG layouts and profiles of mig-parted's configuration that the pack lacks
 """
 
 from __future__ import annotations
@@ -126,16 +126,36 @@ def _git(checkout: str, *arguments: str) -> str:
     return done.stdout
 
 
+# The entries of mig-parted's configuration that name devices (``0x233010DE``: device and vendor), with their profiles.
+_FILTERED = re.compile(
+    r"device-filter: (?P<ids>.*)(?:\n|\Z)(?P<profiles>(?:(?!\s+- device).*\S.*\n)*)"
+)
+
+
 def unknown_mig(config: str) -> list[str]:
-    """PCI ids in mig-parted's configuration (``0x233010DE``: device and vendor) that no product has."""
-    ids = sorted(
-        set(re.findall(r"0x([0-9A-Fa-f]{4})10DE", Path(config).read_text(encoding="utf-8")))
-    )
+    """Return what mig-parted's configuration has and the pack lacks: PCI ids, MIG layouts and profiles."""
     products = {
-        row.get("device", "").lower(): name
+        row["device"].lower(): (name, row.get("mig"))
         for name, row in hardware.products().products["nvidia"].items()
+        if "device" in row
     }
-    return [f"0x{one.lower()}: no product" for one in ids if f"0x{one.lower()}" not in products]
+    layouts = hardware.mig_tables().layouts
+    profiles: dict[str, set[str]] = {}
+    for entry in _FILTERED.finditer(Path(config).read_text(encoding="utf-8")):
+        for one in re.findall(r"0x([0-9A-Fa-f]{4})10DE", entry["ids"]):
+            names = re.findall(r'"(\dg\.[^"]+)"', entry["profiles"])
+            profiles.setdefault(f"0x{one.lower()}", set()).update(names)
+    missing = []
+    for one, names in sorted(profiles.items()):
+        name, layout = products.get(one, (None, None))
+        if name is None:
+            missing.append(f"{one}: no product")
+        elif layout is None:
+            missing.append(f"{one}: {name} has no MIG layout")
+        else:
+            absent = names - {profile.name for profile in layouts[layout].profiles}
+            missing += [f"{one}: {name} lacks {profile}" for profile in sorted(absent)]
+    return missing
 
 
 def list_stale_facts(today: date) -> list[str]:

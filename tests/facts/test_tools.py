@@ -65,10 +65,32 @@ def test_the_files_are_in_the_form_that_the_command_writes(tmp_path: Path) -> No
     assert changed == []
 
 
-def test_ids_without_a_product(tmp_path: Path) -> None:
+MIG_CONFIG = """
+version: v1
+mig-configs:
+  all-balanced:
+    - device-filter: ["0x233010DE", "0xFFFF10DE"]
+      devices: all
+      mig-enabled: true
+      mig-devices:
+        "1g.10gb": 2
+        "3g.41gb": 1
+    - device-filter: "0x1EB810DE"
+      devices: all
+      mig-enabled: true
+      mig-devices:
+        "1g.6gb": 2
+"""
+
+
+def test_what_the_configuration_of_mig_parted_has_and_the_pack_lacks(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
-    config.write_text("device-filter: [0x233010DE, 0xFFFF10DE]", encoding="utf-8")
-    assert run("mig", config) == "0xffff: no product\n"
+    config.write_text(MIG_CONFIG, encoding="utf-8")
+    assert run("mig", config).splitlines() == [
+        "0x1eb8: T4 has no MIG layout",
+        "0x2330: H100 lacks 3g.41gb",
+        "0xffff: no product",
+    ]
 
 
 def list_stale_facts(day: str) -> tuple[int, list[str]]:

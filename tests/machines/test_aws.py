@@ -62,13 +62,8 @@ def test_memory_is_the_whole_gpus_or_that_of_its_largest_instance(name: str) -> 
     if whole != {wanted}:
         node = machine(name)
         largest = {max((p.memory_bytes for p in gpu.mig_profiles), default=0) for gpu in node.gpus}
-        unknown = {"NVIDIA B300 SXM6 AC"}  # whose MIG profiles are not published
         # The 40 GB A100 has 128 MiB less in the layout of an older driver.
-        assert (
-            largest == {wanted}
-            or {gpu.name for gpu in node.gpus} == unknown
-            or wanted - max(largest) == 128 << 20
-        )
+        assert largest == {wanted} or wanted - max(largest) == 128 << 20
 
 
 @pytest.mark.parametrize("name", [name for name in TYPES if "efa" in TYPES[name]])
