@@ -4,6 +4,8 @@ tools/facts.py format [FOLDER]            one row a line, in every file of the f
 tools/facts.py old [DAY]                  what was read more than 90 days before the day (default: today), and previews of
                                           Kubernetes whose release was due before it; exit code 1 if there is any
 tools/facts.py propose DRIVER CHECKOUT    rows that a git checkout of the driver's repository suggests
+tools/facts.py types DOCUMENT             instance types with accelerators in Karpenter's reference
+                                          (website/content/en/preview/reference/instance-types.md) that no machine is of
 tools/facts.py mig CONFIG                 PCI ids, MIG layouts and profiles of mig-parted's configuration that the pack lacks
 """
 
@@ -22,6 +24,7 @@ sys.path.insert(0, str(ROOT))
 
 from dractl import facts  # noqa: E402
 from dractl.facts import check, hardware  # noqa: E402
+from dractl.machines import names  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,19 +146,38 @@ def unknown_mig(config: str) -> list[str]:
     profiles: dict[str, set[str]] = {}
     for entry in _FILTERED.finditer(Path(config).read_text(encoding="utf-8")):
         for one in re.findall(r"0x([0-9A-Fa-f]{4})10DE", entry["ids"]):
-            names = re.findall(r'"(\dg\.[^"]+)"', entry["profiles"])
-            profiles.setdefault(f"0x{one.lower()}", set()).update(names)
+            listed = re.findall(r'"(\dg\.[^"]+)"', entry["profiles"])
+            profiles.setdefault(f"0x{one.lower()}", set()).update(listed)
     missing = []
-    for one, names in sorted(profiles.items()):
+    for one, listed in sorted(profiles.items()):
         name, layout = products.get(one, (None, None))
         if name is None:
             missing.append(f"{one}: no product")
         elif layout is None:
             missing.append(f"{one}: {name} has no MIG layout")
         else:
-            absent = names - {profile.name for profile in layouts[layout].profiles}
+            absent = listed - {profile.name for profile in layouts[layout].profiles}
             missing += [f"{one}: {name} lacks {profile}" for profile in sorted(absent)]
     return missing
+
+
+_TYPE = re.compile(r"^### `(?P<name>[^`]+)`\n(?P<labels>(?:(?!#{2,3} ).*\n?)*)", re.MULTILINE)
+_ACCELERATOR = re.compile(r"instance-(?:gpu|accelerator)-name\|(?P<name>[^|\n]+)")
+
+
+def unknown_types(document: str) -> list[str]:
+    """Return the instance types with accelerators in Karpenter's reference that no machine is of."""
+    text = Path(document).read_text(encoding="utf-8")
+    accelerators = {
+        one["name"]: label["name"]
+        for one in _TYPE.finditer(text)
+        if (label := _ACCELERATOR.search(one["labels"])) is not None
+    }
+    return [
+        f"{name}: {chip}"
+        for name, chip in sorted(accelerators.items())
+        if names.canonical(name) is None
+    ]
 
 
 def list_stale_facts(today: date) -> list[str]:
@@ -180,6 +202,8 @@ def main(arguments: list[str]) -> int:
             print("\n".join(propose(name, checkout)))
         case ["mig", config]:
             print("\n".join(unknown_mig(config)))
+        case ["types", document]:
+            print("\n".join(unknown_types(document)))
         case _:
             print(__doc__, file=sys.stderr)
             return 2

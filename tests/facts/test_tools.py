@@ -93,6 +93,26 @@ def test_what_the_configuration_of_mig_parted_has_and_the_pack_lacks(tmp_path: P
     ]
 
 
+def instance_type(name: str, *labels: str) -> str:
+    """A section of Karpenter's reference of instance types."""
+    rows = "".join(f" |karpenter.k8s.aws/{label}|\n" for label in labels)
+    return f"### `{name}`\n#### Labels\n | Label | Value |\n |--|--|\n{rows}#### Resources\n"
+
+
+def test_instance_types_with_accelerators_that_no_machine_is_of(tmp_path: Path) -> None:
+    document = tmp_path / "instance-types.md"
+    document.write_text(
+        "## p5 Family\n"
+        + instance_type("p5.48xlarge", "instance-cpu|192", "instance-gpu-name|h100")
+        + instance_type("p99.48xlarge", "instance-cpu|192", "instance-gpu-name|x100")
+        + "## m5 Family\n"
+        + instance_type("m5.large", "instance-cpu|2")
+        + instance_type("trn99.large", "instance-accelerator-name|trainium99"),
+        encoding="utf-8",
+    )
+    assert run("types", document).splitlines() == ["p99.48xlarge: x100", "trn99.large: trainium99"]
+
+
 def list_stale_facts(day: str) -> tuple[int, list[str]]:
     done = subprocess.run([sys.executable, TOOL, "old", day], capture_output=True, text=True)
     return done.returncode, done.stdout.splitlines()
