@@ -9,18 +9,17 @@ NEW_POD_SECONDS = 10.0
 """The age up to which controllers and the scheduler may not have looked at a pod yet."""
 MAX_NAMED_PODS = 3
 _CONSUMER_KINDS = {"podgroups": "PodGroup"}
+IMAGE_REASONS = ("ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull")
+"""Why a container waits whose image the node does not have (kubernetes pkg/kubelet/images/types.go).
+"""
 _STUCK_REASONS = (
     "CrashLoopBackOff",
-    "ImagePullBackOff",
-    "ErrImagePull",
-    "InvalidImageName",
-    "ErrImageNeverPull",
+    *IMAGE_REASONS,
     "CreateContainerConfigError",
     "CreateContainerError",
     "RunContainerError",
 )
-"""Why a container waits and will not run soon (kubernetes pkg/kubelet/images/types.go,
-pkg/kubelet/container)."""
+"""Why a container waits and will not run soon (kubernetes pkg/kubelet/container)."""
 
 
 def is_new(state: ClusterState, pod: Pod) -> bool:

@@ -139,6 +139,36 @@ def test_the_last_words_of_a_crashing_plugin_are_the_cause() -> None:
 
 
 @pytest.mark.parametrize(
+    ("reason", "message", "step"),
+    [
+        # As a kubelet of 1.37 reported them of a DaemonSet whose image the node did not have.
+        (
+            "ErrImageNeverPull",
+            'Container image "ghcr.io/intel/intel-gpu-resource-driver:v9" is not present with pull'
+            " policy of Never",
+            "correct the image of container plugin",
+        ),
+        ("ImagePullBackOff", "", "let node-1 pull it"),
+        ("CreateContainerConfigError", 'secret "certs" not found', "see what container plugin"),
+    ],
+)
+def test_no_log_is_read_of_a_plugin_that_has_never_run(
+    reason: str, message: str, step: str
+) -> None:
+    answer = explain(
+        *pod_on_node(INTEL, UNREGISTERED.format(INTEL)),
+        node("node-1"),
+        daemon_set("intel", "ghcr.io/intel/intel-gpu-resource-driver:v9"),
+        plugin_pod(
+            "intel", "node-1", {"state": {"waiting": {"reason": reason, "message": message}}}
+        ),
+    )
+    assert f"does not run there, {reason}" in answer.headline
+    assert step in answer.next[0].text
+    assert "kubectl logs intel-node-1" not in " ".join(one.command or "" for one in answer.next)
+
+
+@pytest.mark.parametrize(
     "container",
     [
         {"args": [f"--driver-name={UNKNOWN}"]},

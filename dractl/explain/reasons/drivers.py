@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from dractl.cluster.kubelet import parse_unreadable_file
+from dractl.cluster.pods import IMAGE_REASONS
 from dractl.cluster.shell import NextStep, quote_command
 from dractl.explain.reasons.base import SEE_SLICES, Cause, Facts, Progress, ReasonPage
 from dractl.explain.reasons.cross_object import DriverAbsent, PodsNotCreated
@@ -61,6 +62,9 @@ class PluginFails(PluginState, frozen=True, kw_only=True):
 
     def steps(self) -> Iterator[NextStep]:
         namespace, _, name = self.pod.partition("/")
+        if not (self.container.has_started or self.container.restarts):  # then there is no log
+            yield self._start_step(namespace, name)
+            return
         previous = " --previous" if self.container.last is not None else ""
         file = parse_unreadable_file(self.message)
         if file:
@@ -75,6 +79,21 @@ class PluginFails(PluginState, frozen=True, kw_only=True):
             quote_command(
                 f"kubectl logs {{}} -n {{}} -c {{}}{previous}", name, namespace, self.container.name
             ),
+        )
+
+    def _start_step(self, namespace: str, name: str) -> NextStep:
+        """Return what lets a container start that has never run."""
+        serves = f"driver {self.driver} serves {self.node} when pod {name} runs"
+        if self.container.reason in IMAGE_REASONS:
+            return NextStep(
+                f"correct the image of container {self.container.name} where the driver is"
+                f" installed, or let {self.node} pull it (imagePullSecrets, imagePullPolicy):"
+                f" {serves}",
+                quote_command("kubectl get pod {} -n {} -o yaml", name, namespace),
+            )
+        return NextStep(
+            f"see what container {self.container.name} lacks, and create or correct it: {serves}",
+            quote_command("kubectl describe pod {} -n {}", name, namespace),
         )
 
 
