@@ -305,7 +305,24 @@ def test_a_compute_domain_that_is_not_ready_is_the_reason_for_silence() -> None:
     assert "node-1 has not joined" in answer.headline
 
 
-def test_a_deployment_that_may_not_run_is_the_reason_for_a_refusal() -> None:
+@pytest.mark.parametrize(
+    ("message", "step"),
+    [
+        (
+            "pods is forbidden: unable to validate against any security context constraint:"
+            " [Privileged containers are not allowed]",
+            "SecurityContextConstraint",
+        ),
+        # As kube-controller-manager 1.37 wrote it into the condition of the Deployment.
+        (
+            'pods "mps-control-daemon-1-bb5855bb7-5c8kh" is forbidden: violates PodSecurity'
+            ' "baseline:latest": host namespaces (hostPID=true), privileged (container'
+            ' "mps-control-daemon" must not set securityContext.privileged=true)',
+            "have an administrator let namespace drivers run such pods",
+        ),
+    ],
+)
+def test_a_deployment_that_may_not_run_is_the_reason_for_a_refusal(message: str, step: str) -> None:
     refused = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -321,8 +338,7 @@ def test_a_deployment_that_may_not_run_is_the_reason_for_a_refusal() -> None:
                     "type": "ReplicaFailure",
                     "status": "True",
                     "reason": "FailedCreate",
-                    "message": "pods is forbidden: unable to validate against any security context "
-                    "constraint: [Privileged containers are not allowed]",
+                    "message": message,
                 }
             ]
         },
@@ -330,7 +346,7 @@ def test_a_deployment_that_may_not_run_is_the_reason_for_a_refusal() -> None:
     words = "NodePrepareResources failed for ResourceClaim c: MPS control daemon is not yet ready"
     answer = explain(*pod_on_node(NVIDIA, words), node("node-1"), refused)
     assert "Deployment drivers/mps-control-daemon-1 of the driver has no pod" in answer.headline
-    assert "SecurityContextConstraint" in answer.next[0].text
+    assert step in answer.next[0].text
 
 
 # -- after a restart of the node --

@@ -440,6 +440,8 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
     """The workload."""
     event: str = ""
     """The newest refusal."""
+    driver: str = ""
+    """The driver that creates the workload: nobody else writes its pods; "" for any other."""
 
     @classmethod
     def from_stop(cls, stop: quota.PodsNotCreated, scheduler: Scheduler) -> Cause:
@@ -483,6 +485,26 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
             return None
         return Bound(match[1] == "minimum", match[2], match[3], match[4].rstrip("."))
 
+    def _pod_security_steps(self, level: str, denied: str, namespace: str) -> Iterator[NextStep]:
+        """Yield the changes after which Pod Security takes the pods."""
+        allows = f"have an administrator let namespace {namespace} run such pods"
+        if self.driver:
+            allows += f": those of driver {self.driver} need what Pod Security {level} denies"
+        else:
+            yield NextStep(
+                f"change the pods, where they are written, so that Pod Security {level} takes"
+                f" them: {denied}"
+            )
+            allows = f"or {allows}"
+        yield NextStep(
+            allows,
+            quote_command(
+                "kubectl label namespace {} pod-security.kubernetes.io/enforce=privileged"
+                " --overwrite",
+                namespace,
+            ),
+        )
+
     def _admission_steps(self, namespace: str) -> Iterator[NextStep]:
         """Yield the changes after which admission takes the pods: for Pod Security, a quota that
         needs amounts, a LimitRange or a webhook.
@@ -500,18 +522,7 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
                 ),
             )
         if security is not None:
-            yield NextStep(
-                f"change the pods, where they are written, so that Pod Security {security[1]} takes"
-                f" them: {security[2]}"
-            )
-            yield NextStep(
-                f"or have an administrator let namespace {namespace} run such pods",
-                quote_command(
-                    "kubectl label namespace {} pod-security.kubernetes.io/enforce=privileged"
-                    " --overwrite",
-                    namespace,
-                ),
-            )
+            yield from self._pod_security_steps(security[1], security[2], namespace)
         if unset is not None:
             yield NextStep(
                 f"set {unset[2]} where the pods are written: quota {unset[1]} counts it",

@@ -300,7 +300,9 @@ class DeploymentRefused(Struct, frozen=True):
     def steps(self) -> Iterator[NextStep]:
         """Yield what to change so that its pods are created."""
         namespace, _, name = self.deployment.partition("/")
-        cause = PodsNotCreated(owner=f"Deployment {self.deployment}", event=self.refusal)
+        cause = PodsNotCreated(
+            owner=f"Deployment {self.deployment}", event=self.refusal, driver=self.driver
+        )
         yield from cause.steps(AskedObject("Deployment", namespace, name))
 
 
