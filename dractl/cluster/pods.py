@@ -10,8 +10,7 @@ NEW_POD_SECONDS = 10.0
 MAX_NAMED_PODS = 3
 _CONSUMER_KINDS = {"podgroups": "PodGroup"}
 IMAGE_REASONS = ("ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull")
-"""Why a container waits whose image the node does not have (kubernetes pkg/kubelet/images/types.go).
-"""
+"""Why a container waits for its image (kubernetes pkg/kubelet/images/types.go)."""
 _STUCK_REASONS = (
     "CrashLoopBackOff",
     *IMAGE_REASONS,

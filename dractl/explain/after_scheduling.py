@@ -19,6 +19,7 @@ from dractl.explain.answer import AllocatedDevice
 from dractl.explain.diagnosis.driver_plugins import (
     find_domain_state,
     find_driver_root,
+    find_failing_pods,
     find_plugin_state,
     find_refused_deployments,
 )
@@ -36,6 +37,7 @@ from dractl.explain.reasons.drivers import (
     DomainState,
     DriverRoot,
     DriverWaits,
+    PluginFails,
     PluginState,
 )
 from dractl.explain.reasons.refusals import taint_text
@@ -525,7 +527,7 @@ def _preparation_cause(
         has_begun=has_begun,
         made=(
             *(_find_waits(placed) if failure.answer == "silent" else ()),
-            *_find_made_objects(placed, blamed_drivers),
+            *_find_made_objects(placed, blamed_drivers, refusal),
         ),
     )
 
@@ -567,8 +569,8 @@ def _device_types(slices: Iterable[ResourceSlice]) -> dict[DeviceID, object]:
 
 
 def _find_made_objects(
-    placed: PlacedPod, drivers: Iterable[str]
-) -> Iterator[DeploymentRefused | DomainState]:
+    placed: PlacedPod, drivers: Iterable[str], refusal: Refusal | None
+) -> Iterator[DeploymentRefused | DomainState | PluginFails]:
     """Yield what drivers have made for the claims of a pod and what is not ready."""
     for claim in placed.claims:
         domain = find_domain_state(placed.state, Claim(claim.value), placed.pod.node_name)
@@ -576,6 +578,10 @@ def _find_made_objects(
             yield domain
     for driver in drivers:
         yield from find_refused_deployments(placed.state, driver)
+    if refusal is not None and refusal.waits_for:
+        yield from find_failing_pods(
+            placed.state, refusal.driver, placed.pod.node_name, refusal.waits_for
+        )
 
 
 def _configuration_faults(

@@ -89,6 +89,8 @@ class RefusalFact(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     """The advice where the words name a device that the claim has from another driver."""
     is_not: str = ""
     """What it is easily taken for."""
+    waits_for: str = ""
+    """How the names of the Deployments begin whose pods the driver waits for."""
     source: str
     """Path and line in the repository that the file names."""
     read: str = ""

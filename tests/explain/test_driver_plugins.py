@@ -144,8 +144,10 @@ def test_the_last_words_of_a_crashing_plugin_are_the_cause() -> None:
         # As a kubelet of 1.37 reported them of a DaemonSet whose image the node did not have.
         (
             "ErrImageNeverPull",
-            'Container image "ghcr.io/intel/intel-gpu-resource-driver:v9" is not present with pull'
-            " policy of Never",
+            (
+                'Container image "ghcr.io/intel/intel-gpu-resource-driver:v9" is not present with pull'
+                " policy of Never"
+            ),
             "correct the image of container plugin",
         ),
         ("ImagePullBackOff", "", "let node-1 pull it"),
@@ -309,15 +311,19 @@ def test_a_compute_domain_that_is_not_ready_is_the_reason_for_silence() -> None:
     ("message", "step"),
     [
         (
-            "pods is forbidden: unable to validate against any security context constraint:"
-            " [Privileged containers are not allowed]",
+            (
+                "pods is forbidden: unable to validate against any security context constraint:"
+                " [Privileged containers are not allowed]"
+            ),
             "SecurityContextConstraint",
         ),
         # As kube-controller-manager 1.37 wrote it into the condition of the Deployment.
         (
-            'pods "mps-control-daemon-1-bb5855bb7-5c8kh" is forbidden: violates PodSecurity'
-            ' "baseline:latest": host namespaces (hostPID=true), privileged (container'
-            ' "mps-control-daemon" must not set securityContext.privileged=true)',
+            (
+                'pods "mps-control-daemon-1-bb5855bb7-5c8kh" is forbidden: violates PodSecurity'
+                ' "baseline:latest": host namespaces (hostPID=true), privileged (container'
+                ' "mps-control-daemon" must not set securityContext.privileged=true)'
+            ),
             "have an administrator let namespace drivers run such pods",
         ),
     ],
@@ -347,6 +353,39 @@ def test_a_deployment_that_may_not_run_is_the_reason_for_a_refusal(message: str,
     answer = explain(*pod_on_node(NVIDIA, words), node("node-1"), refused)
     assert "Deployment drivers/mps-control-daemon-1 of the driver has no pod" in answer.headline
     assert step in answer.next[0].text
+
+
+@pytest.mark.parametrize(
+    ("words", "on", "is_cause"),
+    [
+        ("MPS control daemon is not yet ready: control daemon not yet ready", "node-1", True),
+        ("MPS control daemon is not yet ready: control daemon not yet ready", "node-2", False),
+        ("error creating CDI spec file for claim: no space left", "node-1", False),
+    ],
+)
+def test_the_daemon_that_the_driver_waits_for_is_the_reason(
+    words: str, on: str, is_cause: bool
+) -> None:
+    """A node with kubelet 1.37 reported this of an image that it did not have."""
+    message = (
+        'Container image "x/dra-driver-nvidia-gpu:v9" is not present with pull policy of Never'
+    )
+    waits = {"state": {"waiting": {"reason": "ErrImageNeverPull", "message": message}}}
+    daemon = plugin_pod("mps-control-daemon-1", on, waits)
+    daemon["metadata"]["labels"] = {"pod-template-hash": "5c8"}
+    daemon["metadata"]["ownerReferences"] = [
+        {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "name": "mps-control-daemon-1-5c8",
+            "uid": "r",
+            "controller": True,
+        }
+    ]
+    refusal = f"NodePrepareResources failed for ResourceClaim c: {words}"
+    answer = explain(*pod_on_node(NVIDIA, refusal), node("node-1"), node("node-2"), daemon)
+    assert (message in answer.headline) is is_cause
+    assert answer.next[0].text.startswith("correct the image of container plugin") is is_cause
 
 
 # -- after a restart of the node --

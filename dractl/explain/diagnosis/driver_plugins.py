@@ -257,6 +257,19 @@ def find_refused_deployments(state: ClusterState, driver: str) -> Iterator[Deplo
             )
 
 
+def find_failing_pods(
+    state: ClusterState, driver: str, node: str, beginning: str
+) -> Iterator[PluginFails]:
+    """Yield the pods on a node that do not run, of the Deployments whose names have a beginning."""
+    for key, pod in state.pods.items():
+        kind, name = pod.workload or ("", "")
+        if pod.node_name != node or kind != "Deployment" or not name.startswith(beginning):
+            continue
+        failing = next((one for one in pod.container_statuses if _fails(one)), None)
+        if failing is not None:
+            yield PluginFails(driver=driver, node=node, pod="/".join(key), container=failing)
+
+
 def find_domain_state(state: ClusterState, claim: Claim, node: str) -> DomainState | None:
     """Return the ComputeDomain of a claim's channel if it is not ready; None if it is, or if the
     input has none.

@@ -48,6 +48,8 @@ class Refusal(Struct, frozen=True):
     meaning: str
     """A clause; "" where nothing can be added to the words."""
     steps: tuple[NextStep, ...]
+    waits_for: str = ""
+    """How the names of the Deployments begin whose pods the driver waits for."""
 
 
 class RefusedPod(Struct, frozen=True, kw_only=True):
@@ -128,7 +130,9 @@ def explain_words(words: str, refused: RefusedPod, facts: Iterable[RefusalFact])
         for step in advice.steps
         if (text := fill_text(step.do, values))
     ]
-    return Refusal(fact.id, fact.blames, refused.driver, "; ".join(clauses), (*steps, *faults))
+    return Refusal(
+        fact.id, fact.blames, refused.driver, "; ".join(clauses), (*steps, *faults), fact.waits_for
+    )
 
 
 def _find_faults(words: str, refused: RefusedPod) -> tuple[KnownFault, ...]:

@@ -14,6 +14,7 @@ from dractl.explain.reasons.drivers import (
     DomainState,
     DriverRoot,
     DriverWaits,
+    PluginFails,
     PluginState,
 )
 from dractl.explain.reasons.next_step import (
@@ -86,7 +87,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     """The system of the node."""
     has_begun: bool = False
     """True if the pod has run before: the node was restarted, or the pod's sandbox was lost."""
-    made: tuple[DeploymentRefused | DomainState | DriverWaits, ...] = ()
+    made: tuple[DeploymentRefused | DomainState | DriverWaits | PluginFails, ...] = ()
     """Objects that the drivers have made for the claims and that are not ready, and what the
     drivers wait for.
     """
