@@ -183,7 +183,9 @@ def find_cause(placed: PlacedPod) -> Cause | None:
     wrong.
     """
     if placed.pod.has_ended:
-        return _termination_cause(placed)
+        end = _termination_cause(placed)
+        if end is not None or not placed.pod.deletion_timestamp:
+            return end
     silence = kubelet.node_silence(placed.state, placed.pod.node_name)
     if silence is not None:
         return running.NodeSilent(
@@ -242,17 +244,21 @@ def _deletion_cause(placed: PlacedPod) -> Cause:
     pod, now = placed.pod, read_time(placed.state)
     deadline = parse_timestamp(pod.deletion_timestamp)
     failure = newest_event(placed.events, ("FailedKillPod", "FailedUnMount", "FailedUnmount"))
+    # The kubelet reports the end after its claims are unprepared: pkg/kubelet/kubelet.go
+    # SyncTerminatingPod.
+    drivers = () if pod.has_ended else placed.drivers
     return running.Stuck(
         nodes=placed.nodes,
         until=pod.deletion_timestamp,
         late=now is not None and deadline is not None and now > deadline,
         running=tuple(c.name for c in pod.container_statuses if c.state == "running"),
         known=bool(pod.container_statuses),
-        drivers=placed.drivers,
-        lost=placed.silent_drivers,
+        has_ended=pod.has_ended,
+        drivers=drivers,
+        lost=placed.silent_drivers if drivers else (),
         finalizers=_foreign_finalizers(pod),
         reported=failure.message if failure is not None else "",
-        plugins=placed.plugins(placed.drivers),
+        plugins=placed.plugins(drivers),
         os_image=placed.os_image,
     )
 

@@ -706,3 +706,20 @@ def test_a_device_is_only_replaced_where_the_words_call_it_ill(words: str, ill: 
     message = f"NodePrepareResources failed for ResourceClaim c: {words}"
     answer = explain(*pod_on_node(UNKNOWN, message), node("node-1"))
     assert any("reset or replace" in step.text for step in answer.next) is ill
+
+
+def test_a_finalizer_keeps_a_pod_that_has_ended() -> None:
+    """On a node of 1.37 the pod had succeeded, its claim was released, and it stayed."""
+    objects = pod_on_node(
+        UNKNOWN, deletionTimestamp="2026-09-20T09:00:00Z", finalizers=["example.com/keep"]
+    )
+    ended = {"exitCode": 0, "finishedAt": "2026-09-20T09:00:00Z"}
+    objects[2]["status"] = {
+        "phase": "Succeeded",
+        "containerStatuses": [{"name": "main", "state": {"terminated": ended}}],
+    }
+    answer = explain(*objects, node("node-1"))
+    assert "is Terminating" in answer.headline
+    assert "finalizer example.com/keep keeps it" in answer.headline
+    assert "keeps its devices" not in answer.headline
+    assert answer.next[0].text.startswith("have the controller of finalizer example.com/keep")

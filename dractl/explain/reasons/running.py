@@ -850,6 +850,10 @@ class Stuck(Cause, frozen=True, kw_only=True):
     """The containers that have not ended."""
     known: bool = True
     """True if the kubelet has reported the containers."""
+    has_ended: bool = False
+    """True if its phase is an end: its claims are unprepared, and their devices free (kubernetes
+    pkg/controller/resourceclaim/controller.go).
+    """
     drivers: tuple[str, ...] = ()
     """The drivers that must unprepare its claims."""
     lost: tuple[str, ...] = ()
@@ -873,7 +877,8 @@ class Stuck(Cause, frozen=True, kw_only=True):
         lead += f"was to be gone by {self.until}" if self.late else f"to be gone by {self.until}"
         report = f" ({self.reported})" if self.reported else ""
         kept = _finalizers_clause(self.finalizers)
-        return f"{lead}: {self._waits_for}{report}{kept}; until it is gone it keeps its devices"
+        devices = "" if self.has_ended else "; until it is gone it keeps its devices"
+        return f"{lead}: {self._waits_for}{report}{kept}{devices}"
 
     @property
     def _waits_for(self) -> str:
@@ -911,11 +916,14 @@ class Stuck(Cause, frozen=True, kw_only=True):
             yield from self._driver_steps(node)
         elif not self.finalizers:
             yield see_kubelet(node)
-            yield NextStep(
-                f"see whether a DRA driver on {node} fails to unprepare its claims", pods_on(node)
-            )
+            if not self.has_ended:
+                yield NextStep(
+                    f"see whether a DRA driver on {node} fails to unprepare its claims",
+                    pods_on(node),
+                )
         yield from _finalizer_steps(self.finalizers, asked)
-        yield delete_by_force(f"{asked.namespace}/{asked.name}")
+        if not self.has_ended:
+            yield delete_by_force(f"{asked.namespace}/{asked.name}")
 
     def _driver_steps(self, node: str) -> Iterator[NextStep]:
         """Yield the steps for the drivers that have to unprepare the pod's claims."""
