@@ -23,11 +23,14 @@ from dractl.model import Target
 from dractl.model.driver_choice import DriverChoice
 from dractl.report.explain import machines as explain_machines, text as explain_text
 
+MAX_ANSWERS = 117 * 200  # machines times subjects
+_WIDEST_MATRIX = 100_000  # columns of a line that no terminal cuts
+
 
 def refuse_combinations(output: str, *, patch: bool, node: bool, devices: bool) -> None:
     """Raise UsageError for options that cannot be combined with several machines."""
     if output in ("html", "name"):
-        raise UsageError(f"--hardware compares machines as text, json or yaml, not {output}")
+        raise UsageError(f"--hardware compares machines as text, json, yaml or csv, not {output}")
     for option, is_given in (("--patch", patch), ("--node", node), ("--devices", devices)):
         if is_given:
             raise UsageError(
@@ -46,13 +49,14 @@ def compare(
 ) -> tuple[str, bool]:
     """Report which machines serve each subject; also return True if each subject has one."""
     specs = parse_machines(hardware)
-    classes = list_known_classes(target)
-    machines = {spec: _describe_machine(spec, classes, target, driver_choice) for spec in specs}
 
     def questions(state: ClusterState) -> list[Question]:
         names, namespace = cluster.sources.names, cluster.namespace
         return find_questions(state, names, namespace, cluster.kinds)
 
+    _refuse_many(len(questions(cluster.state)), len(specs))
+    classes = list_known_classes(target)
+    machines = {spec: _describe_machine(spec, classes, target, driver_choice) for spec in specs}
     slices = [
         value
         for described in machines.values()
@@ -62,12 +66,23 @@ def compare(
     comparisons = ask(
         state, machines, questions, cluster.features, Options(cluster.release_assumed), autoscaler
     )
-    text = (
-        explain_machines.to_json(comparisons, cluster.origin)
-        if output == "json"
-        else _render_text(comparisons, cluster.release, printing)
-    )
-    return text, all(comparison.fits for comparison in comparisons)
+    fits = all(comparison.fits for comparison in comparisons)
+    if output == "json":
+        return explain_machines.to_json(comparisons, cluster.origin), fits
+    if output == "csv":
+        return explain_machines.to_csv(comparisons), fits
+    return _render_text(comparisons, cluster.release, printing), fits
+
+
+def _refuse_many(subjects: int, machines: int) -> None:
+    """Raise UsageError for more answers than are given in a reasonable time."""
+    if subjects * machines > MAX_ANSWERS:
+        raise UsageError(
+            f"{subjects:,} subjects on {machines:,} machines are {subjects * machines:,} answers,"
+            f" and at most {MAX_ANSWERS:,} are given",
+            hint="name the subjects (KIND/NAME, -n NAMESPACE), or fewer machines (a vendor such as"
+            " aws, a pattern such as p5*)",
+        )
 
 
 def _describe_machine(
@@ -82,9 +97,20 @@ def _describe_machine(
 
 
 def _render_text(comparisons: Sequence[ByMachine], release: str, printing: Printing) -> str:
-    """Render the tables; with -v, also the explanation for each machine that does not serve."""
+    """Render a table for each subject, or one matrix of several subjects; with -v, the tables and
+    the explanation for each machine that does not serve.
+    """
     verbose, to_file = printing.verbose, printing.to_file
     out = sys.stdout
+    has_autoscaler = any(
+        answer.autoscaler is not None
+        for comparison in comparisons
+        for answer in comparison.answers
+    )
+    if len(comparisons) > 1 and not verbose and not has_autoscaler:
+        terminal.notice("-v has a table for each subject, with details; -o csv prints this one")
+        canvas = terminal.canvas(to_file=to_file, unlimited=_WIDEST_MATRIX)
+        return explain_machines.to_matrix(comparisons, canvas, release)
     canvas = terminal.canvas(to_file=to_file, most=120)
     text = explain_machines.to_text(comparisons, canvas, release, cut=out.isatty() and not to_file)
     if not verbose:

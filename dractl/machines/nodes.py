@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 
 from dractl.errors import UsageError
+from dractl.machines.patterns import expand
 from dractl.machines.spec import NodeGroup, node_groups
 
 _MAX_NAME_CHARACTERS = 63
@@ -19,11 +20,12 @@ def parse_groups(values: Iterable[str]) -> list[NodeGroup]:
 
 
 def parse_machines(values: Iterable[str]) -> list[str]:
-    """Return the machines that values name, each once.
+    """Return the machines that values name, each once; patterns name all that match.
 
-    For what is asked of a single node, the number of equal nodes does not matter.
+    For what is asked of a single node, the number of equal nodes does not matter. Raises UsageError.
     """
-    return list(dict.fromkeys(group.machine for group in parse_groups(values)))
+    expanded = [value for text in values for value in expand(text)]
+    return list(dict.fromkeys(group.machine for group in parse_groups(expanded)))
 
 
 def single_machine(values: Iterable[str], why: str) -> str:

@@ -51,7 +51,7 @@ from dractl.report.explain import (
 )
 
 _PENDING_KINDS = ("Pod", "ResourceClaim")
-FORMATS = ("text", "name", "json", "yaml", "html")
+FORMATS = ("text", "name", "json", "yaml", "html", "csv")
 
 Names = Annotated[
     list[str] | None,
@@ -87,7 +87,8 @@ Hardware = Annotated[
         metavar="SPEC,...",
         help=(
             "Show which described machines would serve it, and why others would not; as in "
-            "`dractl render`. Of KIND/NAME the cluster is asked, of files it is not."
+            "`dractl render`, or `all`, a vendor such as aws, a pattern such as 'p5*'. Of KIND/NAME"
+            " the cluster is asked, of files it is not."
         ),
         autocompletion=completing.offer_comma_list(completing.machines),
     ),
@@ -170,8 +171,12 @@ class AnswerOptions(OptionGroup, frozen=True):
     exit_zero: ExitZero = False
     output: Output = "text"
 
-    def check(self) -> None:
-        """Raise UsageError for a patch that cannot be printed."""
+    def check(self, *, has_machines: bool) -> None:
+        """Raise UsageError for a patch or a table that cannot be printed."""
+        if self.output == "csv" and not has_machines:
+            raise UsageError(
+                "-o csv is a table of machines and subjects", hint="name machines with --hardware"
+            )
         if self.patch and self.output != "text":
             raise UsageError(
                 f"--patch prints a shell script, not {self.output}",
@@ -200,7 +205,7 @@ def command(
     """
     printing.apply()
     common.choose_output(answer.output, FORMATS)
-    answer.check()
+    answer.check(has_machines=bool(machines.hardware))
     inputs.check()
     driver_choice = machines.parse_drivers()
     judge = machines.choose_autoscaler()
