@@ -3,6 +3,8 @@
 import sys
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from dractl.cli import terminal
 from dractl.cli.options.cluster_input import Cluster
 from dractl.cli.options.device_sources import assume_site_values, render_machine
@@ -22,8 +24,10 @@ from dractl.machines.nodes import parse_machines
 from dractl.model import Target
 from dractl.model.driver_choice import DriverChoice
 from dractl.report.explain import machines as explain_machines, text as explain_text
+from dractl.report.plain import plural
 
 MAX_ANSWERS = 117 * 200  # machines times subjects
+_MAX_ANNOTATED = 8  # machines whose notes are printed
 _WIDEST_MATRIX = 100_000  # columns of a line that no terminal cuts
 
 
@@ -54,23 +58,29 @@ def compare(
         names, namespace = cluster.sources.names, cluster.namespace
         return find_questions(state, names, namespace, cluster.kinds)
 
-    _refuse_many(len(questions(cluster.state)), len(specs))
-    classes = list_known_classes(target)
-    machines = {spec: _describe_machine(spec, classes, target, driver_choice) for spec in specs}
+    subjects = len(questions(cluster.state))
+    _refuse_many(subjects, len(specs))
+    is_text_matrix = (
+        output == "text" and subjects > 1 and not printing.verbose and autoscaler is None
+    )
+    machines = _describe_machines(specs, target, driver_choice, verbose=bool(printing.verbose))
     slices = [
         value
         for described in machines.values()
         for value in described.published.objects("ResourceSlice").values()
     ]
     state = assume_site_values(cluster.state, slices, target)
-    comparisons = ask(
-        state, machines, questions, cluster.features, Options(cluster.release_assumed), autoscaler
-    )
+    # A matrix has no room for fixes, and the search for them is half of the work.
+    fixes = 0 if is_text_matrix or output == "csv" else Options().fixes
+    options = Options(cluster.release_assumed, fixes=fixes)
+    comparisons = ask(state, machines, questions, cluster.features, options, autoscaler)
     fits = all(comparison.fits for comparison in comparisons)
     if output == "json":
         return explain_machines.to_json(comparisons, cluster.origin), fits
     if output == "csv":
         return explain_machines.to_csv(comparisons), fits
+    if is_text_matrix:
+        return _render_matrix(comparisons, cluster.release, printing), fits
     return _render_text(comparisons, cluster.release, printing), fits
 
 
@@ -85,32 +95,50 @@ def _refuse_many(subjects: int, machines: int) -> None:
         )
 
 
-def _describe_machine(
-    spec: str, classes: ClusterState, target: Target, driver_choice: DriverChoice
-) -> DescribedMachine:
+def _describe_machines(
+    specs: Sequence[str], target: Target, driver_choice: DriverChoice, *, verbose: bool
+) -> dict[str, DescribedMachine]:
+    """Describe machines; the notes on many of them are only counted unless ``verbose``."""
+    classes = list_known_classes(target)
+    if verbose or len(specs) <= _MAX_ANNOTATED:
+        return {
+            spec: _describe_machine(spec, classes, render_machine(spec, target, driver_choice))
+            for spec in specs
+        }
+    notes: dict[str, None] = {}
+    add = notes.setdefault
+    machines = {
+        spec: _describe_machine(
+            spec, classes, render_machine(spec, target, driver_choice, add, add)
+        )
+        for spec in specs
+    }
+    if notes:
+        terminal.add_aside(f"-v prints {plural(len(notes), 'note')} on values that are assumed")
+    return machines
+
+
+def _describe_machine(spec: str, classes: ClusterState, state: ClusterState) -> DescribedMachine:
     from dractl.machines import labels_of, room_of, setter
 
     labels = labels_of(spec)
     setters = {key: name for key in labels if (name := setter(key)) is not None}
-    state = render_machine(spec, target, driver_choice)
     return DescribedMachine(classes.merge(state), labels, room_of(spec), setters)
 
 
+def _render_matrix(comparisons: Sequence[ByMachine], release: str, printing: Printing) -> str:
+    """Render one table of machines and subjects, which only a terminal cuts."""
+    terminal.notice("-v has a table for each subject, with details; -o csv prints this one")
+    is_cut = sys.stdout.isatty() and not printing.to_file
+    canvas = terminal.canvas(to_file=printing.to_file)
+    canvas = canvas if is_cut else replace(canvas, width=_WIDEST_MATRIX)
+    return explain_machines.to_matrix(comparisons, canvas, release)
+
+
 def _render_text(comparisons: Sequence[ByMachine], release: str, printing: Printing) -> str:
-    """Render a table for each subject, or one matrix of several subjects; with -v, the tables and
-    the explanation for each machine that does not serve.
-    """
+    """Render the tables; with -v, also the explanation for each machine that does not serve."""
     verbose, to_file = printing.verbose, printing.to_file
     out = sys.stdout
-    has_autoscaler = any(
-        answer.autoscaler is not None
-        for comparison in comparisons
-        for answer in comparison.answers
-    )
-    if len(comparisons) > 1 and not verbose and not has_autoscaler:
-        terminal.notice("-v has a table for each subject, with details; -o csv prints this one")
-        canvas = terminal.canvas(to_file=to_file, unlimited=_WIDEST_MATRIX)
-        return explain_machines.to_matrix(comparisons, canvas, release)
     canvas = terminal.canvas(to_file=to_file, most=120)
     text = explain_machines.to_text(comparisons, canvas, release, cut=out.isatty() and not to_file)
     if not verbose:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from typing import TYPE_CHECKING
@@ -140,7 +141,7 @@ def test_a_file_of_templates(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("-o", "html"), "--hardware compares machines as text, json or yaml, not html"),
+        (("-o", "html"), "--hardware compares machines as text, json, yaml or csv, not html"),
         (("--patch",), "--hardware cannot be combined with --patch"),
         (("--node", "node-1"), "--hardware cannot be combined with --node"),
         (("--devices", "local"), "--hardware cannot be combined with --devices"),
@@ -151,6 +152,73 @@ def test_what_does_not_go_with_machines(
 ) -> None:
     assert explain(claim, "--hardware", "dgx-h100", *arguments) == 2
     assert said in capsys.readouterr().err
+
+
+def claims(folder: Path, count: int) -> str:
+    """Write claims of H100s and of A100s in turn."""
+    documents = [
+        CLAIM.replace("name: train", f"name: train-{number}").replace(
+            "Hopper", ("Hopper", "Ampere")[number % 2]
+        )
+        for number in range(count)
+    ]
+    (folder / "claims.yaml").write_text("---\n".join(documents))
+    return str(folder / "claims.yaml")
+
+
+def test_several_claims_are_a_matrix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The machines that serve the most come first."""
+    assert explain(claims(tmp_path, 3), "--hardware", "trn2*,p4d.*,p5.48*") == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0][:2] == ["MACHINE", "SERVES"]
+    assert lines[1:4] == [
+        ["p5.48xlarge", "2/3", "✓", "selector-false", "✓"],
+        ["p4d.24xlarge", "1/3", "selector-false", "✓", "selector-false"],
+        ["trn2.48xlarge", "0/3", *["no-slices-for-driver"] * 3],
+    ]
+    assert " ".join(lines[5]).startswith("3 of 3 subjects can be served by a machine")
+
+
+def test_claims_that_no_machine_serves_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert explain(claims(tmp_path, 2), "--hardware", "p4d.24xlarge,p4de.24xlarge") == 1
+    assert "no machine can serve resourceclaim ml/train-0\n" in capsys.readouterr().out
+    assert explain(claims(tmp_path, 2), "--hardware", "p4d.24xlarge", "-v") == 1
+    assert "# p4d.24xlarge" in capsys.readouterr().out
+
+
+def test_the_matrix_as_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain(claims(tmp_path, 2), "--hardware", "p4d.*,P5.48xlarge", "-o", "csv") == 0
+    assert list(csv.reader(capsys.readouterr().out.splitlines())) == [
+        ["machine", "serves", "resourceclaim/ml/train-0", "resourceclaim/ml/train-1"],
+        ["p4d.24xlarge", "1", "selector-false", "fits"],
+        ["P5.48xlarge", "1", "fits", "selector-false"],
+    ]
+
+
+def test_csv_needs_machines(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain(claim, "-o", "csv") == 2
+    assert "name machines with --hardware" in capsys.readouterr().err
+
+
+def test_more_answers_than_are_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain(claims(tmp_path, 201), "--hardware", "all") == 2
+    message = capsys.readouterr().err
+    assert "201 subjects on 117 machines are 23,517 answers" in message
+    assert "-n NAMESPACE" in message
+
+
+def test_notes_on_many_machines_are_counted(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--isolated", claim, "--hardware", "p5*,g6.*", "--exit-zero"]) == 0
+    message = capsys.readouterr().err
+    assert re.search(r"-v prints \d+ notes on values that are assumed", message)
+    assert "assumed: addresses" not in message
+
+
+def test_a_pattern_that_no_machine_matches(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain(claim, "--hardware", "p55*") == 2
+    assert "no machine matches 'p55*'; the nearest are p5" in capsys.readouterr().err
 
 
 def test_an_unknown_machine_has_near_ones(claim: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@ that drivers would publish.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dractl.capacity.added_nodes import AddedNodes
@@ -40,17 +40,22 @@ def render_snapshot(source: str, target: Target) -> ClusterState:
     )
 
 
-def render_machine(spec: str, target: Target, choice: DriverChoice) -> ClusterState:
+def render_machine(
+    spec: str,
+    target: Target,
+    choice: DriverChoice,
+    notify: Callable[[str], None] = terminal.notice,
+    annotate: Callable[[str], None] = terminal.add_aside,
+) -> ClusterState:
     """Render the slices that drivers would publish for a machine of ``--hardware``.
 
-    Its node has the name of the machine.
+    Its node has the name of the machine. ``notify`` gets what concerns the drivers, ``annotate``
+    what concerns the machine.
     """
-    described = described_nodes.describe_node(spec, choice, terminal.notice)
+    described = described_nodes.describe_node(spec, choice, notify)
     for note in described.machine.notes:
-        terminal.add_aside(f"{spec}: {note.message}")
-    return described_nodes.render_node(
-        described, f"--hardware {spec}", target, choice, terminal.notice
-    )
+        annotate(f"{spec}: {note.message}")
+    return described_nodes.render_node(described, f"--hardware {spec}", target, choice, notify)
 
 
 def parse_node(source: str) -> DescribedNode:

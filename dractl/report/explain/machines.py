@@ -82,11 +82,12 @@ def to_matrix(comparisons: Sequence[ByMachine], canvas: Canvas, release: str) ->
         for machine, served, answers in rows
     ]
     served = sum(comparison.fits for comparison in comparisons)
-    lines = [
-        f"{served} of {plural(len(subjects), 'subject')} can be served by a machine, "
-        f"{_count_universal(rows, len(subjects))} of {plural(len(rows), 'machine')} can serve all; "
-        f"for Kubernetes {release}"
-    ]
+    universal = _count_universal(rows, len(subjects))
+    summary = (
+        f"{served} of {plural(len(subjects), 'subject')} can be served by a machine,"
+        f" {universal} of {plural(len(rows), 'machine')} can serve all; for Kubernetes {release}"
+    )
+    lines = [summary]
     if any(cell.endswith("*") for line in cells for cell in line):
         lines.append("* only on some nodes, or not all of it was judged: -v has the conditions")
     unserved = [_subject(comparison).title for comparison in comparisons if not comparison.fits]
