@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,6 +32,7 @@ PoolID = tuple[str, str]
 State = Literal[
     "free", "unknown", "held", "shared", "blocked", "tainted", "incomplete", "stale", "gone"
 ]
+STATES: tuple[State, ...] = get_args(State)
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 NUMA_NODE = "resource.kubernetes.io/numaNode"

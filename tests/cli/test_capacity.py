@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import jsonschema
@@ -107,7 +108,48 @@ def test_metrics_end_as_the_format_wants(dump: str, capsys: pytest.CaptureFixtur
     assert main(["devices", "-f", dump, "-o", "openmetrics", "--isolated"]) == 0
     out = capsys.readouterr().out
     assert 'dractl_devices{driver="gpu.example.com",node="a",model="",state="held"} 1' in out
+    assert 'dractl_devices{driver="gpu.example.com",node="a",model="",state="gone"} 0' in out
+    assert (
+        'dractl_devices_held{namespace="ml",class="gpu",driver="gpu.example.com",model=""} 1' in out
+    )
     assert out.endswith("# EOF\n")
+
+
+@pytest.mark.parametrize(
+    ("by", "holder"),
+    [("namespace", "ml"), ("workload", "Job ml/train-0"), ("owner", "CronJob ml/train")],
+)
+def test_devices_by_their_holders(
+    tmp_path: Path, by: str, holder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A workload is what made the pod, an owner the topmost that the input has."""
+    held = claim(
+        "held", request("gpu", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p")
+    )
+    user = pod("p")
+    user["metadata"]["ownerReferences"] = [owned_by("batch/v1", "Job", "train-0")]
+    owners = [
+        workload("batch/v1", "Job", "train-0", owned_by("batch/v1", "CronJob", "train")),
+        workload("batch/v1", "CronJob", "train"),
+    ]
+    path = tmp_path / "dump.json"
+    items = [GPU, node("a"), gpus("a", "r1", "r1", "r2"), held, user, *owners]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    assert main(["devices", "-f", str(path), "--isolated", "--by", by]) == 0
+    lines = [re.split(r"  +", line) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == [by.upper(), "DRIVER", "MODEL", "DEVICES", "FREE", "HELD", "HELD BY"]
+    assert lines[1] == ["(no holder)", "gpu.example.com", "-", "2", "2", "0"]
+    assert lines[2] == [holder, "gpu.example.com", "-", "1", "0", "1", "ml/p"]
+
+
+def owned_by(version: str, kind: str, name: str) -> dict[str, object]:
+    return {"apiVersion": version, "kind": kind, "name": name, "uid": name, "controller": True}
+
+
+def workload(version: str, kind: str, name: str, *owners: dict[str, object]) -> dict[str, object]:
+    metadata = {"name": name, "namespace": "ml", "uid": name, "ownerReferences": list(owners)}
+    spec = {"template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
 
 
 def test_a_page_loads_nothing(dump: str, capsys: pytest.CaptureFixture[str]) -> None:

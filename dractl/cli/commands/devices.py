@@ -13,6 +13,8 @@ from dractl.alignment import Alignment, Use, list_uses
 from dractl.capacity import Inventory, PluginRow, find_problems, list_device_plugins, take_inventory
 from dractl.capacity.added_nodes import add_nodes, parse_added_nodes
 from dractl.capacity.device_filter import DeviceFilter
+from dractl.capacity.inventory import STATES
+from dractl.capacity.owners import find_owners
 from dractl.capacity.problems import Problem
 from dractl.capacity.templates import count_template_copies
 from dractl.cli import common, completing, terminal, watching
@@ -35,8 +37,7 @@ from dractl.report.capacity import json as capacity_json, text as capacity_text
 from dractl.scheduler.attempt import Scheduler
 
 FORMATS = ("table", "wide", "name", "json", "yaml", "html", "openmetrics", "svg")
-GROUPS = ("node", "driver", "class", "model", "root")
-STATES = ("free", "unknown", "held", "shared", "blocked", "tainted", "incomplete", "stale", "gone")
+GROUPS = ("node", "driver", "class", "model", "root", "namespace", "workload", "owner")
 
 Arguments = Annotated[
     list[str] | None,
@@ -387,6 +388,7 @@ def _render(listing: _Listing, output: str, by: str, canvas: Canvas) -> str:
         note,
         by=by,
         release=cluster.release,
+        owners=find_owners(cluster.state, inventory.devices) if by == "owner" else None,
     )
 
 

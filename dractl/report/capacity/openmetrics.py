@@ -1,27 +1,30 @@
-"""``devices -o openmetrics``: counts by driver, node, model and state, for a scrape or a
-pushgateway.
+"""``devices -o openmetrics``: counts by driver, node, model and state, and by the namespaces that
+hold devices, for a scrape or a pushgateway.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from dractl.alignment import Alignment, Use
-from dractl.capacity import Inventory, PluginRow
+from dractl.capacity import DeviceRow, Inventory, PluginRow
+from dractl.capacity.inventory import STATES
+from dractl.capacity.owners import namespace_of
 
 
 def render(stock: Inventory, plugins: Sequence[PluginRow], uses: Sequence[Use] = ()) -> str:
     """Return the OpenMetrics text format, version 1.0."""
-    counts = Counter(
-        (row.id.driver, row.node or "", row.model or "", row.state) for row in stock.devices
-    )
+    counts = Counter((_group(row), row.state) for row in stock.devices)
     lines = [
         "# TYPE dractl_devices gauge",
         "# HELP dractl_devices Devices of ResourceSlices by state.",
     ]
-    lines += [
-        f"dractl_devices{_labels(driver=driver, node=node, model=model, state=state)} {count}"
-        for (driver, node, model, state), count in sorted(counts.items())
-    ]
+    # A state without devices is 0: a series that vanishes keeps its last value in a query for a
+    # while, and an alert on it never ends.
+    for driver, node, model in sorted({group for group, _ in counts}):
+        for state in STATES:
+            labels = _labels(driver=driver, node=node, model=model, state=state)
+            lines.append(f"dractl_devices{labels} {counts[(driver, node, model), state]}")
+    lines += _holdings(stock.devices)
     lines += [
         "# TYPE dractl_plugin_units gauge",
         "# HELP dractl_plugin_units Extended resources of device plugins.",
@@ -32,6 +35,27 @@ def render(stock: Inventory, plugins: Sequence[PluginRow], uses: Sequence[Use] =
             lines.append(f"dractl_plugin_units{labels} {count}")
     lines += _alignments(uses)
     return "\n".join([*lines, "# EOF"]) + "\n"
+
+
+def _group(row: DeviceRow) -> tuple[str, str, str]:
+    return row.id.driver, row.node or "", row.model or ""
+
+
+def _holdings(rows: Sequence[DeviceRow]) -> Iterator[str]:
+    """Yield the devices that each namespace holds, by class: a device counts in each of its
+    classes.
+    """
+    counts = Counter(
+        (namespace, name, row.id.driver, row.model or "")
+        for row in rows
+        for namespace in dict.fromkeys(map(namespace_of, row.holders))
+        for name in row.classes or ("",)
+    )
+    yield "# TYPE dractl_devices_held gauge"
+    yield "# HELP dractl_devices_held Devices that claims of a namespace hold, by DeviceClass."
+    for (namespace, name, driver, model), count in sorted(counts.items()):
+        labels = {"namespace": namespace, "class": name, "driver": driver, "model": model}
+        yield f"dractl_devices_held{_labels(**labels)} {count}"
 
 
 def _alignments(uses: Sequence[Use]) -> Iterator[str]:

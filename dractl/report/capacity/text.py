@@ -21,6 +21,7 @@ from dractl.capacity import (
     list_remaining_resources,
 )
 from dractl.capacity.aligned_counts import AlignedCounts
+from dractl.capacity.owners import namespace_of, workload_of
 from dractl.capacity.placing import AlignedCopies, NodeFit
 from dractl.capacity.what_if import list_unjudged_resources
 from dractl.explain.answer import Reason
@@ -50,14 +51,16 @@ def devices(
     *,
     by: str = "node",
     release: str = "",
+    owners: Mapping[str, str] | None = None,
 ) -> str:
-    """Return a line for each node (or driver, class, model, root) and driver on it, the totals with
-    the ``release``, then what needs cleaning up. ``hidden`` says that not every claim may be read:
+    """Return a line for each node (or driver, class, model, root, namespace, workload, owner: of a
+    workload in ``owners``) and driver on it, the totals with the ``release``, then what needs
+    cleaning up. ``hidden`` says that not every claim may be read:
     a column counts the devices whose holders are unknown.
     """
     groups: dict[tuple[str, ...], list[DeviceRow]] = {}
     for row in stock.devices:
-        for key in _keys(row, by):
+        for key in _keys(row, by, owners or {}):
             groups.setdefault(key, []).append(row)
     parted = {
         (pool.node or "(any node)", pool.driver): pool
@@ -179,8 +182,10 @@ _OUT_OF_SERVICE = "OUT OF SERVICE"
 _NUMBERS = ("DEVICES", "FREE", "HELD", _OUT_OF_SERVICE, _UNKNOWN)
 
 
-def _keys(row: DeviceRow, by: str) -> Iterable[tuple[str, ...]]:
+def _keys(row: DeviceRow, by: str, owners: Mapping[str, str]) -> Iterable[tuple[str, ...]]:
     node = row.node or "(any node)"
+    if by in ("namespace", "workload", "owner"):
+        return [(name, row.id.driver) for name in _name_holders(row, by, owners)]
     if by == "class":
         return [(name, row.id.driver) for name in row.classes or ("(no class)",)]
     first = {
@@ -190,6 +195,18 @@ def _keys(row: DeviceRow, by: str) -> Iterable[tuple[str, ...]]:
         "root": f"{node} {row.pcie_root or '(no PCIe root)'}",
     }[by]
     return [(first, row.id.driver)]
+
+
+def _name_holders(row: DeviceRow, by: str, owners: Mapping[str, str]) -> Iterable[str]:
+    """Return the namespaces, workloads or owners that hold a device, each once."""
+    if not row.holders:
+        return ["(unknown)" if row.state == "unknown" else "(no holder)"]
+    if by == "namespace":
+        return dict.fromkeys(map(namespace_of, row.holders))
+    workloads = dict.fromkeys(map(workload_of, row.holders))
+    if by == "workload":
+        return workloads
+    return dict.fromkeys(owners.get(workload, workload) for workload in workloads)
 
 
 def _line(
