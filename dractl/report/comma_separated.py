@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 
 
 def csv_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a line for the names of the columns and one for each row."""
+    """Return a line for the names of the columns, unless ``head`` is empty, and one for each row."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
+    if head:
+        writer.writerow(head)
     writer.writerows(rows)
     return text.getvalue()

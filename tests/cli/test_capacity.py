@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -113,6 +114,45 @@ def test_metrics_end_as_the_format_wants(dump: str, capsys: pytest.CaptureFixtur
         'dractl_devices_held{namespace="ml",class="gpu",driver="gpu.example.com",model=""} 1' in out
     )
     assert out.endswith("# EOF\n")
+
+
+def rows(text: str) -> list[list[str]]:
+    return list(csv.reader(text.splitlines()))
+
+
+def test_devices_as_csv(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["devices", "-f", dump, "-o", "csv", "--isolated"]) == 0
+    out = capsys.readouterr().out
+    head, *devices = rows(out)
+    assert len(devices) == 5
+    first = dict(zip(head, devices[0], strict=True))
+    assert first | {"pool": ""} == {
+        "node": "a",
+        "driver": "gpu.example.com",
+        "pool": "",
+        "device": "gpu-0",
+        "state": "held",
+        "classes": "gpu",
+        "model": "",
+        "pcieRoot": "r1",
+        "numaNode": "",
+        "taints": "",
+        "claims": "ml/held",
+        "pods": "ml/p",
+    }
+    assert main(["devices", "-f", dump, "-o", "csv", "--no-headers", "--isolated"]) == 0
+    assert rows(capsys.readouterr().out) == devices
+    assert main(["devices", "-f", dump, "-o", "csv", "--state", "gone", "--isolated"]) == 0
+    assert rows(capsys.readouterr().out) == [head]
+
+
+def test_fit_as_csv(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "gpu=1;nic=1", "-f", dump, "-o", "csv", "--isolated"]) == 0
+    assert rows(capsys.readouterr().out) == [
+        ["subject", "node", "copies", "decided"],
+        ["gpu=1", "a", "2", "true"],
+        ["nic=1", "a", "2", "true"],
+    ]
 
 
 @pytest.mark.parametrize(

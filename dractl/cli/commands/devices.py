@@ -36,7 +36,7 @@ from dractl.report.canvas import Canvas
 from dractl.report.capacity import json as capacity_json, text as capacity_text
 from dractl.scheduler.attempt import Scheduler
 
-FORMATS = ("table", "wide", "name", "json", "yaml", "html", "openmetrics", "svg")
+FORMATS = ("table", "wide", "name", "json", "yaml", "html", "csv", "openmetrics", "svg")
 GROUPS = ("node", "driver", "class", "model", "root", "namespace", "workload", "owner")
 
 Arguments = Annotated[
@@ -374,6 +374,10 @@ def _render(listing: _Listing, output: str, by: str, canvas: Canvas) -> str:
         return capacity_openmetrics.render(inventory, listing.plugin_rows, listing.uses)
     if output == "html":
         return _render_html(listing)
+    if output == "csv":
+        from dractl.report.capacity import csv as capacity_csv
+
+        return capacity_csv.devices(inventory.devices, headers=canvas.headers)
     if output == "name":
         return "\n".join(str(row.id) for row in inventory.devices)
     note = _note_unread(cluster)

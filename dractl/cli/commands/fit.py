@@ -56,7 +56,7 @@ from dractl.report.capacity import (
 from dractl.scheduler.attempt import Scheduler
 from dractl.views import Pod
 
-FORMATS = ("text", "json", "yaml", "html")
+FORMATS = ("text", "json", "yaml", "html", "csv")
 
 
 Subject = tuple[Copies, ...]
@@ -384,6 +384,10 @@ def _render(
         return _render_json(cluster, counts, count)
     if output == "html":
         return _render_html(cluster, counts, count)
+    if output == "csv":
+        from dractl.report.capacity import csv as capacity_csv
+
+        return capacity_csv.fit([entry.fit for entry in counts])
     return _render_text(cluster, counts, count, printing)
 
 
