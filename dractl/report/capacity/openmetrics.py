@@ -21,9 +21,9 @@ def render(stock: Inventory, plugins: Sequence[PluginRow], uses: Sequence[Use] =
     # A state without devices is 0: a series that vanishes keeps its last value in a query for a
     # while, and an alert on it never ends.
     for driver, node, model in sorted({group for group, _ in counts}):
-        for state in STATES:
-            labels = _labels(driver=driver, node=node, model=model, state=state)
-            lines.append(f"dractl_devices{labels} {counts[(driver, node, model), state]}")
+        for device_state in STATES:
+            labels = _labels(driver=driver, node=node, model=model, state=device_state)
+            lines.append(f"dractl_devices{labels} {counts[(driver, node, model), device_state]}")
     lines += _holdings(stock.devices)
     lines += [
         "# TYPE dractl_plugin_units gauge",
