@@ -18,26 +18,29 @@ Kind = Literal["field", "class", "driver", "domain", "attribute", "value"]
 _GROUP = "resource.k8s.io"
 _TOP = ("apiVersion", "kind", "metadata", "spec")
 _MODES = ("ExactCount", "All")  # resource.k8s.io/v1 DeviceAllocationMode
+"""``DeviceAllocationMode`` of resource.k8s.io/v1."""
 
 
 class Completion(Struct, frozen=True):
     """Something that can stand at a position: it replaces the columns from ``start`` to the
     position.
-
-    ``detail`` fits on the label's line, ``about`` is Markdown.
     """
 
     label: str
+    """The text that the editor lists."""
     kind: Kind
     start: int
+    """The first of the columns that it replaces."""
     detail: str = ""
+    """A text that fits on the label's line, such as the type of a field."""
     about: str = ""
+    """A description in Markdown; empty if there is none."""
     text: str | None = None
-    """What is inserted; None: the label."""
+    """The text that is inserted; None: the label."""
 
 
 def completions(text: str, line: int, column: int, target: Target) -> list[Completion]:
-    """Return the everything that is known to fit at a position, whatever is written there so far:
+    """Return everything that is known to fit at a position, whatever is written there so far:
     editors filter.
     """
     place = place_at(text, line, column)
@@ -51,7 +54,7 @@ def completions(text: str, line: int, column: int, target: Target) -> list[Compl
 
 
 def _in_expression(place: Cursor, column: int) -> Iterator[Completion]:
-    wanted = expressions.wanted(place.before)
+    wanted = expressions.word_before(place.before)
     if wanted is None:
         return
     start = column - len(wanted.word)
@@ -67,15 +70,15 @@ def _in_expression(place: Cursor, column: int) -> Iterator[Completion]:
         case "name":
             for name, items in published.in_domain(wanted.kind, wanted.domain).items():
                 yield Completion(
-                    name, "attribute", start, items[0].type, published.described(items)
+                    name, "attribute", start, items[0].type, published.describe_rows(items)
                 )
         case "value":
-            yield from (Completion(value, "value", start) for value in _known_values(wanted))
+            yield from (Completion(value, "value", start) for value in _string_values(wanted))
 
 
-def _known_values(wanted: expressions.Word) -> list[str]:
+def _string_values(wanted: expressions.Word) -> list[str]:
     """Return the string values of an attribute, and the product names that known machines have."""
-    items = published.of_name(wanted.kind, f"{wanted.domain}/{wanted.name}")
+    items = published.rows_of_name(wanted.kind, f"{wanted.domain}/{wanted.name}")
     values = [value for item in items for value in item.values if isinstance(value, str)]
     if wanted.name == "productName":
         values += products().get(wanted.domain, ())
@@ -103,7 +106,7 @@ def _fields(place: Cursor, column: int, target: Target) -> Iterator[Completion]:
             "field",
             start,
             inner.go if inner else "",
-            fields.described(place.outline, path, target) or "",
+            fields.describe_field(place.outline, path, target) or "",
             f"{name}:" if isinstance(inner, Record | List | Map) else f"{name}: ",
         )
 
@@ -116,12 +119,12 @@ def _values(place: Cursor, column: int, text: str, target: Target) -> Iterator[C
         case "apiVersion" if len(place.path) == 1:
             kind = place.outline.value("kind")
             schemas = schemas_of(target.release)
-            known = (
+            api_versions = (
                 schemas.versions(kind)
                 if kind
                 else tuple(f"{_GROUP}/v{f.rpartition('-v')[2]}" for f in schemas.files(_GROUP))
             )
-            yield from (Completion(name, "value", start) for name in known)
+            yield from (Completion(name, "value", start) for name in api_versions)
         case "kind" if len(place.path) == 1:
             api_version = place.outline.value("apiVersion") or f"{_GROUP}/v1"
             yield from (
@@ -130,17 +133,18 @@ def _values(place: Cursor, column: int, text: str, target: Target) -> Iterator[C
             )
         case "deviceClassName":
             yield from (
-                Completion(name, "class", start, "in this file") for name in _own_classes(text)
+                Completion(name, "class", start, "in this file")
+                for name in _list_classes_of_text(text)
             )
             yield from (
-                Completion(name, "class", start, "; ".join(one.selectors))
-                for name, one in classes().items()
+                Completion(name, "class", start, "; ".join(installed_class.selectors))
+                for name, installed_class in classes().items()
             )
         case "matchAttribute" | "distinctAttribute":
             for name in dict.fromkeys(item.full_name for item in published.by_kind("attributes")):
-                items = published.of_name("attributes", name)
+                items = published.rows_of_name("attributes", name)
                 yield Completion(
-                    name, "attribute", start, items[0].type, published.described(items)
+                    name, "attribute", start, items[0].type, published.describe_rows(items)
                 )
         case "driver":
             yield from _drivers(start)
@@ -156,19 +160,19 @@ def _values(place: Cursor, column: int, text: str, target: Target) -> Iterator[C
 
 def _drivers(start: int) -> Iterator[Completion]:
     yield from (
-        Completion(name, "driver", start, about=published.described_driver(name))
+        Completion(name, "driver", start, about=published.describe_driver(name))
         for name in published.drivers()
     )
 
 
-def _own_classes(text: str) -> Iterator[str]:
+def _list_classes_of_text(text: str) -> Iterator[str]:
     document: list[str] = []
     for line in [*split_lines(text), "---"]:
         if not line.startswith("---"):
             document.append(line)
             continue
-        found = outline(document)
-        name = found.value("metadata", "name")
-        if found.value("kind") == "DeviceClass" and name:
+        entries = outline(document)
+        name = entries.value("metadata", "name")
+        if entries.value("kind") == "DeviceClass" and name:
             yield name
         document = []

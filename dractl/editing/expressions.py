@@ -15,22 +15,23 @@ _BRACKETS = ("[", "[?")
 
 
 class Word(Struct, frozen=True):
-    """The kind of word at a position.
-
-    ``what`` is ``member``, ``domain``, ``name``, ``value`` or ``driver``; ``word`` is the part of
-    it before the position; ``kind``, ``domain`` and ``name`` are those of the lookup.
-    """
+    """The kind of word at a position."""
 
     what: str
+    """``member``, ``domain``, ``name``, ``value`` or ``driver``."""
     word: str
+    """The part of the word before the position."""
     kind: str = ""
+    """The map of the lookup, ``attributes`` or ``capacity``."""
     domain: str = ""
+    """The domain of the lookup."""
     name: str = ""
+    """The name in the lookup."""
 
 
-def wanted(before: str) -> Word | None:
+def word_before(before: str) -> Word | None:
     """Return the kind of word that continues a text; None if unknown, and in comments."""
-    text = plain(before)
+    text = blank_quotes(before)
     tokens = tokenize(text)
     if not tokens or text[tokens[-1].end :].strip():
         return None
@@ -38,11 +39,11 @@ def wanted(before: str) -> Word | None:
     if last.kind == "string":
         return _in_string(head, text[last.content_start :]) if _is_open(last) else None
     if last.text in _DOTS:
-        return _selected(tokens, "")
-    return _selected(head, last.text) if last.kind == "name" and last.end == len(text) else None
+        return _read_member(tokens, "")
+    return _read_member(head, last.text) if last.kind == "name" and last.end == len(text) else None
 
 
-def plain(text: str) -> str:
+def blank_quotes(text: str) -> str:
     """Return the CEL of a YAML scalar that is written on one line; its quotes and escapes become
     spaces, so columns stay.
     """
@@ -58,15 +59,15 @@ def _is_open(token: Token) -> bool:
     return token.content is None and not (len(token.text) > 1 and token.text.endswith(quotes))
 
 
-def _selected(tokens: Sequence[Token], word: str) -> Word | None:
+def _read_member(tokens: Sequence[Token], word: str) -> Word | None:
     """Return ``device.WORD`` or ``device.attributes["domain"].WORD``; ``tokens`` end
     with the dot.
     """
     if not tokens or tokens[-1].text not in _DOTS:
         return None
-    found = _domain(tokens[:-1])
-    if found is not None:
-        return Word("name", word, *found)
+    domain = _domain(tokens[:-1])
+    if domain is not None:
+        return Word("name", word, *domain)
     return Word("member", word) if _texts(tokens, 2) == ["device", "."] else None
 
 
@@ -75,18 +76,18 @@ def _in_string(head: Sequence[Token], word: str) -> Word | None:
     comparison.
     """
     if head and head[-1].text in _BRACKETS:
-        found = _domain(head[:-1])
-        if found is not None:
-            return Word("name", word, *found)
+        domain = _domain(head[:-1])
+        if domain is not None:
+            return Word("name", word, *domain)
         before = _texts(head[:-1], 3)
         if before[:2] == ["device", "."] and before[2] in _MAPS:
             return Word("domain", word, before[2])
-    operand = _without_default(_operand(head))
+    operand = _strip_default(_operand(head))
     if _texts(operand, 3) == ["device", ".", "driver"]:
         return Word("driver", word)
     if len(operand) > 1 and operand[-1].kind == "name" and operand[-2].text in _DOTS:
-        found = _domain(operand[:-2])
-        return Word("value", word, *found, operand[-1].text) if found is not None else None
+        domain = _domain(operand[:-2])
+        return Word("value", word, *domain, operand[-1].text) if domain is not None else None
     return None
 
 
@@ -102,7 +103,7 @@ def _operand(head: Sequence[Token]) -> Sequence[Token]:
     return head[: i - 1] if i > 0 and head[i].text == "[" and head[i - 1].text == "in" else ()
 
 
-def _without_default(operand: Sequence[Token]) -> Sequence[Token]:
+def _strip_default(operand: Sequence[Token]) -> Sequence[Token]:
     """Return the operand without ``.orValue(...)`` at its end."""
     if not operand or operand[-1].text != ")":
         return operand
@@ -111,7 +112,7 @@ def _without_default(operand: Sequence[Token]) -> Sequence[Token]:
 
 
 def _domain(tokens: Sequence[Token]) -> tuple[str, str] | None:
-    """Kind and domain if the tokens end with ``device.attributes["domain"]``."""
+    """Return the kind and the domain if the tokens end with ``device.attributes["domain"]``."""
     texts = _texts(tokens, 6)
     if (
         texts[:2] != ["device", "."]

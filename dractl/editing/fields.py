@@ -36,7 +36,7 @@ def shape_at(outline: Outline, path: Path, target: Target) -> Shape | None:
     return shape
 
 
-def described(outline: Outline, path: Path, target: Target) -> str | None:
+def describe_field(outline: Outline, path: Path, target: Target) -> str | None:
     """Return a field as Markdown: its type and struct, the release that it came with and the gates
     that it needs.
     """

@@ -5,17 +5,20 @@ from msgspec import Struct
 from dractl.cel.lookups import from_tokens
 from dractl.cel.tokens import tokenize
 from dractl.editing import expressions, fields, published
-from dractl.editing.places import Cursor, place_at, unquoted
+from dractl.editing.places import Cursor, place_at, strip_quotes
 from dractl.lint.published import classes
 from dractl.model import Target
 
 
 class Hover(Struct, frozen=True):
-    """Markdown about ``start`` to ``end``, two columns of the line."""
+    """A description of a word of one line."""
 
     text: str
+    """Markdown."""
     start: int
+    """The first column of the word that it is about."""
     end: int
+    """The column behind that word."""
 
 
 def hover(text: str, line: int, column: int, target: Target) -> Hover | None:
@@ -28,48 +31,52 @@ def hover(text: str, line: int, column: int, target: Target) -> Hover | None:
     if place.expression:
         return _in_expression(place, column)
     if place.key:
-        said = fields.described(place.outline, place.path, target)
-        return _around(said, place, column)
-    return _around(_of_value(place), place, column)
+        description = fields.describe_field(place.outline, place.path, target)
+        return _hover_over(description, place, column)
+    return _hover_over(_describe_value(place), place, column)
 
 
-def _around(said: str | None, place: Cursor, column: int) -> Hover | None:
+def _hover_over(description: str | None, place: Cursor, column: int) -> Hover | None:
     return (
         None
-        if said is None
-        else Hover(said, column - len(place.before), column + len(place.after.rstrip()))
+        if description is None
+        else Hover(description, column - len(place.before), column + len(place.after.rstrip()))
     )
 
 
 def _in_expression(place: Cursor, column: int) -> Hover | None:
-    text, shift = expressions.plain(place.before + place.after), column - len(place.before)
+    text, shift = expressions.blank_quotes(place.before + place.after), column - len(place.before)
     at = column - shift
     for lookup in from_tokens(text):
         start, end = lookup.name_span
         if lookup.name is not None and start <= at <= end:
-            items = published.of_name(lookup.kind, f"{lookup.domain.strip()}/{lookup.name.strip()}")
-            return Hover(published.described(items), shift + start, shift + end) if items else None
+            items = published.rows_of_name(
+                lookup.kind, f"{lookup.domain.strip()}/{lookup.name.strip()}"
+            )
+            return (
+                Hover(published.describe_rows(items), shift + start, shift + end) if items else None
+            )
     for token in tokenize(text):
         name = (token.content or "").strip() if token.kind == "string" else ""
         if token.start <= at <= token.end and name in published.drivers():
-            return Hover(published.described_driver(name), shift + token.start, shift + token.end)
+            return Hover(published.describe_driver(name), shift + token.start, shift + token.end)
     return None
 
 
-def _of_value(place: Cursor) -> str | None:
-    value = unquoted(place.before + place.after)
+def _describe_value(place: Cursor) -> str | None:
+    value = strip_quotes(place.before + place.after)
     match place.path[-1]:
         case "deviceClassName":
-            return _described_class(value)
+            return _describe_class(value)
         case "matchAttribute" | "distinctAttribute":
-            items = published.of_name("attributes", value)
-            return published.described(items) if items else None
+            items = published.rows_of_name("attributes", value)
+            return published.describe_rows(items) if items else None
         case "driver":
-            return published.described_driver(value) if value in published.drivers() else None
+            return published.describe_driver(value) if value in published.drivers() else None
     return None
 
 
-def _described_class(name: str) -> str | None:
+def _describe_class(name: str) -> str | None:
     installed = classes().get(name)
     if installed is None:
         return None

@@ -20,38 +20,52 @@ class Range(Struct, frozen=True):
     """A range of a text; the end is exclusive."""
 
     line: int
+    """The line of the first character."""
     column: int
+    """The column of the first character."""
     end_line: int
+    """The line of the end."""
     end_column: int
+    """The column behind the last character."""
 
 
 class TextEdit(Struct, frozen=True):
-    """Replaces a range."""
+    """The replacement of a range."""
 
     range: Range
+    """The characters that are replaced."""
     text: str
+    """The text that takes their place."""
 
 
 class QuickFix(Struct, frozen=True):
-    """The edits that fix a finding; ``safe``: they change only what was certainly
-    meant otherwise.
-    """
+    """The edits that fix a finding."""
 
     title: str
+    """The name of the fix in a menu."""
     edits: tuple[TextEdit, ...]
+    """The edits, which belong together."""
     safe: bool
+    """True if they change only what was certainly meant otherwise."""
 
 
 class Diagnostic(Struct, frozen=True):
-    """A finding. ``related`` are other places of the same text."""
+    """A finding as an editor shows it."""
 
     range: Range
+    """The characters that the finding is about."""
     level: Level
+    """The severity, lowered where the finding is not certain."""
     code: str
+    """The code of the rule."""
     message: str
+    """The message, and the help on lines of its own."""
     page: str | None = None
+    """The address of the rule's page; None if it has none."""
     related: tuple[tuple[str, Range], ...] = ()
+    """Messages about other places of the same text."""
     fix: QuickFix | None = None
+    """The edits that an editor offers; None if there are none."""
 
 
 def diagnostics(
@@ -64,7 +78,7 @@ def diagnostics(
     repositories: Repositories | None = None,
     completed: Callable[[Inputs], Inputs] = lambda inputs: inputs,
 ) -> tuple[Diagnostic, ...]:
-    """Lint's findings in a text, in its order; none for a text that does not concern DRA.
+    """Return the findings in a text, in its order; none for a text that does not concern DRA.
 
     ``name`` is the file's; ``selection``, ``assumed``, ``repositories`` and ``completed`` are those
     of :func:`dractl.lint.lint`.

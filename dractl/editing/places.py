@@ -16,27 +16,31 @@ _LINES = re.compile(r"\r\n?|\n")
 
 
 class TextEntry(Struct, frozen=True):
-    """One key, list item or line of a scalar. ``start`` to ``end`` are the columns of a key;
-    ``value`` is the column in which the value begins. ``scalar``: the line continues the value of
-    ``path``.
-    """
+    """One key, list item or line of a scalar."""
 
     line: int
+    """The line of the text."""
     path: Path
+    """The path of the value."""
     start: int
+    """The first column of the key."""
     end: int
+    """The column behind the key; that of the start if there is no key."""
     value: int
+    """The column in which the value begins."""
     text: str
+    """The value as written on this line."""
     scalar: bool = False
+    """True if the line continues the scalar of ``path``."""
 
 
 class Outline(Struct, frozen=True):
-    """The entries of one document of a text, in order; ``stack`` holds the open columns and steps
-    at its end.
-    """
+    """The entries of one document of a text."""
 
     entries: tuple[TextEntry, ...]
+    """The entries in the order of the text."""
     stack: tuple[tuple[int, str | int], ...]
+    """The open columns and steps at the end."""
     block: int | None
     """The column that a line has to be right of to belong to the block scalar that is open at the
     end.
@@ -44,8 +48,8 @@ class Outline(Struct, frozen=True):
 
     def value(self, *path: str | int) -> str | None:
         """Return the scalar at a path, without its quotes."""
-        found = next((e for e in self.entries if e.path == path and not e.scalar), None)
-        return unquoted(found.text) if found and found.text else None
+        entry = next((e for e in self.entries if e.path == path and not e.scalar), None)
+        return strip_quotes(entry.text) if entry and entry.text else None
 
     def children(self, path: Path) -> frozenset[str]:
         """Return the keys of the map at a path."""
@@ -57,17 +61,18 @@ class Outline(Struct, frozen=True):
 
 
 class Cursor(Struct, frozen=True):
-    """A position. ``before`` and ``after``: the text of the key or value on this line on both sides
-    of it.
-
-    ``key``: it is in a key, or where one can begin. ``outline`` is that of the whole document.
-    """
+    """A position in a document."""
 
     outline: Outline
+    """The outline of the whole document."""
     path: Path
+    """The path of the key or value."""
     key: bool
+    """True in a key, or where one can begin."""
     before: str
+    """The text of the key or value on this line before the position."""
     after: str
+    """The text of the key or value on this line after the position."""
 
     @property
     def expression(self) -> bool:
@@ -80,7 +85,7 @@ def split_lines(text: str) -> list[str]:
     return _LINES.split(text)
 
 
-def unquoted(text: str) -> str:
+def strip_quotes(text: str) -> str:
     """Return a scalar as it is written on one line, without quotes and comment."""
     text = text.strip()
     if text[:1] in ("'", '"'):
@@ -170,7 +175,7 @@ def outline(lines: list[str], first: int = 0) -> Outline:
         if line.lstrip().startswith("#"):
             continue
         while line[column : column + 2] == "- " or line[column:] == "-":
-            _item(stack, column)
+            _start_item(stack, column)
             column += 1
             column += len(line[column:]) - len(line[column:].lstrip(" "))
         match = _KEY.match(line, column)
@@ -179,9 +184,9 @@ def outline(lines: list[str], first: int = 0) -> Outline:
                 stack.pop()
             stack.append((column, match["key"].strip("'\"")))
             value = match.end() + len(line[match.end() :]) - len(line[match.end() :].lstrip(" "))
-            rest = line[value:].strip()
-            entries.append(TextEntry(number, path(), column, match.end() - 1, value, rest))
-            if _BLOCK.match(rest):
+            value_text = line[value:].strip()
+            entries.append(TextEntry(number, path(), column, match.end() - 1, value, value_text))
+            if _BLOCK.match(value_text):
                 block = column
         elif stack and stack[-1][0] < column and _is_open(entries, path()):
             entries.append(
@@ -195,8 +200,8 @@ def outline(lines: list[str], first: int = 0) -> Outline:
     return Outline(tuple(entries), tuple(stack), block)
 
 
-def _item(stack: list[tuple[int, str | int]], column: int) -> None:
-    """The next item of the list whose dashes stand in a column."""
+def _start_item(stack: list[tuple[int, str | int]], column: int) -> None:
+    """Count the next item of the list whose dashes stand in a column."""
     while stack and stack[-1][0] > column:
         stack.pop()
     if stack and stack[-1][0] == column and isinstance(stack[-1][1], int):

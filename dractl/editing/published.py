@@ -15,11 +15,14 @@ _EXAMPLE = "gpu.example.com"
 
 
 class PublishedName(Struct, frozen=True):
-    """An attribute or a capacity of a driver; ``row`` is its row in the driver's catalogue."""
+    """An attribute or a capacity of a driver."""
 
     driver: str
+    """The name of the driver."""
     full_name: str
+    """The name with its domain."""
     row: Attribute | Capacity
+    """The row in the driver's catalogue."""
 
     @property
     def type(self) -> str:
@@ -38,21 +41,21 @@ def drivers() -> tuple[str, ...]:
 
 @cache
 def by_kind(kind: str) -> tuple[PublishedName, ...]:
-    """Return the everything that known drivers publish: ``attributes`` or ``capacity``."""
-    found = []
+    """Return everything that known drivers publish: ``attributes`` or ``capacity``."""
+    names_of_kind = []
     for driver in drivers():
         catalogue = find(driver).catalogue
         rows: tuple[Attribute | Capacity, ...] = (
             catalogue.attributes if kind == "attributes" else catalogue.capacities
         )
-        found += [
+        names_of_kind += [
             PublishedName(driver, row.name if "/" in row.name else f"{driver}/{row.name}", row)
             for row in rows
         ]
-    return tuple(found)
+    return tuple(names_of_kind)
 
 
-def of_name(kind: str, full_name: str) -> tuple[PublishedName, ...]:
+def rows_of_name(kind: str, full_name: str) -> tuple[PublishedName, ...]:
     """Return the rows for an attribute or a capacity by its full name; one for each driver that
     publishes it.
     """
@@ -65,24 +68,24 @@ def domains(kind: str) -> tuple[str, ...]:
 
 
 def in_domain(kind: str, domain: str) -> dict[str, tuple[PublishedName, ...]]:
-    """Return the everything of a kind in a domain, by its name without the domain."""
-    found: dict[str, tuple[PublishedName, ...]] = {}
+    """Return everything of a kind in a domain, by its name without the domain."""
+    by_name: dict[str, tuple[PublishedName, ...]] = {}
     for item in by_kind(kind):
         owner, _, name = item.full_name.partition("/")
         if owner == domain:
-            found[name] = (*found.get(name, ()), item)
-    return found
+            by_name[name] = (*by_name.get(name, ()), item)
+    return by_name
 
 
-def described(items: tuple[PublishedName, ...]) -> str:
+def describe_rows(items: tuple[PublishedName, ...]) -> str:
     """Return an attribute or capacity as Markdown: type, meaning, values, versions and conditions,
     for each driver.
     """
     head = f"**{items[0].full_name}**: {', '.join(dict.fromkeys(item.type for item in items))}"
-    return "\n\n".join([head, *(_of_driver(item) for item in items)])
+    return "\n\n".join([head, *(_describe_row(item) for item in items)])
 
 
-def _of_driver(item: PublishedName) -> str:
+def _describe_row(item: PublishedName) -> str:
     row = item.row
     catalogue = find(item.driver).catalogue
     lines = [f"{item.driver}: {row.about}"]
@@ -102,7 +105,7 @@ def _of_driver(item: PublishedName) -> str:
     return "\n- ".join(lines)
 
 
-def described_driver(name: str) -> str:
+def describe_driver(name: str) -> str:
     """Return a driver as Markdown."""
     catalogue = find(name).catalogue
     return (
