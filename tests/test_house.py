@@ -395,10 +395,14 @@ def test_commands_in_texts_begin_with_the_name_of_the_program(room: str) -> None
 # explain/fixes/search.py is going to be rewritten.
 UNREAD_ROOMS = frozenset(
     {
-        "", "lint", "migration", "report", "upgrade",
+        "", "lint", "migration", "upgrade",
     }
 )  # fmt: skip
-UNREAD_MODULES: frozenset[str] = frozenset()
+UNREAD_MODULES = frozenset(
+    {
+        "report/capacity/json.py", "report/capacity/text.py", "report/lint/full.py", "report/upgrade/text.py",
+    }
+)  # fmt: skip
 # Names that break a rule and stay, each with the reason.
 EXEMPT_NAMES: dict[str, str] = {
     "at": "Document.at(path) reads as it is spoken, and fifty modules use it",

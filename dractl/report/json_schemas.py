@@ -11,7 +11,9 @@ _INTERNAL = frozenset({"cdi"})  # of files that dractl reads, not of what it wri
 
 
 def names(release: str = NEWEST) -> list[str]:
-    """What has a schema: reports, the configuration, and the API kinds of a release."""
+    """Return the names of all that has a schema: reports, the configuration, and the API kinds of a
+    release.
+    """
     return [*_reports(), *_kinds(release)]
 
 
@@ -23,7 +25,7 @@ def text(name: str, release: str = NEWEST) -> str:
     return (
         reports[name].read_text(encoding="utf-8")
         if name in reports
-        else _of_kind(name, _kinds(release)[name])
+        else _schema_of_kind(name, _kinds(release)[name])
     )
 
 
@@ -36,11 +38,11 @@ def _reports() -> dict[str, Path]:
 
 def _kinds(release: str) -> dict[str, Path]:
     """Return the file of each kind; of a kind that several versions serve, that of the newest."""
-    found: dict[str, Path] = {}
+    files_by_kind: dict[str, Path] = {}
     for file in sorted((data_dir("schemas") / release).glob("*.json"), key=_maturity):
-        for one in json.loads(file.read_text(encoding="utf-8")).get("oneOf", ()):
-            found.setdefault(one["$ref"].rpartition("/")[2], file)
-    return dict(sorted(found.items()))
+        for alternative in json.loads(file.read_text(encoding="utf-8")).get("oneOf", ()):
+            files_by_kind.setdefault(alternative["$ref"].rpartition("/")[2], file)
+    return dict(sorted(files_by_kind.items()))
 
 
 def _maturity(file: Path) -> tuple[int, str]:
@@ -48,7 +50,7 @@ def _maturity(file: Path) -> tuple[int, str]:
     return ("alpha" in version) * 2 + ("beta" in version), file.stem
 
 
-def _of_kind(kind: str, file: Path) -> str:
+def _schema_of_kind(kind: str, file: Path) -> str:
     """Return the schema of a kind, with the files that it refers to."""
     parts = {
         path.name: json.loads(path.read_text(encoding="utf-8"))

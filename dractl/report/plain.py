@@ -19,15 +19,15 @@ def printable(text: str) -> str:
     the writing direction, and without strings that a CI system's log would interpret as a command.
     """
     line = inert(text.replace("\n", " ").replace("\t", " "))
-    return line if line.isprintable() else re.sub(_CONTROL, _escaped, line)
+    return line if line.isprintable() else re.sub(_CONTROL, _escape, line)
 
 
 def inert(text: str) -> str:
     """Return ``text`` without strings that a CI system's log would interpret as a command."""
-    return re.sub(_COMMAND, _escaped, text) if "::" in text or "##" in text else text
+    return re.sub(_COMMAND, _escape, text) if "::" in text or "##" in text else text
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     number = ord(match[0])
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
 
@@ -61,9 +61,9 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
     for line in textwrap.wrap(
         text, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
     ):
-        rest = line
-        while len(rest) > width and (cut := rest.rfind(",", len(indent) + 1, width)) > 0:
-            lines.append(rest[: cut + 1])
-            rest = indent + rest[cut + 1 :]
-        lines.append(rest)
+        remainder = line
+        while len(remainder) > width and (cut := remainder.rfind(",", len(indent) + 1, width)) > 0:
+            lines.append(remainder[: cut + 1])
+            remainder = indent + remainder[cut + 1 :]
+        lines.append(remainder)
     return lines or [""]

@@ -41,7 +41,7 @@ def test_a_screen_shows_the_root_cause_before_its_effects() -> None:
     told = Headline(
         "does not fit on any of the 2 nodes", (HeadlineCause(UNUSED, ": "),), root_cause=absent
     ).clauses(Names())
-    lines = explain_opening.parted(told)
+    lines = explain_opening.split_clauses(told)
     assert lines[0] == "gpu.example.com publishes nothing on b, which has gpu=yes like a"
     assert lines[-1].startswith(f"does not fit on any of the 2 nodes: {WHY}")
 
@@ -52,7 +52,7 @@ def test_a_long_sentence_is_parted_between_its_clauses(name: str) -> None:
         "does not fit on any of the 12 nodes: nearest is gpu-a",
         NoConsumer(claim=f"ml/{name}"),
     )
-    first, *others = explain_opening.parted(
+    first, *others = explain_opening.split_clauses(
         Headline(lead, (HeadlineCause(cause, ": "),)).clauses(Names())
     )
     assert len(first) <= 77

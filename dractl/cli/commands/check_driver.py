@@ -221,7 +221,7 @@ class _Output(Struct, frozen=True):
         if self.options.statistics:
             blocks.append(lint_summary.statistics(report))
         if form == "full" and not self.printing.quiet:
-            blocks.append("\n".join(wrap(module.explained(report), canvas.width, "  ")))
+            blocks.append("\n".join(wrap(module.explain_hint(report), canvas.width, "  ")))
         if not self.printing.quiet:
             blocks.append(lint_summary.summary(report, canvas))
         return "\n\n".join(block for block in blocks if block)

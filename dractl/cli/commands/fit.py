@@ -626,7 +626,7 @@ def _render_html(cluster: Cluster, counts: list[_Count], count: CountOptions) ->
     fit, aligned = counts[0].fit, counts[0].aligned
     details = _fit_details(cluster, fit, count.pack)
     inventory = take_inventory(fit.state, cluster.features)
-    stops = capacity_text.stopped(details.stops)
+    stops = capacity_text.describe_stops(details.stops)
     stops += [
         f"kube-scheduler ends {', '.join(pods)} on {node} for it" for node, pods in fit.preempts[:4]
     ]

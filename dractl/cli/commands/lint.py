@@ -1060,7 +1060,7 @@ def _render(report: Report, output: _Output) -> str:
     if output.statistics:
         blocks.append(lint_summary.statistics(report))
     if output.format == "full" and not output.quiet:
-        blocks.append("\n".join(wrap(module.explained(report), canvas.width, "  ")))
+        blocks.append("\n".join(wrap(module.explain_hint(report), canvas.width, "  ")))
         blocks.append(lint_summary.summary(report, canvas))
     text = "\n\n".join(block for block in blocks if block)
     if output.format == "concise" and not output.quiet:

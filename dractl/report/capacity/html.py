@@ -25,13 +25,17 @@ from dractl.capacity.aligned_counts import AlignedCounts
 from dractl.facts.resources import word_of
 from dractl.program import program_name
 from dractl.report.alignment.html import STYLE, fleet_section
-from dractl.report.capacity.text import aligned_lines, alignments, asked, short_name
+from dractl.report.capacity.text import (
+    alignments,
+    describe_aligned_counts,
+    describe_demand,
+    short_name,
+)
 from dractl.report.page import bullets, page, table, texts
 
-_MANY = 60  # nodes from which equal ones share a card
-_CARDS = (
-    300  # cards at most: then nodes with the same numbers share one, and what is left is counted
-)
+_MAX_SEPARATE_NODES = 60  # nodes from which equal ones share a card
+# Then nodes with the same numbers share a card, and what is left is counted
+_MAX_CARDS = 300
 _LETTERS = {
     "copy": ("+", "a copy fits here"),
     "free": ("·", "free"),
@@ -95,14 +99,14 @@ def fit(
     more = "1 more copy fits" if found.fits == 1 else f"{found.fits} more copies fit"
     if found.undecided:
         more = f"at least {more}, undecided"
-    title = f"{asked(found)}: {more}"
+    title = f"{describe_demand(found)}: {more}"
     if most is not None and most.fits > found.fits:
         title += f"; {most.fits} in the best order of placing"
     parts = []
     near = alignments(found)
     if aligned is not None:
         near.append(f"{aligned.first} of {found.fits} with the best alignment")
-        near += aligned_lines(aligned)
+        near += describe_aligned_counts(aligned)
     if near:
         parts.append(f"<section><h2>Alignment</h2>{bullets(near)}</section>")
     unused = ""
@@ -147,7 +151,9 @@ def change(
 
 
 def shapes(fits: Sequence[Fit], stock: Inventory, about: str = "") -> str:
-    """How many copies of each shape fit, and where; ``stock`` is the cluster without any."""
+    """Return the page with how many copies of each shape fit, and where; ``stock`` is the cluster
+    without any.
+    """
     title = f"{len(fits)} shapes: how many more copies of each fit alone"
     return _page(
         "Fit", title, [*_shapes(fits), *_cards(stock.devices, _by_node(fits))], stock, about
@@ -158,13 +164,13 @@ def _shapes(fits: Sequence[Fit]) -> Iterable[str]:
     if fits:
         rows: list[tuple[str, ...]] = [
             (
-                asked(one) if one.subject.shape is not None else short_name(one),
-                _whose(one),
-                f"{'at least ' if one.undecided else ''}{one.fits}",
-                str(_nodes(one)),
-                "; ".join(alignments(one)),
+                describe_demand(fit) if fit.subject.shape is not None else short_name(fit),
+                _kind_and_namespace(fit),
+                f"{'at least ' if fit.undecided else ''}{fit.fits}",
+                str(_nodes(fit)),
+                "; ".join(alignments(fit)),
             )
-            for one in fits
+            for fit in fits
         ]
         head: tuple[str, ...] = ("shape", "of", "more copies", "on nodes", "alignment")
         if not any(row[-1] for row in rows):
@@ -172,7 +178,7 @@ def _shapes(fits: Sequence[Fit]) -> Iterable[str]:
         yield f"<section><h2>What still fits</h2>{_table(head, rows)}</section>"
 
 
-def _whose(found: Fit) -> str:
+def _kind_and_namespace(found: Fit) -> str:
     """Return the kind and the namespace of an object; nothing of a shape."""
     return " in ".join(found.subject.name.split("/")[:-1])
 
@@ -182,12 +188,15 @@ def _nodes(found: Fit) -> int:
 
 
 def _by_node(fits: Sequence[Fit]) -> dict[str, tuple[tuple[str, int], ...]]:
-    """Shapes with their number of copies, by node."""
-    found: dict[str, tuple[tuple[str, int], ...]] = {}
-    for one in fits:
-        for node in one.nodes:
-            found[node.name] = (*found.get(node.name, ()), (short_name(one), node.fits))
-    return found
+    """Return the shapes with their number of copies, by node."""
+    shapes_by_node: dict[str, tuple[tuple[str, int], ...]] = {}
+    for fit in fits:
+        for node in fit.nodes:
+            shapes_by_node[node.name] = (
+                *shapes_by_node.get(node.name, ()),
+                (short_name(fit), node.fits),
+            )
+    return shapes_by_node
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -222,10 +231,10 @@ def _cards(
     for row in rows:
         nodes.setdefault(row.node or "any node", []).append(row)
     groups: list[list[str]] = [[name] for name in sorted(nodes)]
-    for alike in (_alike, _counted):
-        if len(groups) > (_MANY if alike is _alike else _CARDS):
-            groups = _together(nodes, fits, taken, alike)
-    shown = groups[:_CARDS]
+    for alike in (_alike, _count_devices_by_state):
+        if len(groups) > (_MAX_SEPARATE_NODES if alike is _alike else _MAX_CARDS):
+            groups = _group_alike(nodes, fits, taken, alike)
+    shown = groups[:_MAX_CARDS]
     cards = "".join(_card(names, nodes[names[0]], fits.get(names[0], ()), taken) for names in shown)
     left = len(nodes) - sum(map(len, shown))
     more = (
@@ -240,7 +249,7 @@ def _cards(
     )
 
 
-def _together(
+def _group_alike(
     nodes: Mapping[str, list[DeviceRow]],
     fits: Mapping[str, tuple[tuple[str, int], ...]],
     taken: frozenset[str],
@@ -258,7 +267,7 @@ def _alike(rows: Sequence[DeviceRow], taken: frozenset[str]) -> Hashable:
     return tuple((row.id.driver, row.pcie_root, _state(row, taken), row.model) for row in rows)
 
 
-def _counted(rows: Sequence[DeviceRow], taken: frozenset[str]) -> Hashable:
+def _count_devices_by_state(rows: Sequence[DeviceRow], taken: frozenset[str]) -> Hashable:
     """Return the same number of devices in each state, wherever they are."""
     return frozenset(
         Counter((row.id.driver, _state(row, taken), row.model) for row in rows).items()
@@ -302,10 +311,10 @@ def _card(
 
 
 def _by_driver(rows: Iterable[DeviceRow]) -> Iterable[list[DeviceRow]]:
-    found: dict[str, list[DeviceRow]] = {}
+    by_driver: dict[str, list[DeviceRow]] = {}
     for row in rows:
-        found.setdefault(row.id.driver, []).append(row)
-    return found.values()
+        by_driver.setdefault(row.id.driver, []).append(row)
+    return by_driver.values()
 
 
 def _driver(
@@ -342,10 +351,10 @@ def _holders(names: Sequence[str], rows: Sequence[DeviceRow]) -> str:
         for who, devices in held.items()
     ]
     more = f"<li>and {len(lines) - 12} more</li>" if len(lines) > 12 else ""
-    where = f"{escape(names[0])} is " if len(names) > 1 else ""
+    place = f"{escape(names[0])} is " if len(names) > 1 else ""
     who = escape(next(iter(held))) + (f" +{len(held) - 1}" if len(held) > 1 else "")
     return (
-        f"<details><summary>{where}held by"
+        f"<details><summary>{place}held by"
         f" {who}</summary><ul>{''.join(lines[:12])}{more}</ul></details>"
     )
 
@@ -412,20 +421,25 @@ def _page(
 
 
 def _models(rows: Sequence[DeviceRow]) -> Iterator[str]:
-    """Totals by model; nothing for a single one."""
+    """Yield the totals by model; nothing for a single one."""
     groups: dict[str, list[DeviceRow]] = {}
     for row in rows:
         groups.setdefault(row.model or row.id.driver, []).append(row)
     if len(groups) < 2:
         return
     lines = [
-        (model, str(len(own)), str(_in(own, "free")), str(_in(own, "held", "shared")))
-        for model, own in sorted(groups.items())
+        (
+            model,
+            str(len(rows_of_model)),
+            str(_count_in_state(rows_of_model, "free")),
+            str(_count_in_state(rows_of_model, "held", "shared")),
+        )
+        for model, rows_of_model in sorted(groups.items())
     ]
     yield _table(("model", "devices", "free", "held"), lines)
 
 
-def _in(rows: Sequence[DeviceRow], *states: str) -> int:
+def _count_in_state(rows: Sequence[DeviceRow], *states: str) -> int:
     return sum(row.state in states for row in rows)
 
 

@@ -44,7 +44,7 @@ def devices(
     """
     members = {
         "schema": _text("dractl/devices/v1"),
-        **({"input": json.dumps(known)} if (known := origin.to_json()) else {}),
+        **({"input": json.dumps(origin_value)} if (origin_value := origin.to_json()) else {}),
         "kubernetesVersion": _text(release),
         **({"kubernetesVersionAssumed": "true"} if assumed else {}),
         "facts": json.dumps(current().to_json()),
@@ -100,8 +100,8 @@ def fit_value(
     replicas: int | None,
     release: str,
 ) -> dict[str, Any]:
-    """How many copies fit, as the plain value that is printed; ``by_node`` has the obstacle of the
-    next copy on each node.
+    """Return how many copies fit, as the plain value that is printed; ``by_node`` has the obstacle
+    of the next copy on each node.
     """
     return {
         "schema": "dractl/fit/v1",
@@ -109,8 +109,8 @@ def fit_value(
         **({} if found.subject.shape is None else {"constraint": found.subject.shape.constraint}),
         "kubernetesVersion": release,
         "fits": found.fits if aligned is None else min(found.fits, aligned.first),
-        **({} if aligned is None else {"aligned": _aligned(found, aligned)}),
-        **({"handedOut": _handed_out(found)} if found.plugin_allocations else {}),
+        **({} if aligned is None else {"aligned": _alignment_value(found, aligned)}),
+        **({"handedOut": _plugin_values(found)} if found.plugin_allocations else {}),
         "replicas": replicas,
         "undecided": found.undecided,
         "nodes": [
@@ -163,20 +163,20 @@ def fit_value(
     }
 
 
-def _handed_out(found: Fit) -> list[dict[str, Any]]:
+def _plugin_values(found: Fit) -> list[dict[str, Any]]:
     return [
         {
-            "node": one.node,
-            "resource": one.resource,
-            "driver": one.driver,
-            "offered": one.offered,
-            "inUse": one.used,
+            "node": allocation.node,
+            "resource": allocation.resource,
+            "driver": allocation.driver,
+            "offered": allocation.offered,
+            "inUse": allocation.used,
         }
-        for one in found.plugin_allocations
+        for allocation in found.plugin_allocations
     ]
 
 
-def _aligned(found: Fit, aligned: AlignedCounts) -> dict[str, Any]:
+def _alignment_value(found: Fit, aligned: AlignedCounts) -> dict[str, Any]:
     with_ = None if aligned.constraint is None else constraint_json(aligned.constraint)
     return {
         "firstFit": aligned.first,
@@ -201,7 +201,7 @@ def _pool(row: PoolRow) -> dict[str, Any]:
         "allocated": row.allocated,
         "available": row.available,
         "unavailable": row.unavailable,
-        **({"shared": _shared(row.shared)} if row.shared is not None else {}),
+        **({"shared": _shareable_value(row.shared)} if row.shared is not None else {}),
         **(
             {"counters": {name: _amounts(amounts) for name, amounts in row.counters}}
             if row.counters
@@ -213,7 +213,7 @@ def _pool(row: PoolRow) -> dict[str, Any]:
     }
 
 
-def _shared(found: ShareableDevices) -> dict[str, Any]:
+def _shareable_value(found: ShareableDevices) -> dict[str, Any]:
     return {"full": found.full, "partial": found.partial, "capacity": _amounts(found.capacity)}
 
 

@@ -61,23 +61,26 @@ def _holdings(rows: Sequence[DeviceRow]) -> Iterator[str]:
 def _alignments(uses: Sequence[Use]) -> Iterator[str]:
     if not uses:
         return
-    each = [(use, found) for use in uses for found in use.alignments]
+    each = [(use, alignment) for use in uses for alignment in use.alignments]
     yield "# TYPE dractl_alignment_pairs gauge"
     yield "# HELP dractl_alignment_pairs Pairs of allocated devices that belong together, by level."
-    for use, found in each:
-        for level, count in found.levels.items():
-            yield f"dractl_alignment_pairs{_of(use, found, level=level)} {count}"
+    for use, alignment in each:
+        for level, count in alignment.levels.items():
+            yield f"dractl_alignment_pairs{_alignment_labels(use, alignment, level=level)} {count}"
     yield "# TYPE dractl_alignment_share gauge"
     yield (
         "# HELP dractl_alignment_share Part of the pairs as near as in the best allocation on the"
         " free node."
     )
-    for use, found in each:
-        if found.share is not None:
-            yield f"dractl_alignment_share{_of(use, found)} {found.share[0]:.4g}"
+    for use, alignment in each:
+        if alignment.share is not None:
+            yield (
+                f"dractl_alignment_share{_alignment_labels(use, alignment)}"
+                f" {alignment.share[0]:.4g}"
+            )
 
 
-def _of(use: Use, found: Alignment, **more: str) -> str:
+def _alignment_labels(use: Use, found: Alignment, **more: str) -> str:
     kinds = "-".join(found.kinds)
     return _labels(
         node=use.node or "", pod=use.pod or "", claims=",".join(use.claims), kinds=kinds, **more

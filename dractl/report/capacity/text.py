@@ -36,8 +36,8 @@ from dractl.report.table import table
 Cells = tuple[str, ...]
 
 _OUT = ("tainted", "incomplete", "stale", "gone")
-_MANY = 40  # rows from which equal ones are merged
-_SHOWN = 12
+_MAX_SEPARATE_ROWS = 40  # rows from which equal ones are merged
+_MAX_LISTED = 12
 _MODEL = 12  # columns below which a name is not worth showing
 _HOLDERS = 20  # columns that holders get before models do
 
@@ -91,15 +91,15 @@ def devices(
     )
     totals = _totals(lines, release) if by == "node" and len(lines) > 1 and canvas.headers else ""
     if all(line[head.index(_UNKNOWN)] == "0" for line in lines):
-        head, lines = _but(head, lines, head.index(_UNKNOWN))
+        head, lines = _drop_column(head, lines, head.index(_UNKNOWN))
     if canvas.sort_by != _OUT_OF_SERVICE.lower().replace(" ", "-"):
         column = head.index(_OUT_OF_SERVICE)
         if all(line[column] == "0" for line in lines):
-            head, lines = _but(head, lines, column)
+            head, lines = _drop_column(head, lines, column)
     repeated = {"driver": "DRIVER", "model": "MODEL"}.get(by)
     if repeated is not None:
-        head, lines = _but(head, lines, head.index(repeated, 1))
-    shown, lines = _fit_width(head, _together(lines, len(head)), canvas)
+        head, lines = _drop_column(head, lines, head.index(repeated, 1))
+    shown, lines = _fit_width(head, _merge_alike(lines, len(head)), canvas)
     left_out = [name for name in head if name not in shown]
     if left_out:
         them = "it" if len(left_out) == 1 else "them"
@@ -114,11 +114,11 @@ def _totals(lines: Sequence[Cells], release: str) -> str:
     nodes = len({line[0] for line in lines})
     count, *parts = (sum(int(line[column]) for line in lines) for column in range(3, 8))
     states = zip(parts, ("free", "held", _OUT_OF_SERVICE.lower(), _UNKNOWN.lower()), strict=True)
-    told = ", ".join(
+    counted = ", ".join(
         f"{number} {state}" for number, state in states if number or state in ("free", "held")
     )
-    said = f"{plural(count, 'device')} on {plural(nodes, 'node')}: {told}"
-    return f"{said}{'':4}Kubernetes {release}" if release else said
+    devices_on_nodes = f"{plural(count, 'device')} on {plural(nodes, 'node')}: {counted}"
+    return f"{devices_on_nodes}{'':4}Kubernetes {release}" if release else devices_on_nodes
 
 
 def _fit_width(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, list[Cells]]:
@@ -131,7 +131,7 @@ def _fit_width(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, 
         column = head.index("MODEL", 1)
         room = widths[column] - over
         if room < _MODEL and canvas.sort_by != "model":
-            head, lines = _but(head, lines, column)
+            head, lines = _drop_column(head, lines, column)
             del widths[column]
         else:
             room = max(room, _MODEL)
@@ -144,7 +144,7 @@ def _fit_width(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, 
     if room >= widths[-1]:
         return head, lines
     if room < _MODEL and canvas.sort_by != "held-by":
-        return _but(head, lines, len(head) - 1)
+        return _drop_column(head, lines, len(head) - 1)
     return head, [(*line[:-1], _name_fewer(line[-1], room)) for line in lines]
 
 
@@ -166,7 +166,7 @@ def _with_more(names: Sequence[str], more: int) -> str:
     return ", ".join(names) + (f" +{more}" if more else "")
 
 
-def _but(head: Cells, lines: list[Cells], column: int) -> tuple[Cells, list[Cells]]:
+def _drop_column(head: Cells, lines: list[Cells], column: int) -> tuple[Cells, list[Cells]]:
     """Return the table without one column."""
     return (*head[:column], *head[column + 1 :]), [
         (*line[:column], *line[column + 1 :]) for line in lines
@@ -231,41 +231,41 @@ def _line(
             all(amount.consumed == "0" for amount in amounts) for _, amounts in parted.counters
         )
         used = count - free
-    held = "; ".join(filter(None, (_some(list(pods), 3), aside)))
+    held = "; ".join(filter(None, (_list_some(list(pods), 3), aside)))
     numbers = (str(n) for n in (count, free, used, *others))
-    return (*key, _some([name for name in models if name], 2) or "-", *numbers, held)
+    return (*key, _list_some([name for name in models if name], 2) or "-", *numbers, held)
 
 
 def _by_name(item: tuple[tuple[str, ...], object]) -> list[object]:
     return [natural(part) for part in item[0]]
 
 
-def _some(names: Sequence[str], most: int) -> str:
+def _list_some(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" +{len(names) - most}" if len(names) > most else "")
 
 
-def _together(lines: list[Cells], width: int) -> list[Cells]:
-    """Merges lines that are equal except for their first column and the holders, if
+def _merge_alike(lines: list[Cells], width: int) -> list[Cells]:
+    """Merge lines that are equal except for their first column and the holders, if
     there are many.
     """
-    if len(lines) <= _MANY:
+    if len(lines) <= _MAX_SEPARATE_ROWS:
         return lines
     groups: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for line in lines:
         groups.setdefault(line[1 : width - 1], []).append(line)
-    found = []
+    merged = []
     for key, members in groups.items():
         name = members[0][0] + (f" +{len(members) - 1}" if len(members) > 1 else "")
         holders = [holder for line in members for holder in line[-1].split(", ") if holder]
-        found.append((name, *key, _some(list(dict.fromkeys(holders)), 2)))
-    return found
+        merged.append((name, *key, _list_some(list(dict.fromkeys(holders)), 2)))
+    return merged
 
 
 def _problems(problems: Sequence[Problem], canvas: Canvas) -> str:
     if not problems:
         return ""
     lines = ["", canvas.paint("To clean up", "1")]
-    for problem in problems[:_SHOWN]:
+    for problem in problems[:_MAX_LISTED]:
         first, *others = _wrap(f"  {problem.code}  {printable(problem.message)}", canvas.width)
         lines += [first.replace(problem.code, canvas.paint(problem.code, "33"), 1), *others]
         for step in problem.next:
@@ -273,8 +273,8 @@ def _problems(problems: Sequence[Problem], canvas: Canvas) -> str:
                 f"    {canvas.glyph('→', '->')} {printable(step.command or step.text)}",
                 canvas.width,
             )
-    if len(problems) > _SHOWN:
-        lines.append(f"  and {len(problems) - _SHOWN} more: -o json lists them all")
+    if len(problems) > _MAX_LISTED:
+        lines.append(f"  and {len(problems) - _MAX_LISTED} more: -o json lists them all")
     return canvas.plain("\n".join(lines) + "\n")
 
 
@@ -318,8 +318,8 @@ def wide(
                 row.model or "-",
                 state,
                 left or "-",
-                _some(list(dict.fromkeys(holder.claim for holder in row.holders)), 2) or "-",
-                _some([holder.pod for holder in row.holders if holder.pod], 2) or "-",
+                _list_some(list(dict.fromkeys(holder.claim for holder in row.holders)), 2) or "-",
+                _list_some([holder.pod for holder in row.holders if holder.pod], 2) or "-",
                 next((age(holder.since, now) for holder in row.holders if holder.since), "") or "-",
                 next(
                     (aligned[holder.claim] for holder in row.holders if holder.claim in aligned),
@@ -348,7 +348,7 @@ def fit(
     release: str,
     every: bool = False,
 ) -> str:
-    """How many copies fit, where, the obstacles of the next one, and what is left unused;
+    """Return how many copies fit, where, the obstacles of the next one, and what is left unused;
     ``every``: all of them.
     """
     wanted = replicas or 1
@@ -366,21 +366,24 @@ def fit(
         number = f"at most {more}" if found.fits else more
     if left_out:
         number += f", by devices: {', '.join(left_out)} not judged"
-    lines = [f"{asked(found)}{'':4}Kubernetes {release}", canvas.paint(f"{mark} {number}", "1")]
+    lines = [
+        f"{describe_demand(found)}{'':4}Kubernetes {release}",
+        canvas.paint(f"{mark} {number}", "1"),
+    ]
     if found.scheduler_fit is not None:
-        lines += [f"  {one}" for one in found.plugin_allocations[:_SHOWN]]
+        lines += [f"  {allocation}" for allocation in found.plugin_allocations[:_MAX_LISTED]]
         lines.append(
             f"  kube-scheduler does not see it, and places {found.scheduler_fit.fits}"
             " (--trust-slices)"
         )
     if aligned is not None:
-        lines += aligned_lines(aligned)
+        lines += describe_aligned_counts(aligned)
     if most is not None:
-        lines.append(_most(found, most))
+        lines.append(_describe_most(found, most))
     lines += ["", *nodes] if (nodes := _nodes(found, every=every)) else []
     if stops:
         lines += ["", "The next copy stays pending:"]
-        lines += [f"  {printable(line)}" for line in stopped(stops)[: None if every else 4]]
+        lines += [f"  {printable(line)}" for line in describe_stops(stops)[: None if every else 4]]
     elif found.preempts:
         node, pods = found.preempts[0]
         others = (
@@ -389,38 +392,44 @@ def fit(
         lines += [
             "",
             (
-                f"For the next copy kube-scheduler ends pods of lower priority: {_some(pods, 4)} on"
-                f" {node}{others}"
+                "For the next copy kube-scheduler ends pods of lower priority:"
+                f" {_list_some(pods, 4)} on {node}{others}"
             ),
         ]
     elif found.next_attempt.message:
         lines += ["", f"The next copy stays pending: {printable(found.next_attempt.message)}"]
     if stranded:
-        lines += ["", "Free, but unusable for this shape:", *map(printable, _stranded(stranded))]
+        lines += [
+            "",
+            "Free, but unusable for this shape:",
+            *map(printable, _describe_stranded(stranded)),
+        ]
     return (
         canvas.plain("\n".join(wrapped for line in lines for wrapped in _wrap(line, canvas.width)))
         + "\n"
     )
 
 
-def stopped(stops: Sequence[Reason]) -> list[str]:
-    """Why the next copy stays pending: with the nodes, where they have several reasons."""
+def describe_stops(stops: Sequence[Reason]) -> list[str]:
+    """Return why the next copy stays pending: with the nodes, where they have several reasons."""
     several = len(stops) > 1
-    where = (f"{_some(reason.nodes, 3)}: " if several and reason.nodes else "" for reason in stops)
-    return [f"{on}{reason.brief}" for on, reason in zip(where, stops, strict=True)]
+    prefixes = (
+        f"{_list_some(reason.nodes, 3)}: " if several and reason.nodes else "" for reason in stops
+    )
+    return [f"{on}{reason.brief}" for on, reason in zip(prefixes, stops, strict=True)]
 
 
 def _wrap(line: str, width: int) -> list[str]:
     return wrap(line, width, " " * (len(line) - len(line.lstrip()) + 2))
 
 
-def _most(found: Fit, most: MaxCopies) -> str:
-    found = found.scheduler_fit or found
-    if most.fits > found.fits:
+def _describe_most(answer: Fit, most: MaxCopies) -> str:
+    answer = answer.scheduler_fit or answer
+    if most.fits > answer.fits:
         proof = "no order reaches more" if most.proven else _open(most, "others may reach more")
         return (
             f"  {most.fits} in the best order of placing ({proof}): fragmentation costs"
-            f" {most.fits - found.fits}"
+            f" {most.fits - answer.fits}"
         )
     if most.proven:
         return "  no other order of placing reaches more"
@@ -432,8 +441,8 @@ def _open(most: MaxCopies, unbounded: str) -> str:
     return unbounded if most.bound is None else f"none reaches more than {most.bound}"
 
 
-def aligned_lines(aligned: AlignedCounts) -> Iterator[str]:
-    """What first-fit misses, and what to ask for instead."""
+def describe_aligned_counts(aligned: AlignedCounts) -> Iterator[str]:
+    """Yield what first-fit misses, and what to ask for instead."""
     if aligned.unknown:
         yield (
             f"  of {aligned.unknown} the alignment is not known: their slices tell neither PCIe"
@@ -451,7 +460,7 @@ def aligned_lines(aligned: AlignedCounts) -> Iterator[str]:
         )
 
 
-def asked(found: Fit) -> str:
+def describe_demand(found: Fit) -> str:
     """Return what was asked for: the name of an object, or a shape and the alignment it takes."""
     shape = found.subject.shape
     if shape is None or (shape.devices == 1 and shape.constraint is None):
@@ -468,7 +477,7 @@ _DEMANDS: Mapping[Constraint | None, str] = {
 
 
 class _NodeLine(Struct, frozen=True):
-    """What nodes have in common that share a line."""
+    """The line of nodes that have the same to say."""
 
     fits: int
     room: str
@@ -488,14 +497,14 @@ def _nodes(found: Fit, *, every: bool) -> list[str]:
                 f"{amount} {resource}" for resource, amount in amounts.get(node.name, {}).items()
             )
             line = _NodeLine(
-                node.fits, f"    {room} left" if room else "", _shown_alignments(found, node)
+                node.fits, f"    {room} left" if room else "", _list_alignments_to_show(found, node)
             )
             alike.setdefault(line, []).append(node.name)
     width = max((len(str(line.fits)) for line in alike), default=1)
     lines: list[str] = []
     for line, names in sorted(alike.items(), key=lambda group: -group[0].fits):
         several = "each of " if len(names) > 1 else ""
-        listed = _some(names, len(names) if every else 6)
+        listed = _list_some(names, len(names) if every else 6)
         lines.append(f"  {line.fits:>{width}} on {several}{listed}{line.room}")
         mixed = len(line.alignments) > 1
         lines += [
@@ -505,15 +514,15 @@ def _nodes(found: Fit, *, every: bool) -> list[str]:
     return lines
 
 
-def _shown_alignments(found: Fit, node: NodeFit) -> tuple[AlignedCopies, ...]:
+def _list_alignments_to_show(found: Fit, node: NodeFit) -> tuple[AlignedCopies, ...]:
     """Return the alignments that the head does not say already."""
     shape = found.subject.shape
     chosen = shape is not None and shape.constraint is None and shape.devices > 1
     return node.alignments if chosen else ()
 
 
-def _stranded(rows: Sequence[StrandedDevices]) -> list[str]:
-    """Stranded devices by reason, the most first."""
+def _describe_stranded(rows: Sequence[StrandedDevices]) -> list[str]:
+    """Return the stranded devices by reason, the most first."""
     groups: dict[tuple[str, str], list[StrandedDevices]] = {}
     for row in rows:
         why = (
@@ -524,9 +533,9 @@ def _stranded(rows: Sequence[StrandedDevices]) -> list[str]:
         groups.items(), key=lambda item: -_count(item[1], lambda row: len(row.devices))
     )
     lines = []
-    for (driver, why), members in ordered[:_SHOWN]:
+    for (driver, why), members in ordered[:_MAX_LISTED]:
         total = _count(members, lambda row: len(row.devices))
-        places = _some(
+        places = _list_some(
             list(dict.fromkeys(f"{row.node} {row.pcie_root or ''}".strip() for row in members)), 3
         )
         lines += [f"  {total} of {driver}: {why}", f"      {places}"]
@@ -547,21 +556,21 @@ def shapes(
 
     Below it stand, for each shape, what was asked for, the alignments, and what stops another copy.
     """
-    names = list(dict.fromkeys(node.name for found in fits for node in found.nodes))
-    by_node = [{node.name: node.fits for node in found.nodes} for found in fits]
+    names = list(dict.fromkeys(node.name for fit in fits for node in fit.nodes))
+    by_node = [{node.name: node.fits for node in fit.nodes} for fit in fits]
     groups: dict[tuple[int, ...], list[str]] = {}
     for name in names:
         groups.setdefault(tuple(nodes.get(name, 0) for nodes in by_node), []).append(name)
-    head = ("NODE", *(_column(found) for found in fits))
+    head = ("NODE", *(_column(fit) for fit in fits))
     lines = [
-        (_some(members, 3), *(str(n) for n in key))
+        (_list_some(members, 3), *(str(n) for n in key))
         for key, members in sorted(groups.items(), reverse=True)
     ]
-    lines.append(("all", *(str(found.fits) for found in fits)))
+    lines.append(("all", *(str(fit.fits) for fit in fits)))
     notes = [
         line
-        for found, near, reasons in zip(fits, aligned, stops, strict=True)
-        for line in _below(found, near, reasons)
+        for fit, near, reasons in zip(fits, aligned, stops, strict=True)
+        for line in _notes_on_shape(fit, near, reasons)
     ]
     below = "".join(f"{wrapped}\n" for line in notes for wrapped in _wrap(line, canvas.width))
     return table(head, lines, canvas, numbers=range(1, len(head))) + canvas.plain(below)
@@ -574,14 +583,16 @@ def _count_aligned(copies: int, aligned: int) -> str:
     return "with the best alignment" if copies == 1 else "all with the best alignment"
 
 
-def _below(found: Fit, aligned: AlignedCounts | None, stops: Sequence[Reason]) -> list[str]:
+def _notes_on_shape(
+    found: Fit, aligned: AlignedCounts | None, stops: Sequence[Reason]
+) -> list[str]:
     """Return what the table of shapes does not say of one of them, after an empty line."""
     lines = [f"  {line}" for line in alignments(found)]
     if aligned is not None:
         lines.append(f"  {aligned.first} of {found.fits} with the best alignment")
-        lines += aligned_lines(aligned)
-    lines += [f"  no further copy: {printable(line)}" for line in stopped(stops)[:4]]
-    head = asked(found)
+        lines += describe_aligned_counts(aligned)
+    lines += [f"  no further copy: {printable(line)}" for line in describe_stops(stops)[:4]]
+    head = describe_demand(found)
     return ["", head, *lines] if lines or head != found.subject.name else []
 
 
@@ -590,11 +601,11 @@ def alignments(found: Fit) -> list[str]:
     nodes: dict[str, list[str]] = {}
     copies: Counter[str] = Counter()
     for node in found.nodes:
-        for group in _shown_alignments(found, node):
+        for group in _list_alignments_to_show(found, node):
             nodes.setdefault(group.alignment, []).append(node.name)
             copies[group.alignment] += group.copies
     return [
-        f"{alignment}: {copies[alignment]} on {_some(names, 3)}"
+        f"{alignment}: {copies[alignment]} on {_list_some(names, 3)}"
         for alignment, names in nodes.items()
     ]
 

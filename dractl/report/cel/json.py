@@ -9,6 +9,7 @@ from dractl.cel.values import COST_LIMIT, MAX_LENGTH
 from dractl.facts import current
 
 SCHEMA = "dractl/cel/v1"
+_RESULTS = {True: "true", False: "false", None: "error"}
 
 
 def render(answer: ReleaseVerdict) -> str:
@@ -60,9 +61,9 @@ def _issue(issue: Issue) -> dict[str, Any]:
 
 def _reads(program: Program) -> list[dict[str, str]]:
     names = {
-        (found.kind, found.domain, found.name)
-        for found in program.lookups
-        if found.name is not None
+        (lookup.kind, lookup.domain, lookup.name)
+        for lookup in program.lookups
+        if lookup.name is not None
     }
     return [
         {"kind": kind, "domain": domain, "name": name or ""} for kind, domain, name in sorted(names)
@@ -72,7 +73,7 @@ def _reads(program: Program) -> list[dict[str, str]]:
 def _trial(trial: Trial) -> dict[str, Any]:
     decision = trial.decision
     return {
-        "result": "error" if trial.result is None else "true" if trial.result else "false",
+        "result": _RESULTS[trial.result],
         "error": trial.error,
         "decidedBy": {"text": decision.text, "start": decision.start, "end": decision.end},
         "saw": [{"name": seen.name, "value": seen.value} for seen in decision.seen],

@@ -8,7 +8,7 @@ from dractl.cel.values import COST_LIMIT, MAX_LENGTH
 from dractl.report.canvas import Canvas
 from dractl.report.plain import plural, printable
 
-_MOST = 4  # pools and deciding parts that are listed, unless all are requested
+_MAX_LISTED = 4  # pools and deciding parts that are listed, unless all are requested
 _STYLES = {True: "1;32", False: "33", None: "1;31"}
 _WORDS = {True: "true", False: "false", None: "error"}
 
@@ -35,17 +35,17 @@ def _verdict(answer: ReleaseVerdict, canvas: Canvas, release: str) -> Iterator[s
     )
     match answer.admission:
         case "ok":
-            said = f"compiles to {program.output_type}, {cost}"
+            verdict = f"compiles to {program.output_type}, {cost}"
         case "tooComplex":
-            said = f"too complex: {cost}"
+            verdict = f"too complex: {cost}"
         case "tooLong":
             size = len(program.text.encode("utf-8", "replace"))
-            said = f"too long: {size:,} bytes of at most {MAX_LENGTH:,}"
+            verdict = f"too long: {size:,} bytes of at most {MAX_LENGTH:,}"
         case "undecided":
-            said = "not known whether it compiles"
+            verdict = "not known whether it compiles"
         case _:
-            said = "does not compile"
-    yield f"{mark} {said}    Kubernetes {release}"
+            verdict = "does not compile"
+    yield f"{mark} {verdict}    Kubernetes {release}"
     for issue in program.issues:
         yield ""
         if issue.line is None or issue.column is None:
@@ -95,10 +95,12 @@ def _results(answer: ReleaseVerdict, canvas: Canvas, verbose: bool) -> Iterator[
     else:
         counted = f"true on {answer.count(True)} of {plural(total, 'device')}"
         yield counted + (f", fails on {answer.count(None)}" if answer.count(None) else "")
-    for trial in answer.trials if verbose else _shortened(answer.trials):
+    for trial in answer.trials if verbose else _first_of_each_result(answer.trials):
         yield ""
         yield from _trial(trial, canvas, verbose)
-    left = len(answer.trials) - (len(answer.trials) if verbose else len(_shortened(answer.trials)))
+    left = len(answer.trials) - (
+        len(answer.trials) if verbose else len(_first_of_each_result(answer.trials))
+    )
     if left:
         yield ""
         yield f"  and {left} more groups; -v lists all"
@@ -107,15 +109,15 @@ def _results(answer: ReleaseVerdict, canvas: Canvas, verbose: bool) -> Iterator[
         yield f"  not tried on devices of {', '.join(answer.untried)}; --driver all includes them"
 
 
-def _shortened(trials: Sequence[Trial]) -> list[Trial]:
+def _first_of_each_result(trials: Sequence[Trial]) -> list[Trial]:
     """Return the first groups of each result."""
     kept: Counter[bool | None] = Counter()
-    found = []
+    first_trials = []
     for trial in trials:
         kept[trial.result] += 1
-        if kept[trial.result] <= _MOST:
-            found.append(trial)
-    return found
+        if kept[trial.result] <= _MAX_LISTED:
+            first_trials.append(trial)
+    return first_trials
 
 
 def _trial(trial: Trial, canvas: Canvas, verbose: bool) -> Iterator[str]:
@@ -137,8 +139,8 @@ def _devices(devices: Sequence[TriedDevice], canvas: Canvas) -> str:
     drivers = Counter(device.driver for device in devices)
     pools = Counter(device.pool for device in devices)
     times = canvas.glyph("×", "x")
-    listed = [f"{printable(pool)} {times}{count}" for pool, count in pools.most_common(_MOST)]
-    more = f" and {len(pools) - _MOST} more pools" if len(pools) > _MOST else ""
+    listed = [f"{printable(pool)} {times}{count}" for pool, count in pools.most_common(_MAX_LISTED)]
+    more = f" and {len(pools) - _MAX_LISTED} more pools" if len(pools) > _MAX_LISTED else ""
     return (
         f"{plural(len(devices), 'device')} of {', '.join(map(printable, drivers))}:"
         f" {', '.join(listed)}{more}"

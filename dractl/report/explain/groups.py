@@ -26,21 +26,21 @@ _ORDINALS = (
 def text(groups: Sequence[Group], canvas: Canvas) -> str:
     """Return a paragraph for each group."""
     paragraphs = (
-        "\n".join(_wrapped(line, canvas) for line in _lines(group, canvas)) for group in groups
+        "\n".join(_wrap_line(line, canvas) for line in _lines(group, canvas)) for group in groups
     )
     return canvas.plain("\n\n".join(paragraphs)) + "\n"
 
 
-def _wrapped(line: str, canvas: Canvas) -> str:
+def _wrap_line(line: str, canvas: Canvas) -> str:
     indent = "" if line[:1] != " " else "  "
     return "\n".join(wrap(line, max(canvas.width, 30), indent + "  "))
 
 
 def _lines(group: Group, canvas: Canvas) -> Iterator[str]:
     mark = canvas.paint("✓", "1;32") if is_good(group) else canvas.paint("✗", "1;31")
-    first, *rest = sentences(group)
+    first, *others = sentences(group)
     yield f"{mark} {canvas.paint(title(group), '1')}: {first}"
-    yield from (f"  {line}" for line in rest)
+    yield from (f"  {line}" for line in others)
 
 
 def title(group: Group) -> str:
@@ -55,8 +55,8 @@ def is_good(group: Group) -> bool:
 
 
 def sentences(group: Group) -> list[str]:
-    """How many fit, the consequence for a gang, the obstacle of the next, and what would reach
-    more.
+    """Return how many fit, the consequence for a gang, the obstacle of the next, and what would
+    reach more.
     """
     return list(_sentences(group))
 
@@ -77,7 +77,7 @@ def _sentences(group: Group) -> Iterator[str]:
         needs = f"the gang starts with {group.minimum} of them at once"
         yield f"{needs}, so none starts" if not group.starts else needs
     if group.across is not None:
-        yield from _across(group.across)
+        yield from _alignment_sentences(group.across)
     if group.complete:
         return
     why = [printable(reason.brief) for reason in group.reasons[:2]] or [
@@ -86,39 +86,39 @@ def _sentences(group: Group) -> Iterator[str]:
     yield f"the {_ordinal(reached + 1)} ({printable(group.pod)}) stops at: {why[0]}"
     for other in why[1:]:
         yield f"also: {other}"
-    yield from _otherwise(group)
+    yield from _alternative_sentences(group)
 
 
 _SHOWN = 6  # pods
 
 
-def _across(found: GangAlignment) -> Iterator[str]:
+def _alignment_sentences(found: GangAlignment) -> Iterator[str]:
     """Yield the rails and NVLink domains of the pods, as far as they are known."""
     if found.same_rails is not None:
         used = [f"{pod} {_rails(numbers)}" for pod, numbers in found.rails.items()]
-        told = (
+        comparison = (
             "all pods use the same rails"
             if found.same_rails
             else "pods use different rails, so traffic crosses them"
         )
-        yield f"{told}: {_some(used)}"
+        yield f"{comparison}: {_list_some(used)}"
     if found.same_clique:
         yield f"all pods are in one NVLink domain: {next(iter(found.cliques.values()))}"
     elif found.same_clique is False:
         used = [f"{pod} {clique or 'unknown'}" for pod, clique in found.cliques.items()]
-        yield f"pods are in different NVLink domains: {_some(used)}"
+        yield f"pods are in different NVLink domains: {_list_some(used)}"
 
 
 def _rails(numbers: tuple[int, ...] | None) -> str:
     return "unknown" if numbers is None else "{" + ", ".join(map(str, numbers)) + "}"
 
 
-def _some(items: Sequence[str]) -> str:
+def _list_some(items: Sequence[str]) -> str:
     more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
     return printable(", ".join(items[:_SHOWN])) + more
 
 
-def _otherwise(group: Group) -> Iterator[str]:
+def _alternative_sentences(group: Group) -> Iterator[str]:
     """Yield the result of another order or another alternative."""
     reached = group.placed + group.fits
     if group.order:
@@ -167,7 +167,7 @@ def as_json(group: Group) -> dict[str, Any]:
         "stops": plain(group.reasons),
         "schedulerMessage": group.scheduler_message,
         "most": None if group.most is None else {"fits": group.most, "proven": group.proven},
-        **({} if group.across is None else {"across": _across_json(group.across)}),
+        **({} if group.across is None else {"across": _alignment_json(group.across)}),
         "order": list(group.order),
         "alternatives": [
             {"request": c.request, "alternative": c.alternative, "fits": group.placed + c.fits}
@@ -176,7 +176,7 @@ def as_json(group: Group) -> dict[str, Any]:
     }
 
 
-def _across_json(found: GangAlignment) -> dict[str, Any]:
+def _alignment_json(found: GangAlignment) -> dict[str, Any]:
     return {
         "rails": {
             pod: None if numbers is None else list(numbers) for pod, numbers in found.rails.items()

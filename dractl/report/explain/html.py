@@ -99,7 +99,7 @@ def _group(group: Group) -> Iterator[str]:
     """Yield a box with the sentences of the text report, and a bar: pods on nodes, pods that fit,
     and the rest.
     """
-    said = explain_groups.sentences(group)
+    sentences = explain_groups.sentences(group)
     good = explain_groups.is_good(group)
     mark, look = ("✓", "good") if good else ("✗", "bad")
     shares = (("on", group.placed, "on nodes"), ("more", group.fits, "more fit"))
@@ -109,20 +109,20 @@ def _group(group: Group) -> Iterator[str]:
         for name, count, words in shares
     )
     yield f"<div class='group{'' if good else ' no'}'><p class=verdict><b class={look}>{mark}</b> "
-    yield f"<b>{escape(explain_groups.title(group))}</b>: {escape(said[0])}</p>"
+    yield f"<b>{escape(explain_groups.title(group))}</b>: {escape(sentences[0])}</p>"
     yield f"<div class=share>{bars}</div>"
-    yield from (f"<p>{escape(line)}</p>" for line in said[1:])
+    yield from (f"<p>{escape(line)}</p>" for line in sentences[1:])
     yield "</div>"
 
 
 def _section(e: Explanation, number: int, now: float | None) -> Iterator[str]:
     origin = e.release_from or ("default" if e.release_assumed else "")
     waits = " ".join(filter(None, (e.phase, age(e.age, now))))
-    told = (
+    subtitle = (
         f"{waits} " * bool(waits) + f"Kubernetes {e.release}" + (f" ({origin})" if origin else "")
     )
     yield f"<section id='subject-{number}'>"
-    yield f"<h1>{escape(e.title)} <small class=soft>{escape(told)}</small></h1>"
+    yield f"<h1>{escape(e.title)} <small class=soft>{escape(subtitle)}</small></h1>"
     mark, look = _mark(e)
     cause, *below = explain_opening.lines(e)
     yield f"<p class=verdict><b class={look}>{mark}</b> {escape(cause)}</p>"
@@ -142,14 +142,14 @@ def _section(e: Explanation, number: int, now: float | None) -> Iterator[str]:
         yield from _nodes(e.nodes)
     if e.alignment:
         yield from alignment_html.alignment_section(e.alignment)
-        panels = [(alignment_title(found), found) for found in e.alignment]
+        panels = [(alignment_title(alignment), alignment) for alignment in e.alignment]
         yield f"<div class=wide>{alignment_svg.render(panels, alone=False)}</div>"
     if e.plan is not None:
         yield f"<h2>Move other pods</h2><ul>{_step(e.plan)}</ul>"
     if e.fixes and not e.fits and not e.unchecked:
         yield from _fixes(e.fixes)
     if e.next or e.is_without_fix:
-        yield from _next(e)
+        yield from _next_steps(e)
     if e.scheduler_message:
         yield f"<h2>What the scheduler says</h2><p><code>{escape(e.scheduler_message)}</code></p>"
     yield "</section>"
@@ -178,7 +178,9 @@ def _picture(e: Explanation) -> Iterator[str]:
     """Yield the node's devices in the boxes of their PCIe roots, or NUMA nodes where no root is
     published.
     """
-    name = e.subject.name if e.subject.kind == "Node" else e.conflict.node if e.conflict else ""
+    name = e.conflict.node if e.conflict else ""
+    if e.subject.kind == "Node":
+        name = e.subject.name
     if not name:
         name = next((n for r in e.reasons for n in r.nodes), "")
     yield f"<h2>Node {escape(name)}</h2>"
@@ -188,7 +190,9 @@ def _picture(e: Explanation) -> Iterator[str]:
         f"<span style='color:var({c})'>■</span> {s}" for s, c in _COLOURS.items() if s in shown
     )
     thick = (
-        "; a thick frame: free, and a request would take it" if any(map(_taken, e.devices)) else ""
+        "; a thick frame: free, and a request would take it"
+        if any(map(_can_be_taken, e.devices))
+        else ""
     )
     yield f"<p class=soft>{legend}{thick}</p>"
 
@@ -235,7 +239,7 @@ def _svg(places: dict[str, list[DeviceStatus]]) -> str:
     return f"<svg {size} role='img' aria-label='devices of the node'>{''.join(parts)}</svg>"
 
 
-def _taken(device: DeviceStatus) -> bool:
+def _can_be_taken(device: DeviceStatus) -> bool:
     """Return True if a request would take the device, and can."""
     return device.status == "free" and bool(device.requests)
 
@@ -246,20 +250,20 @@ def _name(device: DeviceStatus) -> str:
 
 def _device(device: DeviceStatus, left: int, top: int, box: int) -> str:
     name = _name(device)
-    told = [
+    facts = [
         device.device,
         device.status,
         *(f"claim {h.claim}" for h in device.holders),
         *device.taints,
     ]
     if device.requests:
-        told.append(f"wanted by {', '.join(device.requests)}")
-    stroke = 3 if _taken(device) else 1
+        facts.append(f"wanted by {', '.join(device.requests)}")
+    stroke = 3 if _can_be_taken(device) else 1
     whose = [(h.pod or h.claim).rpartition("/")[2] for h in device.holders]
     word = word_of(device.device.partition("/")[0])
     status = " ".join(filter(None, (word, device.status, *whose)))[: (box - 16) // 6]
     return (
-        f"<g><title>{escape('; '.join(told))}</title>"
+        f"<g><title>{escape('; '.join(facts))}</title>"
         # Quoted, all of them: an unquoted value before `/>` takes the slash, and the texts end up
         # inside the box.
         f"<rect x='{left}' y='{top}' width='{box}' height='34' rx='4' fill='var(--box)' "
@@ -281,9 +285,9 @@ def _reasons(e: Explanation) -> Iterator[str]:
 
 
 def _node_names(names: Sequence[str], most: int = 4) -> str:
-    """Names that are not broken at their hyphens."""
-    told = ", ".join(f"<span class=w>{escape(name)}</span>" for name in names[:most])
-    return told + (f" and {len(names) - most} more" if len(names) > most else "")
+    """Return names that are not broken at their hyphens."""
+    names_in_html = ", ".join(f"<span class=w>{escape(name)}</span>" for name in names[:most])
+    return names_in_html + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _nodes(nodes: Sequence[NodeAnswer]) -> Iterator[str]:
@@ -312,7 +316,7 @@ def _fixes(fixes: Sequence[Fix]) -> Iterator[str]:
     )
 
 
-def _next(e: Explanation) -> Iterator[str]:
+def _next_steps(e: Explanation) -> Iterator[str]:
     """Yield the next steps, each with its command."""
     words = ["No small change makes it fit."] if e.is_without_fix else []
     yield f"<h2>{' '.join([*words, 'Next'] if e.next else words)}</h2>"

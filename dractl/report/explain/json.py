@@ -34,8 +34,8 @@ def render(
         {"schema": SCHEMA, "subjects": answers} if listed else {"schema": SCHEMA, **answers[0]}
     )
     whole["facts"] = current().to_json()
-    if known := origin.to_json():
-        whole["input"] = known
+    if origin_value := origin.to_json():
+        whole["input"] = origin_value
     if groups:
         whole["groups"] = [explain_groups.as_json(group) for group in groups]
     if rows := _list_unread(unread, whole.get("unread", ())):
@@ -63,7 +63,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
         **({"nodesExpected": to_builtins(e.expected_nodes)} if e.expected_nodes else {}),
         **({"when": e.when} if e.when else {}),
         "reasons": plain(e.reasons),
-        **({"obstacles": [_obstacle(one) for one in e.obstacles]} if e.obstacles else {}),
+        **({"obstacles": [_obstacle(item) for item in e.obstacles]} if e.obstacles else {}),
         "nodes": [
             {
                 "name": n.name,
@@ -94,7 +94,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
         ],
         **({"next": plain(e.all_next)} if e.all_next else {}),
         "notes": list(e.notes),
-        **({"alignment": [alignment_json(one) for one in e.alignment]} if e.alignment else {}),
+        **({"alignment": [alignment_json(item) for item in e.alignment]} if e.alignment else {}),
         **({"unread": [part.row.as_json(part.effect) for part in e.unread]} if e.unread else {}),
         **(
             {"devices": plain(e.devices), "drivers": plain(e.drivers)}
@@ -111,10 +111,10 @@ def _scheduler(e: Explanation) -> dict[str, Any]:
     words: dict[str, Any] = {}
     if e.words is not None:
         words = {"said": e.words.message, "at": e.words.at or None, "agrees": e.words.agrees}
-    return {**words, **(_named_scheduler(e.scheduler) if e.scheduler is not None else {})}
+    return {**words, **(_scheduler_facts(e.scheduler) if e.scheduler is not None else {})}
 
 
-def _named_scheduler(scheduler: SchedulerAnswer) -> dict[str, Any]:
+def _scheduler_facts(scheduler: SchedulerAnswer) -> dict[str, Any]:
     return {
         "name": scheduler.name,
         "title": scheduler.title,

@@ -39,24 +39,24 @@ def to_json(comparisons: Sequence[ByMachine], origin: Origin = NO_ORIGIN) -> str
         for comparison in comparisons
     ]
     whole = {"schema": SCHEMA, "subjects": subjects, "facts": current().to_json()}
-    if known := origin.to_json():
-        whole["input"] = known
+    if origin_value := origin.to_json():
+        whole["input"] = origin_value
     return json.dumps(whole, indent=2, ensure_ascii=False)
 
 
 def _machine(answer: MachineAnswer) -> dict[str, Any]:
-    found: dict[str, Any] = {"machine": answer.machine, "fits": answer.explanation.fits}
+    value: dict[str, Any] = {"machine": answer.machine, "fits": answer.explanation.fits}
     if answer.explanation.fits:
         needs = [
             {"key": n.key, "value": n.value, "requirement": n.text, "by": n.by}
             for n in answer.needs
         ]
-        found |= {"needs": needs} if needs else {}
-        found |= {"setBy": dict(answer.set_by)} if answer.set_by else {}
-        found |= {"unjudged": list(answer.unjudged)} if answer.unjudged else {}
+        value |= {"needs": needs} if needs else {}
+        value |= {"setBy": dict(answer.set_by)} if answer.set_by else {}
+        value |= {"unjudged": list(answer.unjudged)} if answer.unjudged else {}
     if answer.autoscaler is not None:
-        found["autoscaler"] = to_builtins(answer.autoscaler)
-    return {**found, "answer": as_json(answer.explanation)}
+        value["autoscaler"] = to_builtins(answer.autoscaler)
+    return {**value, "answer": as_json(answer.explanation)}
 
 
 def to_text(
@@ -147,7 +147,7 @@ def _table(comparison: ByMachine, canvas: Canvas, release: str, *, cut: bool) ->
     ]
     wide = max(len("MACHINE"), *(len(machine) for machine, _, _ in rows))
     coded = max(len("RESULT"), *(len(code) for _, code, _ in rows))
-    judged = _judged_column(comparison.answers)
+    judged = _verdict_column(comparison.answers)
     room = canvas.width - wide - coded - 6 - (len(judged[0]) if judged else 0)
     yield canvas.paint(comparison.answers[0].explanation.subject.title, "1")
     column = judged[0] if judged else ""
@@ -163,7 +163,10 @@ def _table(comparison: ByMachine, canvas: Canvas, release: str, *, cut: bool) ->
     served = sum(answer.fits for _, _, answer in rows)
     yield ""
     unjudged = dict.fromkeys(
-        what for answer in comparison.answers for what in answer.unjudged if answer.explanation.fits
+        resource
+        for answer in comparison.answers
+        for resource in answer.unjudged
+        if answer.explanation.fits
     )
     by = f", by devices: {', '.join(unjudged)} not judged" if unjudged else ""
     yield f"{served} of {plural(len(rows), 'machine')} can serve it{by}; for Kubernetes {release}"
@@ -171,7 +174,7 @@ def _table(comparison: ByMachine, canvas: Canvas, release: str, *, cut: bool) ->
     yield from _autoscaler_lines(comparison.answers, canvas)
 
 
-def _judged_column(answers: Sequence[MachineAnswer]) -> list[str]:
+def _verdict_column(answers: Sequence[MachineAnswer]) -> list[str]:
     """Return the head and the cells of the autoscaler's column, padded; none if none was asked."""
     cells = [answer.autoscaler.verdict for answer in answers if answer.autoscaler is not None]
     if not cells or answers[0].autoscaler is None:
@@ -205,21 +208,21 @@ def _autoscaler_lines(answers: Sequence[MachineAnswer], canvas: Canvas) -> Itera
 
 
 def _conditions(answers: Sequence[MachineAnswer]) -> Iterator[str]:
-    """What is true only of some nodes of a machine that serves it."""
-    found: dict[str, list[str]] = {}
+    """Yield what is true only of some nodes of a machine that serves it."""
+    conditions: dict[str, list[str]] = {}
     for answer in answers:
         if answer.explanation.fits:
             for by in dict.fromkeys(need.by for need in answer.needs):
                 selector = ",".join(need.text for need in answer.needs if need.by == by)
-                found.setdefault(f"only on nodes that match {selector} ({by})", []).append(
+                conditions.setdefault(f"only on nodes that match {selector} ({by})", []).append(
                     answer.machine
                 )
             for label, component in answer.set_by.items():
-                found.setdefault(f"only on nodes where {component} sets {label}", []).append(
+                conditions.setdefault(f"only on nodes where {component} sets {label}", []).append(
                     answer.machine
                 )
     served = sum(answer.explanation.fits for answer in answers)
-    for condition, machines in found.items():
+    for condition, machines in conditions.items():
         several = len(machines) > _NAMED
         more = f" and {len(machines) - _NAMED} more" if several else ""
         who = (

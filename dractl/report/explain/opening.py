@@ -19,7 +19,7 @@ def lines(e: Explanation) -> list[str]:
 
     It is of at most 77 columns where a clause of the sentence is as short.
     """
-    first, *others = parted(e.clauses) if e.clauses is not None else [e.headline]
+    first, *others = split_clauses(e.clauses) if e.clauses is not None else [e.headline]
     return [first + _count_obstacles(e), *others]
 
 
@@ -28,8 +28,8 @@ def _count_obstacles(e: Explanation) -> str:
     if len(e.obstacles) < 2:
         return ""
     nodes = e.obstacles[0].nodes
-    where = f" on {nodes[0]}" if nodes else ""
-    return f"; {len(e.obstacles)} things are in the way{where}"
+    place = f" on {nodes[0]}" if nodes else ""
+    return f"; {len(e.obstacles)} things are in the way{place}"
 
 
 WHEN_SENTENCES: dict[When, str] = {
@@ -47,16 +47,16 @@ def obstacle_lines(e: Explanation) -> list[str]:
     return [heading, *(f"{obstacle.have} [{obstacle.code}]" for obstacle in e.obstacles)]
 
 
-def parted(told: Clauses) -> list[str]:
+def split_clauses(told: Clauses) -> list[str]:
     """Return the lines of a sentence in parts."""
     lead, cause, others = told.lead, told.cause, [other.lstrip("; ") for other in told.others]
     whole = lead + told.joint + cause + "".join(told.others)
     if len(whole) <= _ROOM and (lead or not others):
         return [whole]
-    first, *why = _parted(lead + told.joint + cause, len(lead))
+    first, *why = _split_sentence(lead + told.joint + cause, len(lead))
     if len(first) <= _ROOM or not lead:
         return [first, *why, *others]
-    first, *why = _parted(cause)
+    first, *why = _split_sentence(cause)
     if len(first) <= _ROOM:
         return [
             first,
@@ -67,7 +67,7 @@ def parted(told: Clauses) -> list[str]:
     return [lead, f"because {first}", *why, *others]
 
 
-def _parted(text: str, after: int = 0) -> Iterator[str]:
+def _split_sentence(text: str, after: int = 0) -> Iterator[str]:
     """Yield a sentence in two where it is longer than the first line: after as many clauses as that
     holds, and of ``after`` characters at least; after the first clause where that is longer.
     """

@@ -182,7 +182,7 @@ def _summary(answers: Sequence[Explanation], canvas: Canvas) -> list[str]:
 def _notes(answers: Sequence[Explanation], canvas: Canvas) -> Iterator[str]:
     """Yield what was not read, once for all answers."""
     blinds = (blind for e in answers for blind in e.unread)
-    for note in dict.fromkeys(f"{one.lack}: {one.effect}" for one in blinds):
+    for note in dict.fromkeys(f"{blind.lack}: {blind.effect}" for blind in blinds):
         yield from hang_text("  note: ", note, canvas, hanging=8)
 
 

@@ -40,10 +40,9 @@ def _block(explanations: Sequence[Explanation], number: int) -> Iterator[str]:
     fixes = explanations[0].fixes
     fix = fixes[number - 1]
     for explanation in explanations[:_SHOWN]:
-        own = explanation.fixes[number - 1]
-        yield _comment(
-            f"{explanation.subject.title}: {own.title}{f' ({own.effects})' if own.effects else ''}"
-        )
+        fix_of_subject = explanation.fixes[number - 1]
+        effects = f" ({fix_of_subject.effects})" if fix_of_subject.effects else ""
+        yield _comment(f"{explanation.subject.title}: {fix_of_subject.title}{effects}")
     if len(explanations) > _SHOWN:
         yield f"# and {len(explanations) - _SHOWN} more\n"
     yield f"# fits then on {', '.join(fix.nodes[:_SHOWN])}\n"
@@ -74,7 +73,7 @@ def _comment(text: str) -> str:
 
 
 def _by_hand(fix: Fix) -> Iterator[str]:
-    """Comments for a fix that no command applies."""
+    """Yield the comments for a fix that no command applies."""
     if not fix.changes:
         yield "# nothing to apply\n"
         return

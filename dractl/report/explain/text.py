@@ -95,20 +95,20 @@ def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> I
         yield from hang_text("  note: ", note, canvas, hanging=8)
     if e.subject.kind == "Node":
         yield from _inventory(e, canvas)
-        yield from _next(e, canvas)
+        yield from _next_steps(e, canvas)
         return
     if e.fits:
         yield from _allocations(e, canvas, _EVERYTHING if every else 3)
         yield from _alignment(e, canvas)
-        yield from _next(e, canvas)
+        yield from _next_steps(e, canvas)
         return
     yield from _obstacles(e, canvas)
     if e.funnel:
         yield ""
         yield from _funnel(e.funnel, canvas)
-    if e.conflict is not None and _named(e, e.conflict.node):
+    if e.conflict is not None and _names_node(e, e.conflict.node):
         yield from _conflict(e.conflict, canvas, _EVERYTHING if every else _NODES)
-    if len({_said(node) for node in e.nodes}) > 1:
+    if len({_first_reason(node) for node in e.nodes}) > 1:
         yield ""
         yield from _nodes(e.nodes, canvas, _EVERYTHING if every else _NODES)
     else:
@@ -118,7 +118,7 @@ def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> I
             for reason in e.reasons[1:]
             if reason.message not in e.headline and reason.message not in listed
         ]
-        yield from _also(others, canvas, _EVERYTHING if every else _REASONS)
+        yield from _list_further_obstacles(others, canvas, _EVERYTHING if every else _REASONS)
     for node in e.nodes if every else ():
         if node.funnel:
             yield ""
@@ -131,11 +131,11 @@ def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> I
         yield from _fixes(
             e.fixes, canvas, "by a new allocation" if not e.unread else "with what may be read"
         )
-    yield from _expected_nodes(e.expected_nodes, canvas)
-    yield from _next(e, canvas)
+    yield from _list_expected_nodes(e.expected_nodes, canvas)
+    yield from _next_steps(e, canvas)
 
 
-def _expected_nodes(nodes: Sequence[ExpectedNode], canvas: Canvas) -> Iterator[str]:
+def _list_expected_nodes(nodes: Sequence[ExpectedNode], canvas: Canvas) -> Iterator[str]:
     """Yield a section about the nodes that an autoscaler would launch, a line or two for each."""
     if not nodes:
         return
@@ -162,7 +162,7 @@ def _obstacles(e: Explanation, canvas: Canvas) -> Iterator[str]:
         yield from hang_text(f"  {number}  ", obstacle, canvas, hanging=5)
 
 
-def _named(e: Explanation, node: str) -> bool:
+def _names_node(e: Explanation, node: str) -> bool:
     """Return True unless the headline names other nodes than this one."""
     first = e.reasons[0] if e.reasons else None
     return first is None or (first.code != "mixed" and (not first.nodes or node in first.nodes))
@@ -190,16 +190,18 @@ def _title(e: Explanation, canvas: Canvas, now: float | None) -> Iterator[str]:
     waits = printable(" ".join(filter(None, (e.phase, age(e.age, now)))))
     head = f"{e.title}  {waits}".rstrip()
     claims = printable(", ".join(_claim(e, name) for name in e.subject.pod_claims))
-    told = f"claim {claims}" if claims else ""
+    claim_text = f"claim {claims}" if claims else ""
     release = release_title(e)
     beside = (
-        f"{head}  {told}" if told and len(f"{head}  {told}  {release}") <= canvas.width else head
+        f"{head}  {claim_text}"
+        if claim_text and len(f"{head}  {claim_text}  {release}") <= canvas.width
+        else head
     )
     bold = canvas.paint(e.title, "1") + beside[len(e.title) :]
     gap = canvas.width - len(beside) - len(release)
     yield f"{bold}{' ' * gap}{release}" if gap >= 2 else bold
-    if told and beside == head:
-        yield from hang_text("  ", told, canvas, hanging=4)
+    if claim_text and beside == head:
+        yield from hang_text("  ", claim_text, canvas, hanging=4)
     if gap < 2:
         yield f"  {release}"
 
@@ -207,8 +209,8 @@ def _title(e: Explanation, canvas: Canvas, now: float | None) -> Iterator[str]:
 def _claim(e: Explanation, name: str) -> str:
     claim, template = e.subject.pod_claims[name], e.subject.templates.get(name)
     origin = f"from template {template}" if template else ""
-    told = origin if claim else ", ".join(filter(None, ("not created", origin)))
-    return f"{claim or name} ({told})" if told else f"{claim}"
+    note = origin if claim else ", ".join(filter(None, ("not created", origin)))
+    return f"{claim or name} ({note})" if note else f"{claim}"
 
 
 def release_title(e: Explanation) -> str:
@@ -217,8 +219,8 @@ def release_title(e: Explanation) -> str:
     return f"Kubernetes {e.release}" + (f" ({origin})" if origin else "")
 
 
-def _also(reasons: Sequence[Reason], canvas: Canvas, most: int) -> Iterator[str]:
-    """Further obstacles that the nodes do not show."""
+def _list_further_obstacles(reasons: Sequence[Reason], canvas: Canvas, most: int) -> Iterator[str]:
+    """Yield further obstacles that the nodes do not show."""
     for reason in reasons[:most]:
         yield from hang_text("  also: ", f"{reason.message} [{reason.code}]", canvas, hanging=8)
     if len(reasons) > most:
@@ -232,31 +234,37 @@ def _funnel(stages: Sequence[FunnelStage], canvas: Canvas) -> Iterator[str]:
     rows: list[tuple[str, FunnelStage | None, str]] = []  # what is asked, the numbers, their unit
     for position, (stage, heading) in enumerate(zip(stages, headings, strict=True)):
         asked = clean_text(stage.stage, canvas)
-        where = f" on {plural(stage.nodes, 'node')}" if stage.nodes else ""
+        place = f" on {plural(stage.nodes, 'node')}" if stage.nodes else ""
         if position and headings[position - 1] == heading:
             rows.append((f"    {asked}", stage, ""))
         elif len(heading) <= _HEADING and wide + 4 + len(asked) <= canvas.width:
-            rows.append((f"  {heading:<{wide}}  {asked}", stage, f" {_noun(stage)}{where}"))
+            rows.append((f"  {heading:<{wide}}  {asked}", stage, f" {_noun(stage)}{place}"))
         else:
-            rows += [(f"  {heading}", None, ""), (f"    {asked}", stage, f" {_noun(stage)}{where}")]
+            rows += [(f"  {heading}", None, ""), (f"    {asked}", stage, f" {_noun(stage)}{place}")]
     limit = max(30, min(56, canvas.width - 24))
     column = max(
         (len(left) for left, numbers, _ in rows if numbers and len(left) <= limit), default=limit
     )
-    counted = max(len(_count(numbers, what)) for _, numbers, what in rows if numbers)
-    for left, numbers, what in rows:
+    counted = max(len(_count(numbers, unit_text)) for _, numbers, unit_text in rows if numbers)
+    for left, numbers, unit_text in rows:
         if numbers is None:
             yield left
             continue
-        above = len(left) + len(what[: len(" devices")].rstrip()) + 2 + counted > canvas.width
+        above = len(left) + len(unit_text[: len(" devices")].rstrip()) + 2 + counted > canvas.width
         if above:
             yield left
-        count = _count(numbers, what)
+        count = _count(numbers, unit_text)
         line = f"{'' if above else left:<{column}}  "
         used = len(line) + counted
-        colour = "31" if not numbers.kept else "32" if what or numbers.kept == numbers.of else "33"
-        line += ("" if what else " " * (counted - len(count))) + canvas.paint(count, colour)
-        unit = what if used + len(what) <= canvas.width else what[: len(" devices")].rstrip()
+        colour = "32" if unit_text or numbers.kept == numbers.of else "33"
+        if not numbers.kept:
+            colour = "31"
+        line += ("" if unit_text else " " * (counted - len(count))) + canvas.paint(count, colour)
+        unit = (
+            unit_text
+            if used + len(unit_text) <= canvas.width
+            else unit_text[: len(" devices")].rstrip()
+        )
         detail = f"({clean_text(numbers.detail, canvas)})" if numbers.detail else ""
         if not detail or used + len(unit) + 3 + len(detail) <= canvas.width:
             yield f"{line}{unit}   {detail}"
@@ -270,15 +278,15 @@ def _noun(stage: FunnelStage) -> str:
 
 
 def _count(stage: FunnelStage, unit: str) -> str:
-    """How many are left: at the first stage of a request, which has a ``unit``, of nothing, since
-    the rest are devices of other kinds.
+    """Return how many are left: at the first stage of a request, which has a ``unit``, of nothing,
+    since the others are devices of other kinds.
     """
     return str(stage.kept) if unit and stage.kept else f"{stage.kept} of {stage.of}"
 
 
 def _conflict(conflict: Conflict, canvas: Canvas, most: int) -> Iterator[str]:
-    told = f"{'; '.join(conflict.constraints)} over {', '.join(conflict.requests)}"
-    yield from hang_text("  constraint   ", told, canvas, hanging=15)
+    constraint_text = f"{'; '.join(conflict.constraints)} over {', '.join(conflict.requests)}"
+    yield from hang_text("  constraint   ", constraint_text, canvas, hanging=15)
     scores = [place.score for place in conflict.places]
     best = scores.index(max(scores)) if len(scores) > 1 else -1
     values = [_value(place, canvas) for place in conflict.places]
@@ -309,8 +317,8 @@ def _value(place: ConstraintGroup, canvas: Canvas) -> str:
     return f"{place.attribute.rpartition('/')[2]} {value}" if value.isdigit() else value
 
 
-def _said(node: NodeAnswer) -> tuple[str, str]:
-    """Code and message of a node's first reason."""
+def _first_reason(node: NodeAnswer) -> tuple[str, str]:
+    """Return the code and the message of a node's first reason."""
     if not node.reasons:
         return ("fits" if node.verdict == "allocatable" else node.verdict, "")
     return node.reasons[0].code, node.reasons[0].brief
@@ -322,7 +330,7 @@ def _nodes(nodes: Sequence[NodeAnswer], canvas: Canvas, most: int) -> Iterator[s
     """
     groups: dict[tuple[str, str], list[str]] = {}
     for node in sorted(nodes, key=lambda node: natural(node.name)):
-        groups.setdefault(_said(node), []).extend((node.name, *node.like))
+        groups.setdefault(_first_reason(node), []).extend((node.name, *node.like))
     shown = [
         (_names(names), code, message) for (code, message), names in list(groups.items())[:most]
     ]
@@ -393,8 +401,8 @@ def _step(step: NextStep, canvas: Canvas) -> Iterator[str]:
         yield f"      {canvas.paint(clean_text(step.command, canvas), '36')}"
 
 
-def _next(e: Explanation, canvas: Canvas) -> Iterator[str]:
-    """Next steps, each with its command."""
+def _next_steps(e: Explanation, canvas: Canvas) -> Iterator[str]:
+    """Yield the next steps, each with its command."""
     if not e.next:
         return
     yield ""
@@ -406,7 +414,7 @@ def _next(e: Explanation, canvas: Canvas) -> Iterator[str]:
 
 def _inventory(e: Explanation, canvas: Canvas) -> Iterator[str]:
     """Yield a node's devices, and its drivers."""
-    yield from _also(
+    yield from _list_further_obstacles(
         [reason for reason in e.reasons if reason.message not in e.headline], canvas, _REASONS
     )
     if e.devices:
@@ -419,12 +427,12 @@ def _inventory(e: Explanation, canvas: Canvas) -> Iterator[str]:
         painted = (
             f"  {device.device:<{wide}}  {canvas.paint(f'{device.status:<{status}}', colour)}  "
         )
-        told = _told(device)
-        if canvas.width - len(left) >= min(_ROOM, len(told)):
-            yield from hang_text(painted, told, canvas, hanging=len(left))
+        description = _describe_device(device)
+        if canvas.width - len(left) >= min(_ROOM, len(description)):
+            yield from hang_text(painted, description, canvas, hanging=len(left))
         else:
             yield painted
-            yield from hang_text("      ", told, canvas, hanging=6)
+            yield from hang_text("      ", description, canvas, hanging=6)
     if e.drivers:
         yield ""
     for driver in e.drivers:
@@ -436,12 +444,12 @@ def _inventory(e: Explanation, canvas: Canvas) -> Iterator[str]:
         yield f"  driver {driver.driver}: {restart}"
 
 
-def _told(device: DeviceStatus) -> str:
-    told = [
+def _describe_device(device: DeviceStatus) -> str:
+    facts = [
         f"claim {h.claim}" + (f" (pod {h.pod})" if h.pod else ", unused") for h in device.holders
     ]
-    told += [f"taint {t}" for t in device.taints] + ([device.detail] if device.detail else [])
-    return ", ".join(told)
+    facts += [f"taint {t}" for t in device.taints] + ([device.detail] if device.detail else [])
+    return ", ".join(facts)
 
 
 def _allocations(e: Explanation, canvas: Canvas, most: int) -> Iterator[str]:
@@ -460,7 +468,7 @@ def _allocations(e: Explanation, canvas: Canvas, most: int) -> Iterator[str]:
 
 
 def _alignment(e: Explanation, canvas: Canvas) -> Iterator[str]:
-    """How near the devices are to each other, and how near they could be."""
+    """Yield how near the devices are to each other, and how near they could be."""
     if e.alignment:
         yield ""
         yield f"  {canvas.paint('Alignment', '1')}"
@@ -476,10 +484,10 @@ def _alignment(e: Explanation, canvas: Canvas) -> Iterator[str]:
 
 
 def _request(e: Explanation, allocated: AllocatedDevice) -> str:
-    """Claim and request; an extended resource as the pod has it."""
+    """Return claim and request; an extended resource as the pod has it."""
     claim = allocated.claim.rpartition("/")[2]
     # The scheduler makes another one for extended resources
-    own = claim in e.subject.pod_claims.values()
+    is_claim_of_pod = claim in e.subject.pod_claims.values()
     return (
-        not own and e.subject.extended.get(allocated.request)
+        not is_claim_of_pod and e.subject.extended.get(allocated.request)
     ) or f"{claim}  {allocated.request}"

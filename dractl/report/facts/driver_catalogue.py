@@ -18,26 +18,26 @@ SCHEMA = "dractl/driver/v1"
 
 def to_json(profile: Known) -> dict[str, Any]:
     """Return the catalogue as an object; keys without a value are absent."""
-    known = profile.catalogue
+    facts = profile.catalogue
     catalogue = {
-        "title": known.title,
-        "source": known.source,
-        "read": known.read,
-        "versions": known.versions,
-        "released": known.released,
-        "complete": known.complete,
-        "notes": known.notes,
-        "extension": known.extension,
-        "chart": known.chart,
-        "tags": known.tags,
-        "aliases": {alias: one.name for one in known.releases for alias in one.aliases},
+        "title": facts.title,
+        "source": facts.source,
+        "read": facts.read,
+        "versions": facts.versions,
+        "released": facts.released,
+        "complete": facts.complete,
+        "notes": facts.notes,
+        "extension": facts.extension,
+        "chart": facts.chart,
+        "tags": facts.tags,
+        "aliases": {alias: release.name for release in facts.releases for alias in release.aliases},
     }
     catalogue = {key: value for key, value in catalogue.items() if value not in (None, (), "", {})}
     for kind in ("attributes", "capacities", "taints", "settings"):
-        found = (
-            {k: getattr(row, k) for k in row.__struct_fields__} for row in getattr(known, kind)
+        rows_of_kind = (
+            {k: getattr(row, k) for k in row.__struct_fields__} for row in getattr(facts, kind)
         )
-        rows = [{k: v for k, v in row.items() if v not in (None, (), "")} for row in found]
+        rows = [{k: v for k, v in row.items() if v not in (None, (), "")} for row in rows_of_kind]
         if rows or kind != "taints":
             catalogue[kind] = [
                 {**row, "optional": True} if "when" in row and kind != "taints" else row
@@ -66,14 +66,15 @@ def to_text(profile: Known, canvas: Canvas) -> str:
     names = [_in_cel(row.name, profile.name) for row in catalogue.attributes]
     wide = max(map(len, names), default=0)
     for name, row in zip(names, catalogue.attributes, strict=True):
-        lines.append(f"  {name:<{wide}}  {row.type:<7}  {row.about}{_when(row)}")
+        lines.append(f"  {name:<{wide}}  {row.type:<7}  {row.about}{_describe_condition(row)}")
     if catalogue.capacities:
         lines += ["", "Capacities"]
         numbered = groupby(
-            catalogue.capacities, lambda row: (row.name.rstrip(digits), row.about, _when(row))
+            catalogue.capacities,
+            lambda row: (row.name.rstrip(digits), row.about, _describe_condition(row)),
         )
         capacities = [
-            (_named([row.name for row in rows]), about + when)
+            (_number_range([row.name for row in rows]), about + when)
             for (_, about, when), rows in numbered
         ]
         wide = max(len(name) for name, _ in capacities)
@@ -81,7 +82,10 @@ def to_text(profile: Known, canvas: Canvas) -> str:
     if catalogue.taints:
         lines += ["", "Taints"]
         wide = max(len(_taint(row)) for row in catalogue.taints)
-        lines += [f"  {_taint(row):<{wide}}  {row.about}{_when(row)}" for row in catalogue.taints]
+        lines += [
+            f"  {_taint(row):<{wide}}  {row.about}{_describe_condition(row)}"
+            for row in catalogue.taints
+        ]
     if catalogue.settings:
         lines += [
             "",
@@ -125,7 +129,7 @@ def _in_cel(name: str, driver: str) -> str:
     return f'device.attributes["{domain or driver}"].{identifier}'
 
 
-def _named(names: Sequence[str]) -> str:
+def _number_range(names: Sequence[str]) -> str:
     """Return the names of capacities that differ by their number, such as memorySlice0 to 7."""
     return (
         names[0]
@@ -138,22 +142,22 @@ def _taint(row: Taint) -> str:
     return f"{row.key}{'=' + row.value if row.value else ''}:{'|'.join(row.effects)}"
 
 
-def _when(row: Attribute | Capacity | Taint) -> str:
-    said = []
+def _describe_condition(row: Attribute | Capacity | Taint) -> str:
+    conditions = []
     if isinstance(row, Attribute) and row.values:
-        said.append(
+        conditions.append(
             "one of"
             f" {', '.join(str(v).lower() if isinstance(v, bool) else str(v) for v in row.values)}"
         )
     if not isinstance(row, Taint) and row.devices:
-        said.append(f"of {', '.join(row.devices)}")
+        conditions.append(f"of {', '.join(row.devices)}")
     if row.since:
-        said.append(f"since {row.since}")
+        conditions.append(f"since {row.since}")
     if not isinstance(row, Taint) and row.removed:
-        said.append(f"removed in {row.removed}")
+        conditions.append(f"removed in {row.removed}")
     if isinstance(row, Attribute) and row.list_with:
-        said.append(f"a list with {row.list_with}")
+        conditions.append(f"a list with {row.list_with}")
     if row.when:
-        there = "present " if row.when.startswith("unless") else "may be absent: only "
-        said.append(row.when if isinstance(row, Taint) else f"{there}{row.when}")
-    return f" ({'; '.join(said)})" if said else ""
+        presence = "present " if row.when.startswith("unless") else "may be absent: only "
+        conditions.append(row.when if isinstance(row, Taint) else f"{presence}{row.when}")
+    return f" ({'; '.join(conditions)})" if conditions else ""

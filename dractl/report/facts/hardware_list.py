@@ -16,13 +16,15 @@ SCHEMA = "dractl/hardware/v1"
 def to_json() -> str:
     """Return every machine with its evidence, every product with its kind."""
     machines = [_machine(name) for name in names.every()]
-    known = [{"name": product.name, "kind": product.kind} for product in products().values()]
+    products_known = [
+        {"name": product.name, "kind": product.kind} for product in products().values()
+    ]
     return json.dumps(
         {
             "schema": SCHEMA,
             "folder": str(hardware.machines_folder()),
             "machines": machines,
-            "products": known,
+            "products": products_known,
         },
         indent=1,
         ensure_ascii=False,
@@ -34,16 +36,16 @@ def _machine(name: str) -> dict[str, Any]:
     evidence = [
         {"of": item.of, "sure": item.sure, "source": item.source} for item in layout.evidence
     ]
-    known = {"name": name, "title": layout.title, "aliases": list(names.aliases(name))}
-    return {**known, "labels": labels_of(name), "evidence": evidence}
+    names_of_machine = {"name": name, "title": layout.title, "aliases": list(names.aliases(name))}
+    return {**names_of_machine, "labels": labels_of(name), "evidence": evidence}
 
 
 def to_text(canvas: Canvas) -> str:
     """Return a line a machine: its name, what it is, and which of its values are derived."""
-    known = names.every()
-    wide = max(map(len, known))
+    machine_names = names.every()
+    wide = max(map(len, machine_names))
     lines = []
-    for name in known:
+    for name in machine_names:
         layout = described.load(name)
         derived = ", ".join(item.of for item in layout.evidence if item.sure == "derived")
         lines.append(f"{name:<{wide}}  {layout.title}{f' (derived: {derived})' if derived else ''}")

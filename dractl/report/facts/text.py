@@ -11,15 +11,15 @@ from dractl.report.canvas import Canvas
 from dractl.report.plain import plural
 
 
-def render(said: Summary, canvas: Canvas, *, every: bool) -> str:
+def render(summary: Summary, canvas: Canvas, *, every: bool) -> str:
     """Return the pack, a line a driver, and what is old; ``every``: each old part."""
-    wide = max(len(line.name) for line in said.drivers)
-    lines = [said.title]
-    if said.unread:
-        lines += [f"not compared, as it may not be read: {', '.join(map(_unread, said.unread))}"]
+    wide = max(len(line.name) for line in summary.drivers)
+    lines = [summary.title]
+    if summary.unread:
+        lines += [f"not compared, as it may not be read: {', '.join(map(_unread, summary.unread))}"]
     lines += [""]
-    lines += [f"{line.name:<{wide}}  {_known(line)}" for line in said.drivers]
-    lines += [_describe_unknown(one) for one in said.unknown]
+    lines += [f"{line.name:<{wide}}  {_describe_driver(line)}" for line in summary.drivers]
+    lines += [_describe_unknown(unknown_driver) for unknown_driver in summary.unknown]
     alpha = "".join(
         f", the last up to {PREVIEWS[name].tag} (due {PREVIEWS[name].due})"
         for name in RELEASES[-1:]
@@ -27,26 +27,26 @@ def render(said: Summary, canvas: Canvas, *, every: bool) -> str:
     )
     lines += ["", f"Kubernetes: rules of {RELEASES[0]} to {RELEASES[-1]}{alpha}"]
     lines += (
-        [f"  {said.cluster} runs here" + (f": {said.caveat}" if said.caveat else "")]
-        if said.cluster
+        [f"  {summary.cluster} runs here" + (f": {summary.caveat}" if summary.caveat else "")]
+        if summary.cluster
         else []
     )
-    lines += [f"  {row.release}: {row.what}" for row in said.coming]
-    lines += ["", *said.seen] if said.seen else []
+    lines += [f"  {row.release}: {row.what}" for row in summary.coming]
+    lines += ["", *summary.seen] if summary.seen else []
     lines += [
         "",
         (
-            f"{said.products} products, {said.machines} machines: "
+            f"{summary.products} products, {summary.machines} machines: "
             f"`{program_name()} render --list-hardware`"
         ),
     ]
-    if said.old:
+    if summary.old:
         lines += [
             "",
-            f"Older than {MAX_AGE_DAYS} days: {len(said.old)}"
+            f"Older than {MAX_AGE_DAYS} days: {len(summary.old)}"
             + ("" if every else "; -v lists them"),
         ]
-        lines += [f"  {part.part}: {part.days} days" for part in said.old] if every else []
+        lines += [f"  {part.part}: {part.days} days" for part in summary.old] if every else []
     return canvas.plain("\n".join(lines))
 
 
@@ -61,7 +61,7 @@ def _describe_unknown(driver: UnknownDriver) -> str:
     return f"{driver.name}: unknown to dractl; {counts}; `--facts FILE` describes it"
 
 
-def _known(line: DriverLine) -> str:
+def _describe_driver(line: DriverLine) -> str:
     text = f"known to {line.known}, read on {line.read}"
     if line.seen:
         text += f" (also {line.seen})"

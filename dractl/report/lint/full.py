@@ -18,8 +18,8 @@ def render(report: Report, canvas: Canvas) -> str:
     return "\n\n".join(_finding(finding, canvas) for finding in report.findings)
 
 
-def explained(report: Report) -> str:
-    """Where rules are explained whose page has no address; empty if there are none."""
+def explain_hint(report: Report) -> str:
+    """Return where rules are explained whose page has no address; empty if there are none."""
     codes = sorted(
         {finding.code for finding in report.findings if not registry.rule_of(finding.code).page}
     )
@@ -34,8 +34,8 @@ def _finding(finding: Finding, canvas: Canvas) -> str:
     title = f"{head} {finding.name}: {canvas.plain(printable(finding.message))}"
     if finding.confidence != "certain":
         title += f" ({finding.confidence})"
-    first, *rest = wrap(title, canvas.width, "  ")
-    lines = [canvas.paint(head, style) + first[len(head) :], *rest]
+    first, *others = wrap(title, canvas.width, "  ")
+    lines = [canvas.paint(head, style) + first[len(head) :], *others]
 
     margin = " " * len(str(finding.position.line))
     bar = canvas.paint(canvas.glyph("│", "|"), _FRAME)
@@ -44,7 +44,7 @@ def _finding(finding: Finding, canvas: Canvas) -> str:
     lines.append(f"{margin} {arrow} {printable(f'{place.file}:{place.line}:{place.column}')}")
     about = "  ".join(part for part in (str(finding.object), finding.path) if part)
     if about:
-        lines += (f"{margin} {bar} {line}" for line in _wrapped(about, canvas, len(margin)))
+        lines += (f"{margin} {bar} {line}" for line in _wrap_text(about, canvas, len(margin)))
     if finding.excerpt.strip():
         shown, start, end = _excerpt(finding.excerpt, place, canvas.width - len(margin) - 4)
         lines.append(f"{margin} {bar}")
@@ -74,16 +74,16 @@ def _finding(finding: Finding, canvas: Canvas) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _wrapped(text: str, canvas: Canvas, indent: int) -> list[str]:
+def _wrap_text(text: str, canvas: Canvas, indent: int) -> list[str]:
     return wrap(canvas.plain(printable(text)), max(20, canvas.width - indent - 3))
 
 
 def _note(text: str, label: str, canvas: Canvas, margin: str) -> list[str]:
-    first, *rest = _wrapped(f"{label}: {text}", canvas, len(margin))
+    first, *others = _wrap_text(f"{label}: {text}", canvas, len(margin))
     equals = canvas.paint("=", _FRAME)
     return [
         f"{margin} {equals} {canvas.paint(f'{label}:', '1')}{first[len(label) + 1 :]}",
-        *(f"{margin}   {line}" for line in rest),
+        *(f"{margin}   {line}" for line in others),
     ]
 
 

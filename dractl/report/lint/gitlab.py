@@ -41,7 +41,7 @@ def _issue(finding: Finding, number: int) -> dict[str, Any]:
 
 
 def _clean(text: str) -> str:
-    """Without invalid Unicode, such as a file's name in another encoding: one such character would
+    """Replace invalid Unicode, such as a file's name in another encoding: one such character would
     spoil the report.
     """
     return re.sub("[\ud800-\udfff]", "\ufffd", text)

@@ -16,7 +16,7 @@ def render(report: Report) -> str:
     """Return the XML document. A run without findings is one passed test case, since some readers
     treat none as a failure.
     """
-    skipped = [] if report.unchecked is None else [_skipped("selectors", report.unchecked)]
+    skipped = [] if report.unchecked is None else [_case_of_skipped("selectors", report.unchecked)]
     failures = sum(finding.severity != "info" for finding in report.findings)
     cases = [_case(finding) for finding in report.findings] or [
         '  <testcase name="dractl lint" classname="dractl"/>'
@@ -35,7 +35,7 @@ def render(report: Report) -> str:
     )
 
 
-def _skipped(name: str, why: str) -> str:
+def _case_of_skipped(name: str, why: str) -> str:
     """Return a test case for what was not checked."""
     return f"""  <testcase name="{name}" classname="dractl">
     <skipped message={_attribute(f"not checked: {why}")}/>

@@ -16,13 +16,13 @@ _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 def render(report: Report) -> str:
     """Return one run; rules are described once, results point at them."""
     codes = sorted({finding.code for finding in report.findings})
-    known = registry.rules()
+    origin_value = registry.rules()
     places = {code: number for number, code in enumerate(codes)}
     driver = {
         "name": "dractl",
         "version": __version__,
         "semanticVersion": __version__,
-        "rules": [_rule(known[code]) for code in codes],
+        "rules": [_rule(origin_value[code]) for code in codes],
     }
     run: dict[str, Any] = {
         "tool": {"driver": driver},

@@ -18,12 +18,12 @@ def summary(report: Report, canvas: Canvas) -> str:
         (report.number_of("warning"), "warning"),
         (report.number_of("info"), "info"),
     ]
-    found = ", ".join(
+    numbers_by_severity = ", ".join(
         canvas.paint(plural(count, noun), STYLES[noun]) for count, noun in counts if count
     )
-    where = f"in {plural(report.documents, 'document')}"
+    extent = f"in {plural(report.documents, 'document')}"
     if report.files or not report.documents:  # else a cluster was read
-        where += f" of {plural(report.files, 'file')}"
+        extent += f" of {plural(report.files, 'file')}"
     asides = ["selectors not checked"] if report.unchecked is not None else []
     if report.suppressed:
         asides.append(f"{report.suppressed} suppressed")
@@ -40,7 +40,7 @@ def summary(report: Report, canvas: Canvas) -> str:
         aside = f" ({', '.join(asides)})"
     whence = f" ({report.release_from})" if report.release_from else ""
     first = (
-        f"{found or 'nothing found'} {where} for Kubernetes"
+        f"{numbers_by_severity or 'nothing found'} {extent} for Kubernetes"
         f" {report.kubernetes_version}{whence}{aside}"
     )
     return "\n".join([first, *(f"note: {note}" for note in report.notes)])

@@ -73,10 +73,12 @@ class Box(Struct, frozen=True):
 
     @property
     def tag(self) -> str:
-        """What the head of the box says of distances; empty without any."""
-        told = ", ".join(self.levels)
-        return told and (
-            f"between {' and '.join(self.between)}: {told}" if self.between else f"within: {told}"
+        """The distances in the head of the box; empty without any."""
+        distances = ", ".join(self.levels)
+        return distances and (
+            f"between {' and '.join(self.between)}: {distances}"
+            if self.between
+            else f"within: {distances}"
         )
 
     def cards(self) -> Iterator[Card]:
@@ -144,7 +146,9 @@ class _Maker:
     def _root(self, root: tree.Root) -> Box:
         inside = tuple(self._items(root.inside))
         detail = f"below {root.below}; drivers publish no pcieRoot" if root.below else "PCIe root"
-        return Box("root", root.name, detail, inside, self.levels(inside), self._compared(inside))
+        return Box(
+            "root", root.name, detail, inside, self.levels(inside), self._labels_of_two(inside)
+        )
 
     def _items(self, items: Iterable[Switch | PciDevice]) -> Iterator[Box | Card | Counted]:
         hidden = 0
@@ -160,7 +164,7 @@ class _Maker:
                     product,
                     inside,
                     self.levels(inside),
-                    self._compared(inside),
+                    self._labels_of_two(inside),
                 )
             elif item.physical_function:
                 virtual.setdefault(item.physical_function, []).append(item)
@@ -185,7 +189,7 @@ class _Maker:
         gpu = self._gpus.get(device.bdf)
         speed, slow = words.link(device, self._canvas)
         label = self._labels.get(device.bdf, "")
-        published = words.published_as(device, self._publication)
+        published = words.whole_name(device, self._publication)
         binding = words.binding(device)
         return Card(
             device=device,
@@ -205,7 +209,7 @@ class _Maker:
             ),
         )
 
-    def _compared(self, items: Iterable[Box | Card | Counted]) -> tuple[str, ...]:
+    def _labels_of_two(self, items: Iterable[Box | Card | Counted]) -> tuple[str, ...]:
         """Return the labels of two devices that alone are compared; empty if more are, or all."""
         cards = [card for item in items for card in _cards(item)]
         among = [card.label for card in cards if card.device.bdf in self._endpoints]
@@ -217,15 +221,17 @@ class _Maker:
             [card.device for card in _cards(item) if card.device.bdf in self._endpoints]
             for item in items
         ]
-        found = {
+        levels = {
             level(a, b, self._machine)
             for i, group in enumerate(groups)
             for other in groups[i + 1 :]
             for a in group
             for b in other
         }
-        return tuple(sorted(found, key=rank))
+        return tuple(sorted(levels, key=rank))
 
 
 def _cards(item: Box | Card | Counted) -> list[Card]:
-    return list(item.cards()) if isinstance(item, Box) else [item] if isinstance(item, Card) else []
+    if isinstance(item, Box):
+        return list(item.cards())
+    return [item] if isinstance(item, Card) else []

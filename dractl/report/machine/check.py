@@ -30,8 +30,10 @@ def render(checks: tuple[Check, ...], canvas: Canvas) -> str:
         mark, word, style = _MARKS[check.state]
         head = canvas.glyph(mark, f"{word:<7}")
         indent = " " * (len(head) + left + 4)
-        first, *rest = wrap(f"{head}  {check.name:<{left}}  {check.evidence}", canvas.width, indent)
-        lines += [first.replace(head, canvas.paint(head, style), 1), *rest]
+        first, *others = wrap(
+            f"{head}  {check.name:<{left}}  {check.evidence}", canvas.width, indent
+        )
+        lines += [first.replace(head, canvas.paint(head, style), 1), *others]
         if check.advice:
             arrow = canvas.glyph("→", "->")
             lines += wrap(f"{indent}{arrow} {check.advice}", canvas.width, indent + "  ")

@@ -15,7 +15,7 @@ def render(differences: tuple[Difference, ...], names: tuple[str, str], canvas: 
         if item.place != place:
             lines += ["", canvas.paint(item.place, "1")]
             place = item.place
-        before, after = (_shown(value, item.unit) for value in (item.before, item.after))
+        before, after = (_value_text(value, item.unit) for value in (item.before, item.after))
         if item.before is None:
             lines.append(canvas.paint(f"  + {item.what}: {after}", "32"))
         elif item.after is None:
@@ -27,5 +27,5 @@ def render(differences: tuple[Difference, ...], names: tuple[str, str], canvas: 
     return canvas.plain("\n".join(lines) + "\n")
 
 
-def _shown(value: str | None, unit: str | None) -> str:
+def _value_text(value: str | None, unit: str | None) -> str:
     return show_bytes(int(value)) if unit == "bytes" and value is not None else str(value)

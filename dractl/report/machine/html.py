@@ -96,8 +96,8 @@ def render(machine: Machine, publication: Publication = NOTHING) -> str:
         *_list("Links between GPUs", words.fabric_lines(machine, labels)),
         *_list("NVCX complexes", words.complex_lines(machine, labels)),
         *_list("RDMA NICs nearest to each GPU", words.rail_lines(machine, labels)),
-        *_published(publication),
-        *_pairs("Not published", words.unpublished_lines(publication)),
+        *_section_of_published(publication),
+        *_pairs("Not published", words.lines_of_unpublished(publication)),
         *_pairs("Notes", words.note_lines(machine, publication)),
         '<div class="about" id="details" role="status"></div>',
         f'<script type="application/json" id="levels">{data}</script>',
@@ -199,16 +199,16 @@ def _cell(level: str) -> str:
     )
 
 
-def _published(publication: Publication) -> list[str]:
+def _section_of_published(publication: Publication) -> list[str]:
     if not publication.devices:
         return []
-    places = words.published_places(publication)
+    places = words.names_by_place(publication)
     rows = [
         (place, driver, " ".join(names)) for place, drivers in places for driver, names in drivers
     ]
     return [
         "<h2>Devices that drivers would publish</h2>",
-        f"<p>{escape(words.published_drivers(publication))}</p>",
+        f"<p>{escape(words.driver_list(publication))}</p>",
         table(texts(rows)),
         bullets(words.alignment_lines(publication)),
     ]

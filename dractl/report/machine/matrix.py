@@ -41,7 +41,7 @@ def render(machine: Machine, canvas: Canvas, *, publication: Publication = NOTHI
         owners = {gpu.bdf: gpu.memory_numa_node for gpu in machine.gpus}
         head.append("GPU NUMA")
         cells = [
-            [*row, _or_na(owners.get(d.bdf)) if d.kind == "gpu" else ""]
+            [*row, _number_or_na(owners.get(d.bdf)) if d.kind == "gpu" else ""]
             for row, d in zip(cells, devices, strict=True)
         ]
     lines = _table(head, cells, canvas)
@@ -69,10 +69,10 @@ def _affinities(machine: Machine, device: PciDevice) -> list[str]:
         local = frozenset()
     node = next((n for n in machine.numa_nodes if n.id == device.numa_node), None)
     cpus = cpulist.show(local & online if online else local) or (node.cpus if node else "")
-    return [cpus or "N/A", _or_na(device.numa_node)]
+    return [cpus or "N/A", _number_or_na(device.numa_node)]
 
 
-def _or_na(number: int | None) -> str:
+def _number_or_na(number: int | None) -> str:
     return "N/A" if number is None else str(number)
 
 
@@ -100,7 +100,7 @@ def _table(head: list[str], cells: list[list[str]], canvas: Canvas) -> list[str]
 
 
 def _blocks(widths: list[int], width: int) -> list[list[int]]:
-    """Columns by block: as few blocks as the width allows, of about the same width."""
+    """Return the columns by block: as few blocks as the width allows, of about the same width."""
     columns = range(1, len(widths))
 
     def split(room: int) -> list[list[int]]:
@@ -125,8 +125,8 @@ def _blocks(widths: list[int], width: int) -> list[list[int]]:
 
 
 def _cell(text: str, width: int, canvas: Canvas) -> str:
-    known = text in LEVELS or (text.startswith("NV") and text[2:].isdecimal())
-    return canvas.paint(f"{text:<{width}}", _STYLES[rank(text)]) if known else f"{text:<{width}}"
+    is_level = text in LEVELS or (text.startswith("NV") and text[2:].isdecimal())
+    return canvas.paint(f"{text:<{width}}", _STYLES[rank(text)]) if is_level else f"{text:<{width}}"
 
 
 def _legend(
@@ -140,7 +140,7 @@ def _legend(
     gpus = {gpu.bdf: gpu for gpu in machine.gpus}
     rows = []
     for device in devices:
-        published = words.published_as(device, publication)
+        published = words.whole_name(device, publication)
         columns = ["" if published == labels[device.bdf] else published, " ".join(device.names)]
         rows.append(
             (

@@ -13,7 +13,7 @@ def to_json(differences: Sequence[DeviceDiff], node_name: str) -> str:
     """Return ``{"schema", "node", "differences": [{"driver", "device", "path"?, "published"?,
     "rendered"?}]}``.
     """
-    found = []
+    rows = []
     for item in differences:
         row: dict[str, Any] = {"driver": item.driver, "device": item.device}
         if item.path:
@@ -23,9 +23,9 @@ def to_json(differences: Sequence[DeviceDiff], node_name: str) -> str:
             for side, value in (("published", item.published), ("rendered", item.rendered))
             if value is not None
         }
-        found.append(row)
+        rows.append(row)
     return json.dumps(
-        {"schema": SCHEMA, "node": node_name, "differences": found}, indent=2, ensure_ascii=False
+        {"schema": SCHEMA, "node": node_name, "differences": rows}, indent=2, ensure_ascii=False
     )
 
 
@@ -49,11 +49,11 @@ def to_text(differences: Sequence[DeviceDiff], node_name: str) -> str:
             lines.append(f"  {name}")
             current = (item.driver, item.device)
         if item.published is not None:
-            lines.append(f"-   {item.path}: {_shown(item.published)}")
+            lines.append(f"-   {item.path}: {_value_text(item.published)}")
         if item.rendered is not None:
-            lines.append(f"+   {item.path}: {_shown(item.rendered)}")
+            lines.append(f"+   {item.path}: {_value_text(item.rendered)}")
     return "\n".join(lines) + "\n"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)

@@ -22,7 +22,7 @@ _PAD, _GAP = 16, 8
 _HEAD = 26  # a box's title
 _LINE = 16
 _UNEQUAL = 1.5  # a second column is drawn where what stands in it fills half of its height
-_LEAST = 160  # of a box, at any depth
+_MIN_BOX_WIDTH = 160  # of a box, at any depth
 # An average character's width at 12 px (mono: 11 px), in a wide font
 _BOLD, _PLAIN, _MONO = (8.0, 6.9, 6.7)
 _CANVAS = Canvas()
@@ -120,7 +120,7 @@ def _box(box: Box, x: float, y: float, width: float) -> _Drawn:
             at += _LINE
         at += 4
     for item in box.inside:
-        drawn = _item(item, x + _GAP, at, max(width - 2 * _GAP, _LEAST))
+        drawn = _item(item, x + _GAP, at, max(width - 2 * _GAP, _MIN_BOX_WIDTH))
         parts += drawn.parts
         at += drawn.height + 6
     height = at - y + (2 if box.inside else 4)

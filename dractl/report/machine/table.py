@@ -20,7 +20,7 @@ _HEAD = (
     "DEVICE",
 )
 _DISPENSABLE = ("SWITCH", "DRIVER", "DEVICE", "NAMES", "PCIE ROOT")
-_LEAST = 24
+_MIN_DESCRIPTION = 24
 """Columns that the description must have, or it is left out."""
 
 
@@ -40,7 +40,7 @@ def render(
     widths = {name: max([len(name), *(len(row[name]) for row in rows)]) for name in _HEAD}
     shown = list(_HEAD)
     for name in _DISPENSABLE:
-        least = min(_LEAST, widths["DEVICE"])
+        least = min(_MIN_DESCRIPTION, widths["DEVICE"])
         if sum((least if n == "DEVICE" else widths[n]) + 2 for n in shown) - 2 <= canvas.width:
             break
         shown.remove(name)
@@ -75,7 +75,7 @@ def _rows(
         (
             device.bdf,
             "vf" if virtual else device.kind,
-            words.published_as(device, publication) or "-",
+            words.whole_name(device, publication) or "-",
             *place,
             " ".join(device.names) or "-",
             words.link(device, canvas)[0] or "-",
@@ -84,6 +84,8 @@ def _rows(
         )
     ]
     kind = "mig" if gpu is not None and gpu.mig_devices else "part"
-    for name, what in words.parts(device, gpu, publication):
-        rows.append((device.bdf, kind, name or "-", *place, "-", "-", device.driver or "-", what))
+    for name, description in words.parts(device, gpu, publication):
+        rows.append(
+            (device.bdf, kind, name or "-", *place, "-", "-", device.driver or "-", description)
+        )
     return rows

@@ -37,14 +37,14 @@ _MAX_LABEL = 12  # gpu-15-mig-*
 _MAX_NAMES = 4
 
 
-# --- names ---------------------------------------------------------------------------------------------------------
+# --- names ----------------------------------------------------------------------------------------
 
 
 def labels(
     machine: Machine, devices: Iterable[PciDevice], publication: Publication
 ) -> dict[str, str]:
-    """Short names of devices by address: the published name if it is short, else GPU0, NIC0, NVME0
-    ... by address.
+    """Return short names of devices by address: the published name if it is short, else GPU0, NIC0,
+    NVME0 ... by address.
 
     Names in capitals thus differ from those in an allocation, and names with a question mark are
     guessed. The numbers of GPUs in capitals are NVML's indices if it knows all GPUs.
@@ -69,7 +69,7 @@ def labels(
     return named
 
 
-def published_as(device: PciDevice, publication: Publication) -> str:
+def whole_name(device: PciDevice, publication: Publication) -> str:
     """Return the published name of a function that is published as a whole; else an
     empty string.
     """
@@ -101,27 +101,27 @@ def profiles(gpu: Gpu) -> str:
     none.
     """
     offered = [
-        f"{item.name} ×{_at_once(item, gpu.mig_profiles)}"
+        f"{item.name} ×{_max_instances(item, gpu.mig_profiles)}"
         for item in gpu.mig_profiles
         if item.placements
     ]
     return f"MIG profiles: {', '.join(offered)}" if offered else ""
 
 
-def _at_once(profile: MigProfile, offered: Sequence[MigProfile]) -> int:
-    """How many instances of a profile an empty GPU holds, as ``nvidia-smi mig -lgip`` counts them:
-    a profile with all media extensions (+me) has seven placements on an H100, whose one OFA engine
-    only one instance can have.
+def _max_instances(profile: MigProfile, offered: Sequence[MigProfile]) -> int:
+    """Return how many instances of a profile an empty GPU holds, as ``nvidia-smi mig -lgip`` counts
+    them: a profile with all media extensions (+me) has seven placements on an H100, whose one OFA
+    engine only one instance can have.
     """
     whole = max(offered, key=lambda item: item.slices)
     engines = ("decoders", "encoders", "jpeg_engines", "ofa_engines")
     parts: list[int] = [
-        getattr(whole, name) // own for name in engines if (own := getattr(profile, name))
+        getattr(whole, name) // amount for name in engines if (amount := getattr(profile, name))
     ]
     return min(len(profile.placements), *parts)
 
 
-# --- devices -------------------------------------------------------------------------------------------------------
+# --- devices --------------------------------------------------------------------------------------
 
 
 def description(device: PciDevice, gpu: Gpu | None) -> str:
@@ -169,18 +169,18 @@ def is_shown(device: PciDevice) -> bool:
 
 
 def product(device: PciDevice) -> str:
-    """Vendor and device: by name where pci.ids has one, else by number."""
+    """Return vendor and device: by name where pci.ids has one, else by number."""
     if is_nvswitch(device):
         return device.device_name or "NVIDIA NVSwitch"
     vendor = device.vendor_name
     if vendor and device.device_name:
-        return f"{short_vendor(vendor)} {_marketed(device.device_name)}"
+        return f"{short_vendor(vendor)} {_name_on_market(device.device_name)}"
     number = f"[{(device.vendor or '?')[2:]}:{(device.device or '?')[2:]}]"
     kind = device.class_name or (f"class {device.class_code}" if device.class_code else "function")
     return f"{short_vendor(vendor)} {kind} {number}" if vendor else f"{kind} {number}"
 
 
-def _marketed(name: str) -> str:
+def _name_on_market(name: str) -> str:
     """Return the marketing name, which pci.ids has in brackets after the chip's: ``MT2910 Family
     [ConnectX-7]``.
     """
@@ -226,13 +226,13 @@ def link(device: PciDevice, canvas: Canvas) -> tuple[str, bool]:
 def facts(
     device: PciDevice, gpu: Gpu | None, publication: Publication, canvas: Canvas
 ) -> list[tuple[str, str]]:
-    """Return the everything that identifies a device, one pair per fact: for the details of a
-    picture.
+    """Return everything that identifies a device, one pair per fact: for the details
+    of a picture.
     """
     number = (
         {"minor": gpu.minor, "NVML index": gpu.index, "UUID": gpu.uuid} if gpu is not None else {}
     )
-    known: dict[str, object] = {
+    values: dict[str, object] = {
         "published as": " ".join(part.shown for part in publication.devices_of(device.bdf)),
         "not published": publication.left_out.get(device.bdf),
         "PCI address": device.bdf,
@@ -251,13 +251,13 @@ def facts(
         "IOMMU group": device.iommu_group,
         **number,
     }
-    pairs = [(name, str(value)) for name, value in known.items() if value not in (None, "")]
+    pairs = [(name, str(value)) for name, value in values.items() if value not in (None, "")]
     if gpu is not None and profiles(gpu):
         pairs.append(("MIG profiles", profiles(gpu).partition(": ")[2]))
     return pairs
 
 
-# --- nodes and host --------------------------------------------------------------------------------------------------
+# --- nodes and host -------------------------------------------------------------------------------
 
 
 def node_line(node: NumaNode) -> str:
@@ -279,8 +279,8 @@ def node_line(node: NumaNode) -> str:
 
 
 def node_lines(nodes: Iterable[NumaNode]) -> list[tuple[str, NumaNode]]:
-    """NUMA nodes with their titles. Nodes with neither CPUs nor memory share a line: Grace reserves
-    one for each MIG device that its GPUs could have.
+    """Return the NUMA nodes with their titles. Nodes with neither CPUs nor memory share a line:
+    Grace reserves one for each MIG device that its GPUs could have.
     """
     nodes = list(nodes)
     empty = [node for node in nodes if not node.cpus and node.memory_bytes == 0]
@@ -344,11 +344,11 @@ def host_product(machine: Machine) -> str:
     )
 
 
-# --- GPUs together -------------------------------------------------------------------------------------------------
+# --- GPUs together --------------------------------------------------------------------------------
 
 
 def fabric_lines(machine: Machine, names: Mapping[str, str]) -> list[str]:
-    """Direct links between GPUs, and the NVLink cliques that they belong to."""
+    """Return the direct links between GPUs, and the NVLink cliques that they belong to."""
     pairs: dict[str, list[str]] = {}
     lines = []
     for mesh in meshes(machine):
@@ -365,7 +365,7 @@ def fabric_lines(machine: Machine, names: Mapping[str, str]) -> list[str]:
 
 
 def complex_lines(machine: Machine, names: Mapping[str, str]) -> list[str]:
-    """NVCX complexes: the NIC that serves each GPU, and what that means for claims."""
+    """Return the NVCX complexes: the NIC that serves each GPU, and what that means for claims."""
     lines = []
     apart = False
     for item in complexes(machine):
@@ -404,10 +404,10 @@ def rail_lines(machine: Machine, names: Mapping[str, str]) -> list[str]:
     return lines
 
 
-# --- what drivers publish --------------------------------------------------------------------------------------------
+# --- what drivers publish -------------------------------------------------------------------------
 
 
-def published_places(publication: Publication) -> list[tuple[str, list[tuple[str, list[str]]]]]:
+def names_by_place(publication: Publication) -> list[tuple[str, list[tuple[str, list[str]]]]]:
     """Names of published devices by PCIe root (last: without one) and driver."""
     places: dict[str, dict[str, list[str]]] = {}
     for device in publication.devices:
@@ -417,29 +417,29 @@ def published_places(publication: Publication) -> list[tuple[str, list[tuple[str
     return [(place, list(drivers.items())) for place, drivers in ordered]
 
 
-def published_drivers(publication: Publication) -> str:
+def driver_list(publication: Publication) -> str:
     """Return the drivers that publish devices, with their versions."""
     return ", ".join(f"{name} {version}" for name, version in publication.drivers.items())
 
 
 def alignment_lines(publication: Publication) -> list[str]:
-    """What claims can and cannot align on this node."""
+    """Return what claims can and cannot align on this node."""
     return [
         *(group.text for group in list_aligned_groups(publication.devices)),
         *list_obstacles(publication.devices),
     ]
 
 
-def unpublished_lines(publication: Publication) -> list[tuple[str, str]]:
+def lines_of_unpublished(publication: Publication) -> list[tuple[str, str]]:
     """Return drivers and functions that are not published, with the reason."""
     lines = [(driver, f"publishes nothing: {why}") for driver, why in publication.silent.items()]
-    said = {silence(driver) for driver in publication.silent}
-    return lines + _grouped(
-        (bdf, why) for bdf, why in publication.left_out.items() if why not in said
+    reasons_of_silence = {silence(driver) for driver in publication.silent}
+    return lines + _merge_messages(
+        (bdf, why) for bdf, why in publication.left_out.items() if why not in reasons_of_silence
     )
 
 
-# --- text ----------------------------------------------------------------------------------------------------------
+# --- text -----------------------------------------------------------------------------------------
 
 
 def span(names: list[str]) -> str:
@@ -461,10 +461,10 @@ def note_lines(machine: Machine, publication: Publication) -> list[tuple[str, st
     for notice in publication.notices:
         about, colon, text = notice.partition(": ")
         notes.append((about, text) if colon else ("drivers", notice))
-    return _grouped(notes)
+    return _merge_messages(notes)
 
 
-def _grouped(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def _merge_messages(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     messages: dict[str, list[str]] = {}
     for about, message in pairs:
         messages.setdefault(message, []).append(about)

@@ -60,15 +60,15 @@ def render(
         lines += [canvas.paint(part, "" if i else "1") for part in wrap(line, canvas.width, "  ")]
     lines += _numa(machine, canvas)
     lines += _layout(_rows(machine, publication, canvas, verbose), canvas)
-    lines += _unplaced(machine, canvas)
+    lines += _devices_without_pci(machine, canvas)
     names = {
         device.bdf: publication.name_of(device.bdf) or device.bdf for device in machine.pci_devices
     }
     lines += _section("Links between GPUs", words.fabric_lines(machine, names), canvas)
     lines += _section("NVCX complexes", words.complex_lines(machine, names), canvas)
     lines += _section("RDMA NICs nearest to each GPU", words.rail_lines(machine, names), canvas)
-    lines += _published(publication, canvas)
-    lines += _pairs("Not published", words.unpublished_lines(publication), canvas)
+    lines += _section_of_published(publication, canvas)
+    lines += _pairs("Not published", words.lines_of_unpublished(publication), canvas)
     lines += _pairs("Notes", words.note_lines(machine, publication), canvas)
     return canvas.plain("\n".join(lines).strip("\n") + "\n")
 
@@ -166,17 +166,19 @@ class _Drawing:
         text = words.description(first, gpu)
         binding = words.binding(first)
         text += f" ({binding})" if binding else ""
-        published = words.published_as(first, self._publication)
+        published = words.whole_name(first, self._publication)
         if len(devices) > 1:
             text = f"{len(devices)}× {text}"
             published += f" +{len(devices) - 1}" if published else ""
-        virtual = first.physical_function is not None
+        kind: str = first.kind if first.kind != "other" else ""
+        if first.physical_function is not None:
+            kind = "vf"
         self.rows.append(
             _Row(
                 branch=lead,
                 below=below,
                 bdf=_span(devices) if len(devices) > 1 else first.bdf,
-                kind="vf" if virtual else first.kind if first.kind != "other" else "",
+                kind=kind,
                 published=published,
                 names=" ".join(name for device in devices for name in device.names),
                 text=text,
@@ -186,7 +188,7 @@ class _Drawing:
             )
         )
         details = [
-            f"{name}  {what}".strip() for name, what in words.parts(first, gpu, self._publication)
+            f"{name}  {part}".strip() for name, part in words.parts(first, gpu, self._publication)
         ]
         if self._verbose and gpu is not None:
             details += [text for text in (gpu.uuid, words.profiles(gpu)) if text]
@@ -238,9 +240,9 @@ def _span(devices: tuple[PciDevice, ...]) -> str:
 
 def _summary(devices: list[PciDevice]) -> str:
     counts = Counter(d.class_name or d.class_code or "unknown" for d in devices)
-    what = ", ".join(f"{name} ×{n}" if n > 1 else name for name, n in counts.most_common(4))
+    class_counts = ", ".join(f"{name} ×{n}" if n > 1 else name for name, n in counts.most_common(4))
     more = ", …" if len(counts) > 4 else ""
-    return f"+ {plural(len(devices), 'other function')}: {what}{more}"
+    return f"+ {plural(len(devices), 'other function')}: {class_counts}{more}"
 
 
 class _Widths(Struct, frozen=True):
@@ -260,16 +262,16 @@ class _Widths(Struct, frozen=True):
         moved where it is shorter.
         """
 
-        def most(values: Iterable[str]) -> int:
+        def widest(values: Iterable[str]) -> int:
             return max(map(len, values), default=0)
 
         left = max((len(row.branch) + len(row.bdf) for row in rows), default=0)
-        kind, published = most(row.kind for row in rows), most(row.published for row in rows)
+        kind, published = widest(row.kind for row in rows), widest(row.published for row in rows)
         # A function can have many interfaces: their names are cut before anything else is.
-        names = min(most(row.names for row in rows), max(12, width // 4))
+        names = min(widest(row.names for row in rows), max(12, width // 4))
         used = left + sum(column + 2 for column in (kind, published, names) if column)
-        room = width - used - 2 - (most(row.link for row in rows) + 2)
-        text = most(row.text for row in rows)
+        room = width - used - 2 - (widest(row.link for row in rows) + 2)
+        text = widest(row.text for row in rows)
         if room + 2 < 0:
             return cls(left, kind, published, 0, 0)
         return cls(
@@ -284,13 +286,15 @@ def _layout(rows: list[_Row | _Title], canvas: Canvas) -> list[str]:
     widths = _Widths.of([row for row in rows if isinstance(row, _Row)], canvas.width)
     lines = [""] if rows else []
     for row in rows:
-        lines += _titled(row, canvas) if isinstance(row, _Title) else _device(row, widths, canvas)
+        lines += (
+            _title_lines(row, canvas) if isinstance(row, _Title) else _device(row, widths, canvas)
+        )
     return lines
 
 
-def _titled(title: _Title, canvas: Canvas) -> list[str]:
-    first, *rest = wrap(title.branch + title.text, canvas.width, " " * (len(title.branch) + 2))
-    return [title.branch + canvas.paint(first[len(title.branch) :], title.style), *rest]
+def _title_lines(title: _Title, canvas: Canvas) -> list[str]:
+    first, *others = wrap(title.branch + title.text, canvas.width, " " * (len(title.branch) + 2))
+    return [title.branch + canvas.paint(first[len(title.branch) :], title.style), *others]
 
 
 def _device(row: _Row, widths: _Widths, canvas: Canvas) -> list[str]:
@@ -300,8 +304,8 @@ def _device(row: _Row, widths: _Widths, canvas: Canvas) -> list[str]:
     columns += [canvas.paint(f"{row.kind:<{widths.kind}}", row.style)] if widths.kind else []
     if not widths.text and not (row.published or row.names or row.link):
         plain = f"{bdf}  {row.kind}".rstrip() + "  "
-        first, *rest = wrap(plain + row.text, canvas.width, f"{row.below}    ")
-        return ["  ".join(columns).rstrip() + "  " + first[len(plain) :], *rest]
+        first, *others = wrap(plain + row.text, canvas.width, f"{row.below}    ")
+        return ["  ".join(columns).rstrip() + "  " + first[len(plain) :], *others]
     columns += (
         [canvas.paint(f"{row.published:<{widths.published}}", "1")] if widths.published else []
     )
@@ -315,7 +319,7 @@ def _device(row: _Row, widths: _Widths, canvas: Canvas) -> list[str]:
     if not widths.text:
         text = wrap(f"{row.below}  {row.text}", canvas.width, f"{row.below}    ")
         return ["  ".join([*columns, link]).rstrip(), *text]
-    first, *rest = wrap(row.text, widths.text, "  ")
+    first, *others = wrap(row.text, widths.text, "  ")
     start = (
         widths.left
         + sum(width + 2 for width in (widths.kind, widths.published, widths.names) if width)
@@ -324,12 +328,12 @@ def _device(row: _Row, widths: _Widths, canvas: Canvas) -> list[str]:
     below = f"{row.below:<{start}}"
     return [
         "  ".join([*columns, f"{first:<{widths.text}}", link]).rstrip(),
-        *(below + line for line in rest),
+        *(below + line for line in others),
     ]
 
 
-def _unplaced(machine: Machine, canvas: Canvas) -> list[str]:
-    """Interfaces, RDMA devices and NVMe controllers that are not PCI functions."""
+def _devices_without_pci(machine: Machine, canvas: Canvas) -> list[str]:
+    """Return the interfaces, RDMA devices and NVMe controllers that are not PCI functions."""
     nets = [
         f"{n.name} ({n.kind})" if n.kind and n.kind != "device" else n.name
         for n in machine.net_interfaces
@@ -347,16 +351,16 @@ def _unplaced(machine: Machine, canvas: Canvas) -> list[str]:
     return lines
 
 
-def _published(publication: Publication, canvas: Canvas) -> list[str]:
+def _section_of_published(publication: Publication, canvas: Canvas) -> list[str]:
     """Return the devices that drivers would publish on each root, and what a claim can align with
     it.
     """
     if not publication.devices:
         return []
     title = "Devices that drivers would publish"
-    first, *rest = wrap(f"{title} ({words.published_drivers(publication)})", canvas.width, "  ")
-    lines = ["", first.replace(title, canvas.paint(title, "1")), *rest]
-    places = words.published_places(publication)
+    first, *others = wrap(f"{title} ({words.driver_list(publication)})", canvas.width, "  ")
+    lines = ["", first.replace(title, canvas.paint(title, "1")), *others]
+    places = words.names_by_place(publication)
     left = max(len(place) for place, _ in places)
     middle = max(len(driver) for driver in publication.drivers)
     for place, drivers in places:
@@ -383,6 +387,6 @@ def _pairs(title: str, pairs: list[tuple[str, str]], canvas: Canvas) -> list[str
     """Return ``about: message`` below a title; nothing without pairs."""
     lines = ["", canvas.paint(title, "1")] if pairs else []
     for about, message in pairs:
-        first, *rest = wrap(f"  {about}: {message}", canvas.width, "    ")
-        lines += [first.replace(about, canvas.paint(about, "33"), 1), *rest]
+        first, *others = wrap(f"  {about}: {message}", canvas.width, "    ")
+        lines += [first.replace(about, canvas.paint(about, "33"), 1), *others]
     return lines

@@ -26,7 +26,7 @@ def value(plan: Plan) -> dict[str, Any]:
             {
                 "step": step.step,
                 "before": list(step.before),
-                "findings": [_finding(one) for one in step.findings],
+                "findings": [_finding(finding) for finding in step.findings],
             }
             for step in plan.steps
         ],
@@ -36,5 +36,5 @@ def value(plan: Plan) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    """Without the keys that a finding has nothing for."""
+    """Return the value of a finding, without the keys that it has nothing for."""
     return {name: item for name, item in to_builtins(finding).items() if item is not None}

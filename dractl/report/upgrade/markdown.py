@@ -35,5 +35,5 @@ def _finding(finding: Finding) -> str:
         "source": finding.source,
         "read": finding.date,
     }
-    said = "".join(f"; {what}: {escape(text)}" for what, text in ends.items() if text)
-    return f"- **{finding.level}** {about}{escape(finding.message)}{said}"
+    endings = "".join(f"; {label}: {escape(text)}" for label, text in ends.items() if text)
+    return f"- **{finding.level}** {about}{escape(finding.message)}{endings}"
