@@ -21,15 +21,15 @@ _INDENT = "    "
 
 def render(impact: Impact, canvas: Canvas, release: str, *, every: bool = False) -> str:
     """Return the report; with ``every`` all pods and devices are named."""
-    lines = [*_wrapped(f"{headline(impact)}    {release}", canvas, ""), ""]
+    lines = [*_wrap_text(f"{headline(impact)}    {release}", canvas, ""), ""]
     for effect in EFFECTS:
         lines += _pods(impact.list_pods(effect), canvas, every=every)
-    lines += _pending(impact.pending, canvas, every=every)
+    lines += _list_pending(impact.pending, canvas, every=every)
     lines += _devices(impact.devices, canvas, every=every)
     lines += _steps(impact, canvas)
     if impact.notes:
         lines.append(canvas.paint("Notes", "1"))
-        lines += [line for note in impact.notes for line in _wrapped(note, canvas, "  ")]
+        lines += [line for note in impact.notes for line in _wrap_text(note, canvas, "  ")]
     return canvas.plain("\n".join(lines).rstrip() + "\n")
 
 
@@ -65,7 +65,7 @@ def _pods(pods: tuple[PodImpact, ...], canvas: Canvas, *, every: bool) -> Iterat
         listed = ", ".join(names if every else names[:MAX_NAMES])
         more = len(names) - MAX_NAMES
         listed += f" and {more} more" if more > 0 and not every else ""
-        yield from _wrapped(f"{listed}{time}: {why}", canvas, "  ")
+        yield from _wrap_text(f"{listed}{time}: {why}", canvas, "  ")
         if fits is not None:
             arrow, noun = canvas.glyph("→", "->"), "pod goes" if len(names) == 1 else "pods go"
             yield f"{_INDENT}{arrow} its new {noun} to {printable(fits)}"
@@ -83,13 +83,13 @@ def _describe_time(pod: PodImpact) -> str:
     return f" in {pod.at} s" if pod.at else " at once"
 
 
-def _pending(pods: tuple[PendingPod, ...], canvas: Canvas, *, every: bool) -> Iterator[str]:
+def _list_pending(pods: tuple[PendingPod, ...], canvas: Canvas, *, every: bool) -> Iterator[str]:
     if not pods:
         return
     yield canvas.paint(f"Waiting for a node afterwards ({len(pods)})", "1")
     shown = pods if every else pods[:MAX_PODS]
     for pod in shown:
-        yield from _wrapped(_describe_pending(pod), canvas, "  ")
+        yield from _wrap_text(_describe_pending(pod), canvas, "  ")
     if len(pods) > len(shown):
         yield f"  and {len(pods) - len(shown)} more; -v shows all"
     yield ""
@@ -114,7 +114,7 @@ def _devices(changes: tuple[DeviceChange, ...], canvas: Canvas, *, every: bool) 
     shown = list(groups.items()) if every else list(groups.items())[:MAX_DEVICE_GROUPS]
     for (node, text), devices in shown:
         names = ", ".join(devices if every else [device.rpartition("/")[2] for device in devices])
-        yield from _wrapped(f"{node}: {names}: {text}", canvas, "  ")
+        yield from _wrap_text(f"{node}: {names}: {text}", canvas, "  ")
     if len(groups) > len(shown):
         yield f"  and more on {len(groups) - len(shown)} nodes; -v shows all"
     yield ""
@@ -122,8 +122,10 @@ def _devices(changes: tuple[DeviceChange, ...], canvas: Canvas, *, every: bool) 
 
 def _describe_change(change: DeviceChange, canvas: Canvas) -> str:
     before, after = (
-        "not there" if one is None else " ".join((one.state, *one.taints))
-        for one in (change.before, change.after)
+        "not there"
+        if device_state is None
+        else " ".join((device_state.state, *device_state.taints))
+        for device_state in (change.before, change.after)
     )
     return before if before == after else f"{before} {canvas.glyph('→', '->')} {after}"
 
@@ -133,12 +135,12 @@ def _steps(impact: Impact, canvas: Canvas) -> Iterator[str]:
         return
     yield canvas.paint("Steps", "1")
     for number, step in enumerate(impact.steps, 1):
-        yield from _wrapped(f"{number}. {step.text}", canvas, "  ")
+        yield from _wrap_text(f"{number}. {step.text}", canvas, "  ")
         if step.command:
             yield f"     {printable(step.command)}"
     yield ""
 
 
-def _wrapped(text: str, canvas: Canvas, indent: str) -> list[str]:
+def _wrap_text(text: str, canvas: Canvas, indent: str) -> list[str]:
     lines = wrap(printable(text), canvas.width - len(indent), "  ")
     return [indent + line for line in lines]

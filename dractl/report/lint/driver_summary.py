@@ -1,4 +1,4 @@
-"""What was checked of a driver, as a table for the README of its project."""
+"""The checks of a driver as a table, for the README of its project."""
 
 from collections.abc import Iterator, Sequence
 
@@ -42,8 +42,8 @@ def render(report: Report, subject: Subject) -> str:
     driver = escape(subject.publication.driver or "driver")
     snapshots = len(subject.publication.snapshots)
     devices = sum(
-        sum(1 for _ in one.devices)
-        for one in (subject.publication.snapshots[-1].slices if snapshots else ())
+        sum(1 for _ in resource_slice.devices)
+        for resource_slice in (subject.publication.snapshots[-1].slices if snapshots else ())
     )
     lines = [
         f"### DRA driver check: {driver}",
@@ -80,8 +80,8 @@ def _rows(findings: Sequence[Finding], subject: Subject) -> Iterator[str]:
         (_INSTALLATION, has_plugin),
         (_OPERATION, subject.cluster is not None),
     ):
-        found = [finding for finding in findings if area.holds(finding.code)]
-        yield f"| {area.title} | {_result(found) if is_checked else 'not checked'} |"
+        findings_of_area = [finding for finding in findings if area.holds(finding.code)]
+        yield f"| {area.title} | {_result(findings_of_area) if is_checked else 'not checked'} |"
 
 
 def _result(findings: Sequence[Finding]) -> str:

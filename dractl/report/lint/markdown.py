@@ -13,7 +13,7 @@ MAX_ROWS = 500
 
 
 def render(report: Report) -> str:
-    """The numbers as a headline, a table with a row a finding, and what was not checked."""
+    """Return the numbers as a headline, a table with a row a finding, and what was not checked."""
     first, *notes = summary(report, Canvas(_WIDTH)).split("\n")
     lines = [f"### dractl: {escape(first)}", ""]
     if report.findings:
@@ -32,7 +32,7 @@ def render(report: Report) -> str:
 
 def _row(finding: Finding) -> str:
     place = finding.position
-    where = code(f"{relative(place.file)}:{place.line}")
+    place_text = code(f"{relative(place.file)}:{place.line}")
     parts = [escape(finding.message), *([f"*{escape(finding.help)}*"] if finding.help else [])]
     likely = "" if finding.confidence == "certain" else f" ({finding.confidence})"
-    return f"| {where} | {finding.severity} {finding.code}{likely} | {'<br>'.join(parts)} |"
+    return f"| {place_text} | {finding.severity} {finding.code}{likely} | {'<br>'.join(parts)} |"
