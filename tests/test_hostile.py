@@ -592,6 +592,8 @@ ALONE: dict[str, tuple[str, ...]] = {
     "explain": ("-f", "a.yaml", "-n", "m"),
     "devices": ("-f", "a.yaml"),
     "fit": ("template/a", "-n", "m", "-f", "a.yaml"),
+    "plan": ("template/a", "-n", "m", "-f", "a.yaml"),
+    "impact": ("node/a", "--drain", "-f", "a.yaml"),
     "migrate": ("a.yaml",),
     "upgrade": ("-f", "a.yaml", "--to", "1.37"),
     "check-driver": ("--cluster", "-f", "a.yaml"),
@@ -669,7 +671,7 @@ def one_member(file: Path, size: int) -> None:
 BOMBS: tuple[tuple[Callable[[Path, int], None], int, str], ...] = (
     (zipped, 200 << 20, "expands to more than 128 MiB"),
     (tarred, 200 << 20, "larger than 128 MiB"),
-    (one_member, 300 << 20, "no manifests found"),
+    (one_member, 300 << 20, "larger than 256 MiB"),
 )
 
 

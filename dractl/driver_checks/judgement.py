@@ -100,25 +100,28 @@ def _judge_snapshots(subject: Subject, terms: Terms) -> Iterator[Located]:
         later, contents = contents, Counter(map(encode_content, snapshot.slices))
         if later == contents:
             continue  # it has the findings of the one after it
-        placed = _judge(snapshot, subject.beside, terms)
+        placed = _judge(snapshot, subject.beside, subject.publication.driver, terms)
         keys = [(item.finding.code, item.finding.message) for item in placed]
         yield from (item for item, key in zip(placed, keys, strict=True) if key not in reported)
         reported.update(keys)
 
 
-def _judge(snapshot: Snapshot, beside: Sequence[Document], terms: Terms) -> list[Located]:
+def _judge(
+    snapshot: Snapshot, beside: Sequence[Document], driver: str, terms: Terms
+) -> list[Located]:
     """Return lint's findings in the slices of one time, and in the classes beside them."""
     documents = [*(one.document for one in snapshot.slices), *beside]
     readable = list(readings(documents, Kustomizations()))
     placed = [item for one in readable for item in judged(one, terms, {})[0]]
     placed += find_exceeded_limits([one.document for one in readable], terms.target)
-    placed += _advise([one.subject for one in readable], terms)
+    placed += _advise([one.subject for one in readable], driver, terms)
     return placed
 
 
-def _advise(subjects: Sequence[Manifest], terms: Terms) -> Iterator[Located]:
+def _advise(subjects: Sequence[Manifest], driver: str, terms: Terms) -> Iterator[Located]:
     """Yield dractl's own advice on objects that belong together."""
-    run = Run(subjects, terms.target, terms.devices, Run(subjects, terms.target))
+    others = Run(subjects, terms.target)
+    run = Run(subjects, terms.target, terms.devices, others, checked_driver=driver)
     for rule in registry.checks(run):
         if terms.config.wants(rule.code):
             for advice in rule.advice(run):

@@ -112,6 +112,7 @@ class Run:
     ``others``: the rest of the input, in which names are looked up that the objects themselves lack.
     ``applied_together``: a kustomization lists them. ``namespaces``: the names of those in the input. ``consumers``:
     programs besides kube-scheduler that read the claims. ``versions``: those of drivers, by name, where they are known.
+    ``checked_driver``: the driver whose author asks, as check-driver does.
     ``undecided``: files that may define anything once they are rendered or mended. ``evidence``: what other objects say
     about drivers. ``whole``: the run of which these objects are a part, in which names are looked up. ``bases``: what the
     objects, which are patches, change.
@@ -132,8 +133,10 @@ class Run:
         evidence: Evidence = NOTHING,
         whole: Run | None = None,
         bases: Sequence[Manifest] = (),
+        checked_driver: str = "",
     ) -> None:
         self._whole = whole
+        self.checked_driver = checked_driver
         self.bases = bases
         self.evidence = evidence
         self.undecided = undecided

@@ -10,7 +10,7 @@ HEAD = "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\n"
 
 
 def published(
-    *devices: str, name: str = "s", count: int = 1, driver: str = "gpu.example.com", rest: str = ""
+    *devices: str, name: str = "s", count: int = 1, driver: str = "gpu.acme.com", rest: str = ""
 ) -> str:
     """Return a slice whose devices are flow mappings."""
     listed = "".join(f"  - {{{device}}}\n" for device in devices)
@@ -62,9 +62,9 @@ def test_counters_of_a_pool_that_is_not_whole_are_not_compared() -> None:
 
 
 def test_a_capacity_under_both_names() -> None:
-    device = "name: gpu-0, capacity: {memory: {value: 1Gi}, gpu.example.com/memory: {value: 1Gi}}"
+    device = "name: gpu-0, capacity: {memory: {value: 1Gi}, gpu.acme.com/memory: {value: 1Gi}}"
     (finding,) = found(published(device), "DRA361")
-    assert finding.path == "spec.devices[0].capacity[gpu.example.com/memory]"
+    assert finding.path == "spec.devices[0].capacity[gpu.acme.com/memory]"
 
 
 def test_the_same_name_in_another_domain_is_another_attribute() -> None:
@@ -74,9 +74,7 @@ def test_the_same_name_in_another_domain_is_another_attribute() -> None:
 
 def test_types_are_compared_over_slices_and_names() -> None:
     one = published("name: a, attributes: {size: {int: 1}}", name="s-1", count=2)
-    other = published(
-        "name: b, attributes: {gpu.example.com/size: {string: x}}", name="s-2", count=2
-    )
+    other = published("name: b, attributes: {gpu.acme.com/size: {string: x}}", name="s-2", count=2)
     (finding,) = found(documents(one, other), "DRA362")
     assert "of type string on b and of type int on a" in finding.message
 

@@ -46,6 +46,7 @@ KEP-4381 and KEP-6072; k8s.io/dynamic-resource-allocation/deviceattribute
 
 import re
 
+from dractl.lint.conventions import list_own_slices
 from dractl.lint.model import Advice, Found, Manifest, Run
 from dractl.lint.standard import STANDARD_DOMAIN
 from dractl.objects import Device, mapping
@@ -61,7 +62,7 @@ _NUMA = re.compile(r"numa(?:[_-]?(?:node|id|nodeid|info))?", re.IGNORECASE)
 
 def check(run: Run) -> Found:
     reported: set[tuple[str, str]] = set()
-    for subject in run.of("ResourceSlice"):
+    for subject in list_own_slices(run):
         for device in subject.devices:
             for standard, name in (
                 ("pciBusID", _find_address(device)),

@@ -39,6 +39,7 @@ dra.memory publishes `resource.kubernetes.io/pageSize` and `hugeTLB`, dra.nvme `
 k8s.io/api/resource/v1/types.go QualifiedName; KEP-4381 and KEP-6072 define what is in `resource.kubernetes.io`
 """
 
+from dractl.lint.conventions import list_own_slices
 from dractl.lint.model import Advice, Found, Run
 from dractl.lint.standard import STANDARD, STANDARD_DOMAIN, meant_standard
 from dractl.objects import mapping
@@ -53,7 +54,7 @@ def check(run: Run) -> Found:
     if preview_of(run.target) is not None:
         return  # such a release may define more
     reported: set[tuple[str, str]] = set()
-    for subject in run.of("ResourceSlice"):
+    for subject in list_own_slices(run):
         for device in subject.devices:
             for field in ("attributes", "capacity"):
                 for full in mapping(device.fields.get(field)):

@@ -25,7 +25,7 @@ dra.net's; composite-dra-driver publishes in the domain `composite`.
  kind: ResourceSlice
  metadata: {name: node-1-cpu}
  spec:
-   driver: cpu.example.com
+   driver: cpu.acme.com
    pool: {name: node-1, generation: 1, resourceSliceCount: 1}
    nodeName: node-1
    devices:
@@ -41,6 +41,7 @@ k8s.io/api/resource/v1/types.go QualifiedName: the domain is that of who defines
 """
 
 from dractl.facts.drivers import names as driver_names
+from dractl.lint.conventions import list_own_slices
 from dractl.lint.model import Advice, Found, Run
 from dractl.objects import mapping
 
@@ -51,7 +52,7 @@ KINDS = ("ResourceSlice",)
 def check(run: Run) -> Found:
     others = frozenset(driver_names())
     reported: set[tuple[str, str]] = set()
-    for subject in run.of("ResourceSlice"):
+    for subject in list_own_slices(run):
         driver = subject.slice.driver
         for device in subject.devices:
             for field in ("attributes", "capacity"):

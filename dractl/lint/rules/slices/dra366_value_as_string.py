@@ -43,6 +43,7 @@ ibm-aiu/dra-driver-spyre@ea0e624 pkg/types/allocatable_device.go
 
 import re
 
+from dractl.lint.conventions import list_own_slices
 from dractl.lint.model import Advice, Found, Run
 from dractl.objects import mapping
 
@@ -54,7 +55,7 @@ _VERSION = re.compile(r"(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:[-+][0-
 
 def check(run: Run) -> Found:
     reported: set[tuple[str, str]] = set()
-    for subject in run.of("ResourceSlice"):
+    for subject in list_own_slices(run):
         for device in subject.devices:
             for name, value in device.attributes.items():
                 member = _better_type(name, mapping(value).get("string"))

@@ -25,7 +25,7 @@ dra.cpu groups CPUs without a policy: a claim that names no amount takes all CPU
  kind: ResourceSlice
  metadata: {name: node-1-cpu}
  spec:
-   driver: cpu.example.com
+   driver: cpu.acme.com
    pool: {name: node-1, generation: 1, resourceSliceCount: 1}
    nodeName: node-1
    devices:
@@ -45,6 +45,7 @@ dra.cpu groups CPUs without a policy: a claim that names no amount takes all CPU
 KEP-5075; k8s.io/api/resource/v1/types.go DeviceCapacity; kubernetes-sigs/dra-driver-cpu@de98098 pkg/driver/dra_hooks.go
 """
 
+from dractl.lint.conventions import list_own_slices
 from dractl.lint.model import Advice, Found, Run
 from dractl.objects import Device, mapping, quantity
 
@@ -56,7 +57,7 @@ def check(run: Run) -> Found:
     if not run.target.enabled("DRAConsumableCapacity"):
         return
     reported: set[tuple[str, str]] = set()
-    for subject in run.of("ResourceSlice"):
+    for subject in list_own_slices(run):
         for device in subject.devices:
             names = [
                 name

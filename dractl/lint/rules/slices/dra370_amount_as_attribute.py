@@ -43,6 +43,7 @@ cmd/ascend-dra-kubeletplugin/discovery.go
 
 import re
 
+from dractl.lint.conventions import list_own_slices
 from dractl.lint.model import Advice, Found, Run
 from dractl.objects import mapping
 
@@ -55,7 +56,7 @@ _AMOUNT = re.compile(r"[0-9]+(?:\.[0-9]+)?\s?(?:[KMGT]i?B?)?")
 
 def check(run: Run) -> Found:
     reported: set[tuple[str, str]] = set()
-    for subject in run.of("ResourceSlice"):
+    for subject in list_own_slices(run):
         for device in subject.devices:
             for name, value in device.attributes.items():
                 amount = mapping(value).get("int", mapping(value).get("string"))

@@ -1,0 +1,20 @@
+"""The slices to which the conventions for drivers apply: somebody who reads the finding can follow
+them.
+"""
+
+from collections.abc import Iterator
+
+from dractl.facts.drivers import names
+from dractl.lint.model import Manifest, Run
+
+
+def list_own_slices(run: Run) -> Iterator[Manifest]:
+    """Yield the slices of drivers that may be the reader's own.
+
+    These are the driver that check-driver checks, and drivers that the facts do not know. Whoever
+    lints what a released driver published cannot change its names.
+    """
+    known = frozenset(names()) - {run.checked_driver}
+    for subject in run.of("ResourceSlice"):
+        if subject.slice.driver not in known:
+            yield subject
