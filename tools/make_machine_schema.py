@@ -7,10 +7,14 @@ These values are what reads and writes snapshots (``dractl/topology/wire.py``), 
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import sys
+import textwrap
 import types
 import typing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +58,7 @@ def define(cls: Any, definitions: dict[str, Any]) -> None:
         return
     definitions[cls.__name__] = {}
     hints = typing.get_type_hints(cls)
+    texts = field_texts(cls)
     fields = fields_of(cls)
     # None is left out, so a field that may be None need not be there.
     needed = [
@@ -64,10 +69,29 @@ def define(cls: Any, definitions: dict[str, Any]) -> None:
     definitions[cls.__name__] = {
         "description": " ".join((cls.__doc__ or "").split("\n\n")[0].split()),
         "type": "object",
-        "properties": {wire.key(f.name): schema(hints[f.name], definitions) for f in fields},
+        "properties": {
+            wire.key(f.name): {**texts.get(f.name, {}), **schema(hints[f.name], definitions)}
+            for f in fields
+        },
         "required": needed,
         "additionalProperties": False,
     }
+
+
+def field_texts(cls: Any) -> dict[str, dict[str, str]]:
+    """Return the description of each field: the string below it in the source."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
+    assert isinstance(tree, ast.ClassDef)
+    texts = {}
+    for field, below in pairwise(tree.body):
+        if (
+            isinstance(field, ast.AnnAssign)
+            and isinstance(field.target, ast.Name)
+            and isinstance(below, ast.Expr)
+            and isinstance(below.value, ast.Constant)
+        ):
+            texts[field.target.id] = {"description": " ".join(str(below.value.value).split())}
+    return texts
 
 
 def make() -> str:

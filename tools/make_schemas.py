@@ -191,7 +191,7 @@ class Definitions:
             }
         fields = {}
         for field, value in sorted(schema.get("properties", {}).items()):
-            fields[field] = self.convert(value, file) | self.go_embedding(file, name, field)
+            fields[field] = self.convert(value, file) | self.embedded(file, name, field)
             self.name(fields[field], file, f"{name}.{field}")
         for this in schema.get("x-kubernetes-group-version-kind", ()):
             group_version = (

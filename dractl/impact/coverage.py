@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from dractl.cluster.coverage import command_for
+from dractl.cluster.shell import quote_command
 from dractl.cluster.state import ClusterState
 
 _EFFECTS = {
@@ -21,7 +22,7 @@ def note_missing_kinds(state: ClusterState, kinds: Iterable[str]) -> Iterator[st
         if state.has(kind) or state.covers(kind):
             continue
         command = (
-            f"kubectl get {_RESOURCES[kind]} -A -o yaml"
+            quote_command("kubectl get {} -A -o yaml", _RESOURCES[kind])
             if kind in _RESOURCES
             else command_for((kind,))
         )

@@ -284,6 +284,7 @@ def _load_cluster(inputs: InputOptions, login: Login) -> Sequence[Document]:
 
         return read_files(inputs.filename).documents
     from dractl.cluster import kubectl
+    from dractl.cluster.shell import quote_command
 
     with terminal.progress() as progress:
         results = kubectl.run(login, *map(kubectl.build_get, _RESOURCES), progress=progress)
@@ -292,7 +293,7 @@ def _load_cluster(inputs: InputOptions, login: Login) -> Sequence[Document]:
         kubectl.parse_list(resources, result)  # refuses what is no whole list
         if result.code and not result.refused_resources:
             message = (result.errors.strip().splitlines() or ["kubectl failed"])[-1]
-            raise InputError(message, place=f"kubectl get {resources}")
+            raise InputError(message, place=quote_command("kubectl get {}", resources))
         if result.refused_resources:
             names = ", ".join(sorted(result.refused_resources))
             terminal.notice(f"{names} may not be read: what needs them is not checked")
