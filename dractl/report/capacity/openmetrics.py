@@ -5,6 +5,9 @@ hold devices, for a scrape or a pushgateway.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from dractl.alignment import Alignment, Use
 from dractl.capacity import DeviceRow, Inventory, PluginRow
 from dractl.capacity.inventory import STATES
@@ -20,10 +23,10 @@ def render(stock: Inventory, plugins: Sequence[PluginRow], uses: Sequence[Use] =
     ]
     # A state without devices is 0: a series that vanishes keeps its last value in a query for a
     # while, and an alert on it never ends.
-    for driver, node, model in sorted({group for group, _ in counts}):
+    for group in sorted({group for group, _ in counts}):
         for device_state in STATES:
-            labels = _labels(driver=driver, node=node, model=model, state=device_state)
-            lines.append(f"dractl_devices{labels} {counts[(driver, node, model), device_state]}")
+            labels = _labels(**asdict(group), state=device_state)
+            lines.append(f"dractl_devices{labels} {counts[group, device_state]}")
     lines += _holdings(stock.devices)
     lines += [
         "# TYPE dractl_plugin_units gauge",
@@ -37,8 +40,16 @@ def render(stock: Inventory, plugins: Sequence[PluginRow], uses: Sequence[Use] =
     return "\n".join([*lines, "# EOF"]) + "\n"
 
 
-def _group(row: DeviceRow) -> tuple[str, str, str]:
-    return row.id.driver, row.node or "", row.model or ""
+class _Group(Struct, frozen=True, order=True):
+    """Devices that are counted together; the names of the fields are labels."""
+
+    driver: str
+    node: str
+    model: str
+
+
+def _group(row: DeviceRow) -> _Group:
+    return _Group(row.id.driver, row.node or "", row.model or "")
 
 
 def _holdings(rows: Sequence[DeviceRow]) -> Iterator[str]:
