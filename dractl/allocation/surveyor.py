@@ -30,6 +30,7 @@ from dractl.allocation.survey import (
 from dractl.model import ResourceClaim
 from dractl.model.names import RequestRef
 from dractl.model.quantity import Quantity
+from dractl.model.taints import format_taint
 
 
 def survey(
@@ -296,11 +297,7 @@ class _Surveyor:
         taint = self.devices.taint(number, asked.tolerations)
         if taint is None:
             return None
-        text = (
-            f"{taint.key}={taint.value}:{taint.effect}"
-            if taint.value
-            else f"{taint.key}:{taint.effect}"
-        )
+        text = format_taint(taint)
         return Loss(
             self.devices.candidate(number).id,
             "tainted",

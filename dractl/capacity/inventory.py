@@ -23,6 +23,7 @@ from dractl.cel import environment
 from dractl.cluster.devices import Devices, Holder, ready_devices
 from dractl.cluster.state import ClusterState
 from dractl.model import Device, DeviceClass, Quantity, ResourceClaim, ResourceSlice, Target
+from dractl.model.taints import format_taint
 from dractl.scheduler.cache import scheduler_slices
 from dractl.scheduler.holdings import collect_held_devices
 
@@ -233,9 +234,7 @@ class _Survey:
             numa if isinstance(numa, int) else None,
             self._capacity.amounts(identity, device),
             self._index.holders([identity]) if has_holders else (),
-            taints=tuple(
-                f"{t.key}={t.value or ''}:{t.effect}".replace("=:", ":") for t in device.taints
-            ),
+            taints=tuple(map(format_taint, device.taints)),
         )
 
 

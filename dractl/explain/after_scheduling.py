@@ -40,11 +40,11 @@ from dractl.explain.reasons.drivers import (
     PluginFails,
     PluginState,
 )
-from dractl.explain.reasons.refusals import taint_text
 from dractl.facts.drivers import driver as driver_facts, names as driver_names
 from dractl.facts.parameters import kind_for, kind_of, sharing_gate
 from dractl.facts.refusals import KUBELET, refusals
 from dractl.model import ResourceSlice
+from dractl.model.taints import format_taint
 from dractl.objects import Raw
 from dractl.scheduler.claims import PodClaim
 from dractl.views import Claim, ContainerStatus, Event, Pod, parse_timestamp
@@ -787,7 +787,7 @@ def note_overlooked_taints(
         for taint in taints.get(device.id, ())[:1]:
             since = f" since {taint.time_added}" if taint.time_added else ""
             yield (
-                f"device {device.device} has taint {taint_text(taint)}{since}, and the pod is not"
+                f"device {device.device} has taint {format_taint(taint)}{since}, and the pod is not"
                 " evicted: up to Kubernetes 1.37.1 the eviction controller overlooks pods that have"
                 " a device through an extended resource (kubernetes#141290, fixed in 1.37.2); end"
                 " the pod yourself if it must leave the device"
@@ -812,7 +812,7 @@ def note_evicting_taints(
             if taint is not None:
                 delay = eviction_delay(result.tolerations, taint)
                 yield (
-                    f"device {result.device} has taint {taint_text(taint)}, for which pods are"
+                    f"device {result.device} has taint {format_taint(taint)}, for which pods are"
                     " evicted: "
                     + (
                         "a toleration keeps them there only if it names effect NoExecute"

@@ -17,6 +17,7 @@ from dractl.explain.answer import ExpectedNode
 from dractl.facts.autoscalers import DeviceTables, device_tables
 from dractl.machines import labels_of, room_of
 from dractl.model import DeviceClass, NodeSelectorRequirement, Quantity, ResourceClaim
+from dractl.model.taints import format_taint
 from dractl.scheduler.node_constraints import is_tolerated
 from dractl.views import Pod
 from dractl.views.karpenter import KARPENTER, KarpenterSettings, read_karpenter_settings
@@ -101,11 +102,7 @@ def _judge_pool(
         return ExpectedNode(KARPENTER, pool.name, "unknown", (), reason)
     taint = next((t for t in pool.taints if not is_tolerated(t, pod.tolerations)), None)
     if taint is not None:
-        text = (
-            f"{taint.key}={taint.value}:{taint.effect}"
-            if taint.value
-            else f"{taint.key}:{taint.effect}"
-        )
+        text = format_taint(taint)
         return _refusal(pool, f"the pod does not tolerate its taint {text}", f"tolerate {text}")
     missing = _label_that_pool_lacks(pool, pod)
     if missing is not None:

@@ -51,10 +51,6 @@ class Budgets:
                 )
         return ""
 
-    def is_final(self, pod: Pod) -> bool:
-        """Return whether no pod that becomes ready elsewhere makes an eviction possible."""
-        return len(self.list_budgets(pod)) != 1
-
     def subtract(self, pod: Pod) -> None:
         """Count the eviction of a pod."""
         for budget in self.list_budgets(pod):

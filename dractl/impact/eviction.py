@@ -22,6 +22,7 @@ from dractl.cluster.devices import Devices
 from dractl.cluster.state import ClusterState, Key
 from dractl.model import DeviceTaint, DeviceTaintRule, ResourceClaim
 from dractl.model.slices import Device
+from dractl.model.taints import format_taint
 from dractl.views import Claim, Pod, parse_timestamp
 
 _POD_GROUPS = "podgroups"
@@ -40,12 +41,6 @@ class DeviceTaintSource(Struct, frozen=True):
     def text(self) -> str:
         """The taint as kubectl writes it: ``key=value:effect``."""
         return format_taint(self.taint)
-
-
-def format_taint(taint: DeviceTaint) -> str:
-    """Return ``key=value:effect``."""
-    value = f"={taint.value}" if taint.value else ""
-    return f"{taint.key}{value}:{taint.effect}"
 
 
 class Eviction(Struct, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from dractl.model.apitype import APIType
+from dractl.model.core import Taint
 from dractl.model.meta import Condition, ObjectMeta
 from dractl.model.reader import Reader
 
@@ -17,6 +18,11 @@ class DeviceTaint(APIType, frozen=True):
     effect: str = ""
     """None, NoSchedule or NoExecute."""
     time_added: str | None = None
+
+
+def format_taint(taint: Taint | DeviceTaint) -> str:
+    """Return ``key=value:effect`` as kubectl writes it, or ``key:effect`` without a value."""
+    return f"{taint.key}{'=' + taint.value if taint.value else ''}:{taint.effect}"
 
 
 class DeviceToleration(APIType, frozen=True):

@@ -28,10 +28,11 @@ from dractl.explain.reasons.drivers import (
     PluginState,
 )
 from dractl.explain.reasons.phrases import age
-from dractl.explain.reasons.refusals import label_selector_text, taint_text
+from dractl.explain.reasons.refusals import label_selector_text
 from dractl.facts.drivers import driver as facts_about, names
 from dractl.model import ResourceSlice
 from dractl.model.paths import text_at
+from dractl.model.taints import format_taint
 from dractl.scheduler.node_constraints import check_node_affinity, check_taints
 from dractl.scheduler.rejection import LabelMismatch, NodeAffinityMismatch, UntoleratedTaint
 from dractl.scheduler.snapshot import NodeInfo
@@ -195,7 +196,7 @@ def _refusal_of_node(
                 driver=driver,
                 node=node.key[1],
                 daemon_set=name,
-                taint=taint_text(unmet.taint),
+                taint=format_taint(unmet.taint),
                 is_inferred=workloads.is_inferred,
             )
     return None

@@ -21,10 +21,11 @@ from dractl.explain.reasons.constraints import AttributeMissing
 from dractl.explain.reasons.devices import DeviceInUse, DeviceInUseSamePod, Tainted
 from dractl.explain.reasons.limits import GateOff
 from dractl.explain.reasons.pools import NoSlicesForDriver, NoSlicesOnNode, SliceNodeMismatch
-from dractl.explain.reasons.refusals import label_selector_text, taint_text, toleration_text
+from dractl.explain.reasons.refusals import label_selector_text, toleration_text
 from dractl.explain.reasons.selectors import SelectorError, SelectorFalse
 from dractl.model import CapacityRequestPolicy, Quantity
 from dractl.model.nearest import nearest
+from dractl.model.taints import format_taint
 
 _OCCUPANCY_STAGES = ("in-use", "counters", "taints", "capacity")
 
@@ -308,7 +309,7 @@ def _rules_with_taint(case: Case, taint: str, devices: Sequence[DeviceID]) -> tu
     for rule, reach in effective_taint_rules(
         scheduler.state.taint_rules, scheduler.features, scheduler.state.classes
     ):
-        if taint_text(rule.spec.taint) == taint and any(
+        if format_taint(rule.spec.taint) == taint and any(
             reach.covers(d.driver, d.pool, device) for d, device in published
         ):
             names.append(rule.metadata.name or "")

@@ -30,9 +30,9 @@ from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.headline import Headline
 from dractl.explain.reasons.nodes import NodeFilter
 from dractl.explain.reasons.phrases import Names, Scope, describe_holders, plural
-from dractl.explain.reasons.refusals import taint_text
 from dractl.explain.selectors import text_of
 from dractl.model import Device, DeviceClass, ResourceClaim, decode
+from dractl.model.taints import format_taint
 from dractl.program import program_name
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.rejection import CordonedNode
@@ -265,7 +265,7 @@ def _status(
 ) -> DeviceStatus:
     holders = devices.holders([identity])
     taints = tuple(
-        taint_text(taint) for taint in device.taints if taint.effect not in _EFFECTS_WITHOUT_HARM
+        format_taint(taint) for taint in device.taints if taint.effect not in _EFFECTS_WITHOUT_HARM
     )
     if holders:
         return DeviceStatus(str(identity), "held", holders, taints)

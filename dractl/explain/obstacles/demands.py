@@ -19,6 +19,7 @@ from dractl.explain.obstacles.trial import (
 from dractl.model import Taint
 from dractl.model.nearest import nearest
 from dractl.model.paths import remove_at
+from dractl.model.taints import format_taint
 from dractl.objects import Raw
 from dractl.scheduler.admission import AdminAccessNamespace
 from dractl.scheduler.cycle import NoNodes
@@ -345,8 +346,7 @@ class NoTaint(Demand, frozen=True):
 
     @property
     def want(self) -> str:
-        value = f"={self.taint.value}" if self.taint.value else ""
-        return f"no taint {self.taint.key}{value}:{self.taint.effect}"
+        return f"no taint {format_taint(self.taint)}"
 
     def lift(self, trial: Trial) -> Trial:
         toleration = {"key": self.taint.key, "effect": self.taint.effect, "operator": "Exists"}

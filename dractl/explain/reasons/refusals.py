@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 
 from dractl.explain.reasons.controller_taints import taint_meaning
 from dractl.explain.reasons.phrases import abbreviate
-from dractl.model import DeviceTaint, DeviceToleration, NodeSelector, NodeSelectorRequirement, Taint
+from dractl.model import DeviceToleration, NodeSelector, NodeSelectorRequirement, Taint
 from dractl.model.core import Toleration
+from dractl.model.taints import format_taint
 from dractl.scheduler import rejection
 from dractl.scheduler.rejection import NodeLabel, UnmetRequirement
 
@@ -48,10 +49,10 @@ def _describe_taints(taints: Iterable[Taint]) -> str:
     for taint in taints:
         state = _NODE_STATES.get(taint.key or "")
         if state is None:
-            others.append(taint_text(taint))
+            others.append(format_taint(taint))
             meanings.append(taint_meaning(taint.key or ""))
         else:
-            taints_by_state.setdefault(state, []).append(taint_text(taint))
+            taints_by_state.setdefault(state, []).append(format_taint(taint))
     parts = [f"{state} (taint {', '.join(texts)})" for state, texts in taints_by_state.items()]
     if others:
         verb = "is" if len(others) == 1 else "are"
@@ -73,11 +74,6 @@ def labels_text(labels: Iterable[NodeLabel], single: bool = True) -> str:
     texts = [f"{key}={abbreviate(v, MAX_LABEL_VALUES)}" for key, v in values_by_key.items() if v]
     lead = "the node has" if single else "the nodes have"
     return f"{lead} {' and '.join(texts)}" if texts else f"{lead} no such label"
-
-
-def taint_text(taint: Taint | DeviceTaint) -> str:
-    """Return ``key=value:effect``, or ``key:effect`` without a value."""
-    return f"{taint.key}{'=' + taint.value if taint.value else ''}:{taint.effect}"
 
 
 def toleration_text(toleration: Toleration | DeviceToleration) -> str:
