@@ -10,10 +10,10 @@ from typer import Argument, Exit, Option
 
 from dractl.cli import common, completing, terminal, watching
 from dractl.cli.app import MAX_REPETITIONS
-from dractl.cli.headings import ACTIONS, AGAINST, INPUT, TOOLS, OptionGroup
+from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OptionGroup
 from dractl.cli.options import autoscaler, cluster_input, driver_options
 from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
-from dractl.cli.options.printing import Printing, output_option
+from dractl.cli.options.printing import ExitZero, Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
 from dractl.cli.options.values import ValuesOptions
 from dractl.cluster import ClusterState
@@ -109,9 +109,6 @@ Patch = Annotated[
 Output = Annotated[str, output_option(FORMATS)]
 Watch = Annotated[
     bool, Option("--watch", help="Explain again whenever something that matters changes.")
-]
-ExitZero = Annotated[
-    bool, Option("--exit-zero", help="Exit with 0 whatever the answer.", rich_help_panel=TOOLS)
 ]
 
 

@@ -8,10 +8,10 @@ from msgspec import Struct
 from typer import Argument, Exit, Option
 
 from dractl.cli import common, completing, terminal
-from dractl.cli.headings import ACTIONS, INPUT, TOOLS, OptionGroup
+from dractl.cli.headings import ACTIONS, INPUT, OptionGroup
 from dractl.cli.options import cluster_input
 from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
-from dractl.cli.options.printing import Printing, output_option
+from dractl.cli.options.printing import ExitZero, Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
 from dractl.cli.options.values import ValuesOptions
 from dractl.cluster.sources import Sources, classify_arguments
@@ -60,9 +60,6 @@ Node = Annotated[
         help="Only the driver's plug-in on this node.",
         autocompletion=completing.nodes,
     ),
-]
-ExitZero = Annotated[
-    bool, Option("--exit-zero", help="Exit with 0 whatever the answer.", rich_help_panel=TOOLS)
 ]
 Output = Annotated[str, output_option(FORMATS)]
 

@@ -8,10 +8,10 @@ from typer import Argument, Exit, Option
 from dractl.capacity import Copies, copies
 from dractl.capacity.shapes import is_shape, shape_copies
 from dractl.cli import common, completing, terminal
-from dractl.cli.headings import ACTIONS, AGAINST, INPUT, TOOLS, OptionGroup
+from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OptionGroup
 from dractl.cli.options import cluster_input
 from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
-from dractl.cli.options.printing import Printing, output_option
+from dractl.cli.options.printing import ExitZero, Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
 from dractl.cli.options.values import ValuesOptions
 from dractl.cluster.labels import parse_labels
@@ -70,9 +70,6 @@ Keep = Annotated[
         help="Do not move pods with these labels, written as for `kubectl get pods -l`.",
     ),
 ]
-ExitZero = Annotated[
-    bool, Option("--exit-zero", help="Exit with 0 whatever the answer.", rich_help_panel=TOOLS)
-]
 Output = Annotated[str, output_option(FORMATS)]
 
 
@@ -113,7 +110,7 @@ class PlanningOptions(OptionGroup, frozen=True):
 
 def command(
     subject: SubjectOptions = SubjectOptions(),
-    changes: AgainstOptions = AgainstOptions(),
+    sources: AgainstOptions = AgainstOptions(),
     planning: PlanningOptions = PlanningOptions(),
     access: Access = Access(),
     against: ReleaseOptions = ReleaseOptions(),
@@ -138,7 +135,7 @@ def command(
         raise UsageError(
             "name what has to fit", hint=f"{program_name()} plan pod/NAME, or plan gpu=8"
         )
-    cluster = _load_cluster(subject, changes, access, against)
+    cluster = _load_cluster(subject, sources, access, against)
     for caveat in cluster.scheduler_caveats:
         terminal.notice(caveat)
     wanted = _find_subject(cluster, subject.name, planning.replicas)
@@ -153,13 +150,13 @@ def command(
 
 
 def _load_cluster(
-    subject: SubjectOptions, changes: AgainstOptions, access: Access, against: ReleaseOptions
+    subject: SubjectOptions, sources: AgainstOptions, access: Access, against: ReleaseOptions
 ) -> Cluster:
     namespace = subject.namespace and subject.namespace.removeprefix("=")
     request = ClusterInput(
         (),
         [*(subject.files or []), *(subject.more or [])],
-        changes.devices,
+        sources.devices,
         namespace,
         namespace is None,
         values=subject.choose_values(against.settings()[0].charts),

@@ -6,13 +6,16 @@ from typing import Annotated, Any, ClassVar
 from typer import Option
 
 from dractl.cli import completing, terminal
-from dractl.cli.headings import OUTPUT, OptionGroup
+from dractl.cli.headings import OUTPUT, TOOLS, OptionGroup
 from dractl.errors import UsageError
 
 Quiet = Annotated[
     bool, Option("--quiet", "-q", help="Print no notices and no progress on standard error.")
 ]
 Verbose = Annotated[int, Option("--verbose", "-v", count=True, help="Show more; repeatable.")]
+ExitZero = Annotated[
+    bool, Option("--exit-zero", help="Exit with 0 whatever the answer.", rich_help_panel=TOOLS)
+]
 COLORS = ("auto", "always", "never")
 Color = Annotated[
     str,
