@@ -11,7 +11,8 @@ from dractl.driver_checks.remark import Remarks, remark
 from dractl.lint.model import Manifest
 from dractl.manifests import Document
 from dractl.model import Target
-from dractl.views import PolicyRule, Role, RoleBinding, Workload
+from dractl.validation.roles import BINDINGS, Rule, binding_of, rules_of
+from dractl.views import Workload
 
 _GROUP = "resource.k8s.io"
 _SLICES, _CLAIMS, _STATUS = "resourceslices", "resourceclaims", "resourceclaims/status"
@@ -157,7 +158,7 @@ def _check_rights(
     """Yield rights of the service account that the plug-in lacks, and those that it never uses."""
     account = (daemon_set.key[0], daemon_set.template_pod.service_account)
     roles = list(_find_roles(objects, account))
-    rules = [rule for role in roles for rule in Role(role.value).policy_rules]
+    rules = [rule for role in roles for rule in rules_of(role.value)]
     if not rules:
         return  # not part of the input
     for group, resource, verbs in _NEEDED:
@@ -175,14 +176,15 @@ def _check_rights(
         yield from _find_unneeded(role)
 
 
-def _is_allowed(rules: Iterable[PolicyRule], group: str, resource: str, verb: str) -> bool:
-    return any(rule.allows(group, resource, verb) for rule in rules)
+def _is_allowed(rules: Iterable[Rule], group: str, resource: str, verb: str) -> bool:
+    """Return whether one of the rules allows a verb on all objects of a resource."""
+    return any(not rule.names and rule.allows(verb, group, resource) for rule in rules)
 
 
 def _check_granular_status(
     subject: Manifest,
     account: str,
-    rules: Sequence[PolicyRule],
+    rules: Sequence[Rule],
     roles: Sequence[Manifest],
     target: Target,
 ) -> Remarks:
@@ -217,19 +219,25 @@ def _check_granular_status(
 
 def _find_roles(objects: Objects, account: tuple[str, str]) -> Iterator[Manifest]:
     """Yield the roles of a service account that the input has."""
-    for binding in objects.list_kind("ClusterRoleBinding", "RoleBinding"):
-        view = RoleBinding(binding.value)
-        accounts = {(namespace or DEFAULT_NAMESPACE, name) for namespace, name in view.accounts}
+    for manifest in objects.list_kind(*BINDINGS):
+        binding = binding_of(manifest.value)
+        if binding is None:
+            continue
+        accounts = {
+            (one.namespace or DEFAULT_NAMESPACE, one.name)
+            for one in binding.accounts
+            if one.kind == "ServiceAccount"
+        }
         named = {name for _, name in accounts}
         # A chart's template may leave out the namespace on one side.
         if account in accounts or (account[0] == DEFAULT_NAMESPACE and account[1] in named):
-            kind, name = view.role
-            yield from (role for role in objects.list_kind(kind) if role.name == name)
+            role = binding.role
+            yield from (one for one in objects.list_kind(role.kind) if one.name == role.name)
 
 
 def _find_unneeded(role: Manifest) -> Remarks:
     """Yield rules of a role that allow what no part of the helper does."""
-    for index, rule in enumerate(Role(role.value).policy_rules):
+    for index, rule in enumerate(rules_of(role.value)):
         path = ("rules", index)
         wildcards = [
             field
@@ -250,7 +258,7 @@ def _find_unneeded(role: Manifest) -> Remarks:
             )
             continue
         for group, resource, verbs in _UNNEEDED:
-            excess = [verb for verb in verbs if rule.allows(group, resource, verb)]
+            excess = [verb for verb in verbs if _is_allowed([rule], group, resource, verb)]
             if excess:
                 yield remark(
                     "DRA392",

@@ -157,7 +157,7 @@ def find_faults(
     """
     if _is_completed(role):
         return ()
-    rules = _rules(role)
+    rules = rules_of(role)
     account = _account([role, *others])
     if role.get("kind") == "Role" and (scope := _find_scope_fault(rules)) is not None:
         return (scope, *_status(rules, account, target))
@@ -167,7 +167,8 @@ def find_faults(
 def concerns_drivers(role: Mapping[str, Any]) -> bool:
     """Return whether a role spells out resources that a DRA driver reads or writes."""
     return role.get("kind") in ROLES and any(
-        _DRA in rule.groups and not _OF_DRIVERS.isdisjoint(rule.resources) for rule in _rules(role)
+        _DRA in rule.groups and not _OF_DRIVERS.isdisjoint(rule.resources)
+        for rule in rules_of(role)
     )
 
 
@@ -193,7 +194,7 @@ class _Account(Struct, frozen=True):
 def _account(roles: Iterable[Mapping[str, Any]]) -> _Account:
     rules: dict[bool, list[Rule]] = {True: [], False: []}
     for role in roles:
-        rules[role.get("kind") == "ClusterRole"].extend(_rules(role))
+        rules[role.get("kind") == "ClusterRole"].extend(rules_of(role))
     return _Account(tuple(rules[True]), tuple(rules[False]))
 
 
@@ -209,7 +210,7 @@ def _is_completed(role: Mapping[str, Any]) -> bool:
     )
 
 
-def _rules(role: Mapping[str, Any]) -> list[Rule]:
+def rules_of(role: Mapping[str, Any]) -> list[Rule]:
     """Return the rules of a role by their positions."""
     written = [mapping(entry) for entry in items(role.get("rules"))]
     return [

@@ -19,7 +19,6 @@ from dractl.views.namespace import Namespace
 from dractl.views.node import Node
 from dractl.views.pod import DEFAULT_SCHEDULER, ClaimReference, ContainerAmount, HostPort, Pod
 from dractl.views.pod_group import GangWorkload, PodGroup, SchedulerGroup
-from dractl.views.role import PolicyRule, Role, RoleBinding
 from dractl.views.scheduler_configuration import SchedulerConfiguration, SchedulerProfile
 from dractl.views.taint_rule import TaintRule
 from dractl.views.workload import Workload
@@ -52,10 +51,7 @@ __all__ = [
     "OwnerReference",
     "Pod",
     "PodGroup",
-    "PolicyRule",
     "ReportedDevice",
-    "Role",
-    "RoleBinding",
     "SchedulerConfiguration",
     "SchedulerGroup",
     "SchedulerProfile",
