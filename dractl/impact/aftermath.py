@@ -7,9 +7,9 @@ from msgspec import Struct
 from dractl.cluster.changes import Change, Create, Delete
 from dractl.cluster.state import ClusterState, Key
 from dractl.impact.result import PendingPod
-from dractl.objects import items
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation import NO_SUBJECT, SimulationResult, simulate
+from dractl.simulation.evicted_pods import mark_evicted
 from dractl.simulation.queue import QueuedPod, list_pending_pods, schedule_pods
 from dractl.views import Claim, Pod
 
@@ -42,7 +42,8 @@ def end_pods(aftermath: Aftermath, pods: Collection[Key], stuck: Collection[Key]
     if not pods:
         return aftermath
     state_before = aftermath.scheduler.state
-    scheduler = aftermath.scheduler.with_state(_mark_evicted(state_before, pods))
+    marked = {key: mark_evicted(state_before.pod(key)).raw for key in pods}
+    scheduler = aftermath.scheduler.with_state(state_before.with_objects({"Pod": marked}))
     changes = _list_changes(scheduler.state, pods, stuck)
     result = simulate(scheduler, changes, NO_SUBJECT)
     released = _release_unused_claims(result.scheduler.state, result.successors)
@@ -80,21 +81,6 @@ def _explain_follower(pod: Pod, result: SimulationResult) -> str:
     owner = "/".join((pod.key[0], pod.workload[1])) if pod.workload is not None else ""
     message = next((text for text in result.failed_jobs if f"Job {owner} fails" in text), "")
     return message or "its owner ends the group as a whole"
-
-
-def _mark_evicted(state: ClusterState, pods: Iterable[Key]) -> ClusterState:
-    """Return the cluster in which pods have the condition that each eviction sets before it.
-
-    The eviction API and the eviction controller of devices do (addConditionAndDeletePod), and a
-    Job may ignore pods with it.
-    """
-    condition = {"type": "DisruptionTarget", "status": "True"}
-    marked = {}
-    for key in pods:
-        pod = state.pod(key)
-        conditions = [*items(pod.status.get("conditions")), condition]
-        marked[key] = {**pod.raw, "status": {**pod.status, "conditions": conditions}}
-    return state.with_objects({"Pod": marked})
 
 
 def _list_changes(

@@ -13,8 +13,8 @@ from msgspec import Struct
 from dractl.cluster.labels import LabelQuery
 from dractl.cluster.podgroups import find_pod_group
 from dractl.cluster.state import ClusterState, Key
-from dractl.model.paths import maps_at
 from dractl.simulation.controllers.job import count_failures_left, failure_action
+from dractl.simulation.evicted_pods import mark_evicted
 from dractl.simulation.workload_pods import WorkloadKey, workload_key
 from dractl.views import Pod
 from dractl.views.pod import DEFAULT_SCHEDULER
@@ -289,20 +289,6 @@ def _limit_failures(state: ClusterState, units: Iterable[Unit]) -> dict[Workload
         if failure_action(job, mark_evicted(unit.pods[0])) != "Ignore":
             limits[workload] = count_failures_left(job)
     return limits
-
-
-def mark_evicted(pod: Pod) -> Pod:
-    """Return a pod as the eviction API deletes it, with the condition DisruptionTarget
-    (pkg/registry/core/pod/storage/eviction.go addConditionAndDeletePod).
-    """
-    condition = {
-        "type": "DisruptionTarget",
-        "status": "True",
-        "reason": "EvictionByEvictionAPI",
-        "message": "Eviction API: evicting",
-    }
-    conditions = [*maps_at(pod.status, "conditions"), condition]
-    return Pod({**pod.raw, "status": {**pod.status, "conditions": conditions}}, pod.key)
 
 
 def list_idle_budgets(state: ClusterState) -> list[str]:

@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from dractl.cluster.changes import Change, Delete, Patch, PatchError, apply
 from dractl.cluster.state import Key
-from dractl.planning.movable import mark_evicted
 from dractl.planning.search import Candidate, Departure
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation import SimulationOptions, SimulationResult, simulate
+from dractl.simulation.evicted_pods import mark_evicted
 
 MAX_ORDERS = 24
 """Orders of departures that are tried, among them all of four."""
