@@ -126,6 +126,11 @@ class Rule(Struct, frozen=True):
             else self.written
         )
 
+    @property
+    def compares_snapshots(self) -> bool:
+        """True if its example is a recording of a driver's slices, which only check-driver reads."""
+        return "`check-driver`" in self.section("What it does")
+
     def section(self, heading: str) -> str:
         """The text below one of :data:`HEADINGS`; with "" the summary above the first."""
         parts = self.documentation.split("\n## ")

@@ -26,7 +26,7 @@ def codes(text: str, rule: registry.Rule) -> dict[str, set[str]]:
     The example of a rule about several snapshots is a recording, for check-driver.
     """
     found: dict[str, set[str]] = {}
-    if "`check-driver`" in rule.section("What it does"):
+    if rule.compares_snapshots:
         for finding in published.check(text):
             found.setdefault(finding.code, set()).add(finding.severity)
         return found
