@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dractl.cli.main import main
+from tests.kustomize import NEEDS_PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -502,10 +503,7 @@ def test_a_manifest_beside_a_kustomization_that_does_not_list_it_is_named_once_a
     assert "apps/media/film/app/a.yaml and 1 more: linted" in text
 
 
-@pytest.mark.skipif(
-    shutil.which("kustomize") is None and shutil.which("kubectl") is None,
-    reason="neither kustomize nor kubectl is installed here",
-)
+@NEEDS_PROGRAM
 def test_a_prefix_of_names_is_built_by_kustomize(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

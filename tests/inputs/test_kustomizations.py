@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,15 +11,12 @@ import pytest
 from dractl.inputs.kustomizations import KustomizationBuilder, read_kustomization
 from dractl.inputs.memory import Memory
 from dractl.inputs.trees import NO_OVERLAY, NotRenderable, Overlay
+from tests.kustomize import NEEDS_PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {count: '1'}\n"
-PROGRAM = shutil.which("kustomize") or shutil.which("kubectl")
-NEEDS_PROGRAM = pytest.mark.skipif(
-    PROGRAM is None, reason="neither kustomize nor kubectl is installed here"
-)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from dractl.errors import InputError
 from dractl.inputs.loading import load_rendered
 from dractl.model import Target
 from tests.cli.test_lint_charts import HELM, TEMPLATE
+from tests.kustomize import NEEDS_PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,10 +37,6 @@ spec:
       - name: gpu
         exactly: {deviceClassName: gpu.nvidia.com, count: 9}
 """
-PROGRAM = shutil.which("kustomize") or shutil.which("kubectl")
-NEEDS_PROGRAM = pytest.mark.skipif(
-    PROGRAM is None, reason="neither kustomize nor kubectl is installed here"
-)
 
 
 @pytest.fixture

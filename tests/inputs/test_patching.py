@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +14,7 @@ from dractl.inputs.trees import NO_OVERLAY, NotRenderable, TreeReader
 from dractl.manifests import Document, read_text
 from dractl.manifests.built import strip_origin
 from dractl.manifests.text import decode
+from tests.kustomize import NEEDS_PROGRAM
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,10 +25,6 @@ VALUE = {
     "metadata": {"name": "gpu", "namespace": "ml", "labels": {"app": "a", "tier": "x"}},
     "spec": {"spec": {"devices": {"requests": [{"name": "gpu"}]}}},
 }
-NEEDS_PROGRAM = pytest.mark.skipif(
-    shutil.which("kustomize") is None and shutil.which("kubectl") is None,
-    reason="neither kustomize nor kubectl is installed here",
-)
 
 
 @pytest.mark.parametrize(

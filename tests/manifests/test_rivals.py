@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
 from dractl.cli.main import main
+from tests.kustomize import NEEDS_PROGRAM
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,10 +28,7 @@ SPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: ml, labels: {%s: 'tru
 LABEL = "resource.kubernetes.io/admin-access"
 
 
-@pytest.mark.skipif(
-    shutil.which("kustomize") is None and shutil.which("kubectl") is None,
-    reason="neither kustomize nor kubectl is installed here",
-)
+@NEEDS_PROGRAM
 @pytest.mark.parametrize(("label", "codes"), [(LABEL, []), ("other", ["DRA119"])])
 def test_a_label_of_one_overlay_does_not_hide_that_another_lacks_it(
     label: str,
@@ -64,10 +61,7 @@ spec:
 """
 
 
-@pytest.mark.skipif(
-    shutil.which("kustomize") is None and shutil.which("kubectl") is None,
-    reason="neither kustomize nor kubectl is installed here",
-)
+@NEEDS_PROGRAM
 @pytest.mark.parametrize(
     ("listed", "codes"), [("[pod.yaml, t.yaml]", []), ("[pod.yaml]", ["DRA423"])]
 )
