@@ -1082,7 +1082,7 @@ DRIVERS = [
             ]
         ],
         "ml/pod/train",
-        [["rdma.example.com"], ["pool=h-100"]],
+        [["rdma.example.com"], ["hopper"], ["pool=h-100"], ["team=research"]],
         None,
         applies=False,
     ),

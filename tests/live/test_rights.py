@@ -196,5 +196,5 @@ def test_what_an_engineer_says_is_in_the_answer(folder: Path) -> None:
 
 NEXT = {
     "301-rbac-template-name-typo": "kubectl patch deployment infer -n ml --type=json",
-    "303-rbac-taint-message-only": "add a toleration where the pod is written",
+    "303-rbac-taint-message-only": "add the toleration to the pod's manifest",
 }

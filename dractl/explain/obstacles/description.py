@@ -3,6 +3,7 @@
 from collections.abc import Container, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.cluster.changes import parse_target
 from dractl.cluster.state import ClusterState
@@ -15,9 +16,10 @@ from dractl.explain.obstacles.isolation import isolate
 from dractl.explain.obstacles.releases import release_claims
 from dractl.explain.obstacles.search import NodeObstacles, Obstacles
 from dractl.explain.obstacles.trial import Oracle, Trial, lift_all, recreate_subject
-from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.base import Cause, ClaimCause
 from dractl.explain.reasons.misfits import format_expression
 from dractl.explain.reasons.phrases import abbreviate
+from dractl.model.names import RequestRef
 from dractl.objects import Claim
 from dractl.views import Pod
 
@@ -78,7 +80,38 @@ def _cause_of(
     if lasts and not demand.passes and nearest.nodes:
         others.append(FreeDevices())
     isolated = isolate(oracle, case, case.state, others, nearest.nodes)
-    return next(iter(isolated.causes), None)
+    cause = next(iter(isolated.causes), None)
+    return None if cause is None else _rename_claims(cause, isolated.case, case)
+
+
+def _rename_claims(cause: Cause, recreated: Case, case: Case) -> Cause:
+    """Return a cause of the recreated subject with the names that its claims have now.
+
+    The resource claim controller adds a random suffix to the name of a claim that it makes; the
+    recreated subject's claims have none.
+    """
+    current = {claim.name: name for name, claim in case.claims.items()}
+    names = {
+        name: current[claim.name]
+        for name, claim in recreated.claims.items()
+        if current.get(claim.name, name) != name
+    }
+
+    def rename(value: object) -> object:
+        if isinstance(value, RequestRef):
+            return replace(value, claim=names.get(value.claim, value.claim))
+        if isinstance(value, tuple):
+            return tuple(map(rename, value))
+        return value
+
+    fields = {
+        name: rename(getattr(cause, name))
+        for name in ("request", "requests")
+        if hasattr(cause, name)
+    }
+    if isinstance(cause, ClaimCause) and cause.claim is not None:
+        fields["claim"] = names.get(cause.claim, cause.claim)
+    return replace(cause, **fields) if names else cause
 
 
 def _note_unjudged_demands(case: Case, nearest: NodeObstacles) -> Iterator[str]:

@@ -31,6 +31,7 @@ ROOT = "resource.kubernetes.io/pcieRoot"
 CLASS = device_class("gpu", f"device.driver == '{GPU}'")
 NIC_CLASS = device_class("nic", "device.driver == 'nic.example.com'")
 USES = {"name": "g", "resourceClaimName": "c"}
+CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 TOO_MUCH = [{"name": "main", "resources": {"requests": {"cpu": "96"}}}]
 
 
@@ -303,3 +304,24 @@ def test_of_two_sets_the_first_is_taken() -> None:
     demands = [NodeLabel(str(number), "x") for number in range(4)]
     either = {demands[1], demands[3]}
     assert smallest_subset(lambda lifted: bool(either & set(lifted)), demands) == [demands[1]]
+
+
+def test_a_cause_names_the_claim_that_the_controller_made() -> None:
+    """The obstacles are those of a recreated pod, whose claims have no random suffix."""
+    wanted = request("r", "gpu", selectors=selector(f"device.attributes['{GPU}'].model == 'B200'"))
+    spec = {"devices": {"requests": [wanted, request("n", "rdma")]}}
+    template = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "t", "namespace": "ml"},
+        "spec": {"spec": spec},
+    }
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "1", "controller": True}
+    metadata = {"ownerReferences": [owner], "annotations": {CLAIM_NAME: "g"}}
+    generated = claim("p-g-x7k2p", wanted, request("n", "rdma"), metadata=metadata)
+    waiting = pod("p", {"name": "g", "resourceClaimTemplateName": "t"}, metadata={"uid": "1"})
+    statuses = [{"name": "g", "resourceClaimName": "p-g-x7k2p"}]
+    waiting["status"] = {**waiting.get("status", {}), "resourceClaimStatuses": statuses}
+    answer = explain(CLASS, *machine("a"), template, generated, waiting)
+    assert [reason.code for reason in answer.reasons] == ["class-missing", "selector-false"]
+    assert {reason.facts.get("claim") for reason in answer.reasons} == {"ml/p-g-x7k2p"}
