@@ -51,7 +51,7 @@ def conformance(session: nox.Session) -> None:
 def live(session: nox.Session) -> None:
     """Explain pods of a real control plane; skips, with a reason, where none is built."""
     install(session, "dev")
-    # Modules share a control plane among their tests; only the situations start one for each worker.
+    # The tests of a module share a control plane; only the situations start one for each worker.
     situations = "tests/live/test_situations.py"
     run = ("python", "-m", "pytest", "-q", "-m", "live", "-n", "auto", *session.posargs)
     session.run(*run, "--dist", "loadfile", f"--ignore={situations}", success_codes=[0, 5])
