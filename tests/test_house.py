@@ -298,7 +298,7 @@ SEAMS = {
     "explain/fixes/objects.py": "drivers",
     "explain/fixes/settings.py": "drivers",
     "explain/after_scheduling.py": "drivers",
-    "explain/expected_nodes.py": "Karpenter's rules, which a cluster without NodePools does not need",
+    "explain/expected_nodes.py": "the rules of autoscalers, which a cluster without one does not need",
     "facts/refusals.py": "re2",
     "facts/choice.py": "a pack of others is checked, the built-in one is not",
     "lint/config.py": "tomllib takes 2 % of a start, and most runs have no configuration",

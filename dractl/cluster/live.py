@@ -24,6 +24,7 @@ from dractl.cluster.shell import is_safe_name
 from dractl.cluster.state import ClusterState, Key, add_object
 from dractl.errors import InputError
 from dractl.model.paths import at, text_at
+from dractl.objects.cluster_autoscaler import SCALE_UP_REASONS
 from dractl.views import DEFAULT_SCHEDULER, Claim, Node, Pod, View
 from dractl.views.node_pool import NODE_POOL_KINDS, POOL_LABEL
 
@@ -222,6 +223,7 @@ def read(
     reading.read_groups(scope)
     reading.read_schedulers(scope)
     reading.read_node_pools()
+    reading.read_scale_ups()
     reading.read_driver_objects()
     notes = dict.fromkeys((*_unread_notes(rights, partly=partly), *reading.notes))
     release, context = _parse_release(version.output), configuration.context
@@ -541,11 +543,8 @@ class _Reading(Struct, frozen=True):
 
     def read_node_pools(self) -> None:
         """Read Karpenter's objects if it runs the cluster's nodes and a pod with claims waits."""
-        pods = [pod for raw in self.kinds.get("Pod", {}).values() if (pod := Pod(raw)).is_pending]
         nodes = map(Node, self.kinds.get("Node", {}).values())
-        if not any(pod.claim_references for pod in pods) or not any(
-            POOL_LABEL in node.labels for node in nodes
-        ):
+        if not self._has_waiting_claims() or not any(POOL_LABEL in node.labels for node in nodes):
             return
         for resource, kind in NODE_POOL_KINDS.items():
             if not self._read_silently(kubectl.build_get(resource, None), resource, kind):
@@ -554,6 +553,26 @@ class _Reading(Struct, frozen=True):
                 )
         nominated = kubectl.build_get("events", None, "--field-selector=reason=Nominated")
         self._read_silently(nominated, "events", "Event")
+
+    def read_scale_ups(self) -> None:
+        """Read the words of Cluster Autoscaler if a pod with claims waits.
+
+        It may run where nobody sees it, such as in the control plane of a cloud.
+        """
+        if not self._has_waiting_claims():
+            return
+        commands = [
+            kubectl.build_get("events", None, f"--field-selector=reason={reason}")
+            for reason in SCALE_UP_REASONS
+        ]
+        for result in kubectl.run(self.login, *commands):
+            if result.code == 0:
+                self._add_objects(kubectl.parse_list("events", result, ("Event",)))
+
+    def _has_waiting_claims(self) -> bool:
+        """Return True if a pod with claims is pending."""
+        pods = map(Pod, self.kinds.get("Pod", {}).values())
+        return any(pod.is_pending and pod.claim_references for pod in pods)
 
     def read_driver_objects(self) -> None:
         """Read what drivers say of claims that the kubelet cannot prepare, if there are any."""

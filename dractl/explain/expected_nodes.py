@@ -2,15 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 
+from dractl.cluster.derived import derive_from
 from dractl.cluster.state import ClusterState
 from dractl.explain.answer import ExpectedNode
 from dractl.model import ResourceClaim
 from dractl.model.paths import maps_at
+from dractl.objects.cluster_autoscaler import (
+    CLUSTER_AUTOSCALER,
+    SCALE_UP_REASONS,
+    ClusterAutoscaler,
+    read_cluster_autoscaler,
+)
 from dractl.views import Event, Pod
 from dractl.views.karpenter import KARPENTER
 from dractl.views.node_pool import NodeClaim, NodePool
-
-CLUSTER_AUTOSCALER = "cluster-autoscaler"
+from dractl.views.workload import Workload
 
 
 def find_expected_nodes(
@@ -19,13 +25,54 @@ def find_expected_nodes(
     """Return which nodes would come for a pending pod with claims; nothing without an autoscaler in
     sight.
     """
-    reported = tuple(_read_events(state, pod))
-    pools = [NodePool(raw, key) for key, raw in state.objects("NodePool").items()]
-    if not pools or not claims or any(a.autoscaler == KARPENTER for a in reported):
-        return reported
-    from dractl.explain.node_pools import judge_pools
+    reported = {answer.autoscaler: answer for answer in _read_events(state, pod)}
+    if not claims:
+        return tuple(reported.values())
+    return (
+        *_ask_cluster_autoscaler(state, pod, reported.get(CLUSTER_AUTOSCALER)),
+        *_ask_karpenter(state, pod, claims, reported.get(KARPENTER)),
+    )
 
-    return (*reported, *_nodes_on_the_way(state), *judge_pools(state, pools, pod, claims))
+
+def _ask_cluster_autoscaler(
+    state: ClusterState, pod: Pod, words: ExpectedNode | None
+) -> Iterator[ExpectedNode]:
+    """Yield the answer of Cluster Autoscaler, if its events or its Deployment are in the input."""
+    settings = _find_cluster_autoscaler(state)
+    if words is not None and words.verdict == "comes":
+        yield words
+    elif words is not None or settings is not None:
+        from dractl.explain.cluster_autoscaler import judge_cluster_autoscaler
+
+        yield judge_cluster_autoscaler(state, pod, settings, words)
+
+
+@derive_from("Deployment")
+def _find_cluster_autoscaler(state: ClusterState) -> ClusterAutoscaler | None:
+    """Return the settings of the cluster's Cluster Autoscaler; None if no Deployment runs it."""
+    return next(
+        (
+            settings
+            for raw in state.objects("Deployment").values()
+            for container in Workload(raw).template_pod.containers
+            if (settings := read_cluster_autoscaler(container)) is not None
+        ),
+        None,
+    )
+
+
+def _ask_karpenter(
+    state: ClusterState, pod: Pod, claims: Sequence[ResourceClaim], words: ExpectedNode | None
+) -> Iterator[ExpectedNode]:
+    """Yield the answer of Karpenter, if its events or its NodePools are in the input."""
+    pools = [NodePool(raw, key) for key, raw in state.objects("NodePool").items()]
+    if words is not None:
+        yield words
+    elif pools:
+        from dractl.explain.node_pools import judge_pools
+
+        yield from _nodes_on_the_way(state)
+        yield from judge_pools(state, pools, pod, claims)
 
 
 def _read_events(state: ClusterState, pod: Pod) -> Iterator[ExpectedNode]:
@@ -52,12 +99,9 @@ def _read_events(state: ClusterState, pod: Pod) -> Iterator[ExpectedNode]:
 _NOMINATED = "Pod should schedule on: "
 _NAMED_BY_REASON = {
     "Nominated": KARPENTER,
-    "TriggeredScaleUp": CLUSTER_AUTOSCALER,
-    "NotTriggerScaleUp": CLUSTER_AUTOSCALER,
+    **dict.fromkeys(SCALE_UP_REASONS, CLUSTER_AUTOSCALER),
 }
-"""Events about pods: karpenter pkg/controllers/provisioning/scheduling/events.go;
-cluster-autoscaler processors/status/eventing_scale_up_processor.go.
-"""
+"""Events about pods (karpenter pkg/controllers/provisioning/scheduling/events.go)."""
 
 
 def _explain_nomination(pod: Pod, event: Event) -> ExpectedNode:

@@ -5,6 +5,7 @@ from datetime import date
 from typing import Any
 
 from dractl.facts.autoscalers import DeviceTables
+from dractl.facts.cluster_autoscaler import ClusterAutoscalerFacts
 from dractl.facts.consumers import Consumer
 from dractl.facts.drivers import Driver, Row
 from dractl.facts.hardware import Machines, MigTables, Products
@@ -66,6 +67,9 @@ def check(pack: Pack) -> None:
         _date(f"consumers.json: {name}", consumer.read)
     for name in pack.entries("autoscalers"):
         _date(f"autoscalers/{name}.json", pack.read(f"autoscalers/{name}.json", DeviceTables).read)
+    cluster_autoscaler = pack.read("cluster-autoscaler.json", ClusterAutoscalerFacts)
+    for fact in (cluster_autoscaler, *cluster_autoscaler.empty_groups):
+        _date("cluster-autoscaler.json", fact.read)
     for breakage in pack.read("known.json", tuple[Breakage, ...]):
         _date("known.json", breakage.read)
         for pattern in breakage.words:
@@ -243,6 +247,9 @@ def dates_of_parts(pack: Pack) -> Iterator[tuple[str, str]]:
     yield "names of machines", pack.read("machines.json", Machines).read
     for name, consumer in pack.read("consumers.json", dict[str, Consumer]).items():
         yield name, consumer.read
+    cluster_autoscaler = pack.read("cluster-autoscaler.json", ClusterAutoscalerFacts)
+    for fact in (cluster_autoscaler, *cluster_autoscaler.empty_groups):
+        _date("cluster-autoscaler.json", fact.read)
     for breakage in pack.read("known.json", tuple[Breakage, ...]):
         yield f"known problem {breakage.source}", breakage.read
     known_helpers = pack.read("helpers.json", Helpers)

@@ -1,6 +1,7 @@
 """What other objects of a repository say about drivers: gates that are set, and attributes that are added."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
@@ -17,13 +18,14 @@ class Evidence(Struct, frozen=True):
     """``gates``: the feature gates of drivers that values of their charts switch on. ``attributes``: full names of
     attributes that objects make the SR-IOV driver publish. ``quotas``: the resources that Kueue's ClusterQueues have
     quotas for. ``bindings``: what roles are bound to. ``node_accounts``: names of the service accounts that DaemonSets run
-    as."""
+    as. ``preemption_policies``: those of PriorityClasses, by name."""
 
     gates: frozenset[str] = frozenset()
     attributes: frozenset[str] = frozenset()
     quotas: frozenset[str] = frozenset()
     bindings: tuple[Binding, ...] = ()
     node_accounts: frozenset[str] = frozenset()
+    preemption_policies: Mapping[str, str] = MappingProxyType({})
 
 
 NOTHING = Evidence()
@@ -36,6 +38,7 @@ def evidence_of(documents: Iterable[Document]) -> Evidence:
     quotas: set[str] = set()
     bindings: list[Binding] = []
     node_accounts: set[str] = set()
+    preemption_policies: dict[str, str] = {}
     sets_gates: dict[str, bool] = {}  # searched once a file
     for document in documents:
         if document.file not in sets_gates:
@@ -59,10 +62,13 @@ def evidence_of(documents: Iterable[Document]) -> Evidence:
                 )
         elif kind in BINDINGS:
             bindings.extend(filter(None, [binding_of(document.value)]))
+        elif kind == "PriorityClass" and document.name:
+            policy = text(document.value.get("preemptionPolicy"))
+            preemption_policies[document.name] = policy or "PreemptLowerPriority"
         elif kind == "DaemonSet":
             template = mapping(mapping(document.value.get("spec")).get("template"))
             node_accounts.add(text(mapping(template.get("spec")).get("serviceAccountName")))
-    found = (gates, attributes, quotas, node_accounts)
+    found = (gates, attributes, quotas, node_accounts, preemption_policies)
     if not any(found) and not bindings:
         return NOTHING
     return Evidence(
@@ -71,6 +77,7 @@ def evidence_of(documents: Iterable[Document]) -> Evidence:
         frozenset(quotas),
         tuple(bindings),
         frozenset(node_accounts),
+        preemption_policies,
     )
 
 

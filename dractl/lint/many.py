@@ -77,7 +77,7 @@ def _share(
         yield digests_of(read, kustomizations)
     with without_collecting():
         inputs = completed(load_relevant(read))
-        readable = list(readings(inputs.documents, kustomizations))
+        readable = list(readings(inputs.documents, kustomizations, terms.consumers))
         del read
         if apart:
             inputs, readable = among(

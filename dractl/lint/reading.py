@@ -1,7 +1,7 @@
 """How each document is read: as an object, a patch, a custom resource with pods, or part of another object."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from msgspec import Struct
 
@@ -12,6 +12,8 @@ from dractl.manifests import Document
 from dractl.manifests.claimspecs import claim_specs
 from dractl.manifests.embedded import objects_within
 from dractl.manifests.kustomize import Kustomizations, is_kustomization
+from dractl.objects import items, mapping
+from dractl.objects.cluster_autoscaler import CLUSTER_AUTOSCALER, read_cluster_autoscaler
 from dractl.validation.decoding import KUBERNETES_GROUPS
 from dractl.validation.kueue import GROUP as KUEUE
 from dractl.validation.violation import Violation
@@ -54,8 +56,14 @@ class Reading(Struct, frozen=True):
         return not self.resources or violation.rule in _EXTENDED_RESOURCES
 
 
-def readings(documents: Iterable[Document], kustomizations: Kustomizations) -> Iterator[Reading]:
-    """The documents that concern DRA, and the objects inside others, in the order of the input."""
+def readings(
+    documents: Iterable[Document],
+    kustomizations: Kustomizations,
+    consumers: Container[str] = (),
+) -> Iterator[Reading]:
+    """The documents that concern DRA or one of the ``consumers`` of claims that the user names, and the objects inside
+    others, in the order of the input."""
+    concerns_autoscaler = CLUSTER_AUTOSCALER in consumers
     mentions: dict[str, bool] = {}  # searched once a file
     maps_classes: dict[str, bool] = {}
     numbers: Counter[str] = Counter()
@@ -84,6 +92,8 @@ def readings(documents: Iterable[Document], kustomizations: Kustomizations) -> I
                 patch = is_patch(document, kustomizations)
                 yield Reading(manifest(inside), numbered(inside), patch=patch, described=True)
         concerned = concern(document.value)
+        if concerned is None and concerns_autoscaler and _runs_cluster_autoscaler(document):
+            concerned = "resources"
         if concerned is not None:
             patch = is_patch(document, kustomizations)
             foreign = own not in KUBERNETES_GROUPS and not patch
@@ -91,3 +101,12 @@ def readings(documents: Iterable[Document], kustomizations: Kustomizations) -> I
             yield Reading(
                 manifest(document), numbered(document), patch, foreign, resources=resources
             )
+
+
+def _runs_cluster_autoscaler(document: Document) -> bool:
+    """True for a Deployment of Cluster Autoscaler."""
+    template = mapping(mapping(document.value.get("spec")).get("template"))
+    containers = items(mapping(template.get("spec")).get("containers"))
+    return document.kind == "Deployment" and any(
+        read_cluster_autoscaler(mapping(container)) is not None for container in containers
+    )

@@ -196,7 +196,7 @@ def _note_beyond(files: Sequence[str]) -> Iterator[str]:
 
 def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations) -> Report:
     """The report on an input."""
-    readable = list(readings(inputs.documents, kustomizations))
+    readable = list(readings(inputs.documents, kustomizations, terms.consumers))
     return report_of([judge(inputs, readable, terms, kustomizations)], terms)
 
 

@@ -55,9 +55,11 @@ _ABOUT_DRIVERS = (
     b"TimeSlicingSettings",
     b"MPSSupport",
     b"ClusterQueue",
+    b"kind: PriorityClass",
+    b"--cloud-provider",
 )
-"""Objects that add attributes, gates of the NVIDIA driver in values of its chart, and quotas of
-Kueue.
+"""Objects that add attributes, gates of the NVIDIA driver in values of its chart, quotas of Kueue,
+and what Cluster Autoscaler needs: priorities, and its own settings.
 """
 NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
 _APPLIERS = (b"kustomize.toolkit.fluxcd.io/", b"argoproj.io/")

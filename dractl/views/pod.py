@@ -261,7 +261,18 @@ class Pod(View):
     @property
     def preemption_policy(self) -> str:
         """``spec.preemptionPolicy``, or the default of the API server."""
-        return text_at(self.spec, "preemptionPolicy") or "PreemptLowerPriority"
+        return self.known_preemption_policy or "PreemptLowerPriority"
+
+    @property
+    def known_preemption_policy(self) -> str:
+        """``spec.preemptionPolicy``, which admission writes; a manifest has only the name of its
+        class. "" if neither is in the input.
+        """
+        policy = text_at(self.spec, "preemptionPolicy")
+        priority_class = self.priority_classes.get(("", self.priority_class_name))
+        if policy or priority_class is None:
+            return policy
+        return text_at(priority_class, "preemptionPolicy") or "PreemptLowerPriority"
 
     # -- owners ----------------------------------------------------------------------------------
 

@@ -642,3 +642,20 @@ def test_node_pools_that_may_not_be_read_are_said(kubectl: Kubectl) -> None:
     kubectl.answers(nodes=listed(BY_KARPENTER), pods=listed(WAITING), nodepools=refused)
     notes = live.read(live.Login()).notes
     assert [note for note in notes if note.startswith("nodepools.karpenter.sh cannot be read")]
+
+
+def test_the_words_of_cluster_autoscaler_are_read_where_a_pod_with_claims_waits(
+    kubectl: Kubectl,
+) -> None:
+    """They are Normal events, of which others are not read."""
+    kubectl.answers(pods=listed(WAITING))
+    live.read(live.Login())
+    asked = {word for call in kubectl.calls for word in call if "reason=" in word}
+    assert "--field-selector=reason=NotTriggerScaleUp" in asked
+    assert "--field-selector=reason=TriggeredScaleUp" in asked
+
+
+def test_the_words_of_cluster_autoscaler_are_not_asked_for_without_claims(kubectl: Kubectl) -> None:
+    kubectl.answers()
+    live.read(live.Login())
+    assert not [call for call in kubectl.calls if any("ScaleUp" in word for word in call)]

@@ -188,6 +188,86 @@ def test_the_words_of_cluster_autoscaler_are_quoted(reason: str, verdict: str) -
     assert "gpu 0->1" in answer.reason
 
 
+def cluster_autoscaler(version: str, *arguments: str) -> dict[str, Any]:
+    raw = karpenter(f"registry.k8s.io/autoscaling/cluster-autoscaler:v{version}")
+    raw["spec"]["template"]["spec"]["containers"][0]["args"] = list(arguments)
+    return raw
+
+
+@pytest.mark.parametrize(
+    ("version", "arguments", "verdict", "words"),
+    [
+        ("1.34.5", (), "unknown", "ignores claims"),
+        ("1.36.1", ("--enable-dynamic-resource-allocation=false",), "never", "does not start"),
+        ("1.36.1", ("--cloud-provider=clusterapi",), "unknown", "incomplete"),
+        ("1.36.1", ("--cloud-provider=oci",), "unknown", "does not know the devices"),
+    ],
+)
+def test_the_settings_of_cluster_autoscaler_count(
+    version: str, arguments: tuple[str, ...], verdict: str, words: str
+) -> None:
+    (answer,) = ask(cluster_autoscaler(version, *arguments))
+    assert (answer.verdict, words in answer.reason) == (verdict, True)
+
+
+def test_what_limits_cluster_autoscaler_stands_beside_its_words() -> None:
+    words = event("NotTriggerScaleUp", "pod didn't trigger scale-up: 1 cannot allocate all claims")
+    (answer,) = ask(cluster_autoscaler("1.36.1", "--cloud-provider=aws"), words)
+    assert answer.verdict == "never"
+    assert "1 cannot allocate all claims" in answer.reason
+    assert "expects no devices" in answer.reason
+    assert answer.fix == "keep at least one node in the node group"
+
+
+def test_a_node_that_cluster_autoscaler_launches_needs_no_advice() -> None:
+    words = event("TriggeredScaleUp", "pod triggered scale-up: [{gpu 0->1 (max: 4)}]")
+    spec = {"priorityClassName": "train", "preemptionPolicy": "PreemptLowerPriority"}
+    (answer,) = ask(cluster_autoscaler("1.36.1", "--cloud-provider=aws"), words, **spec)
+    assert (answer.verdict, answer.fix) == ("comes", None)
+    assert "train" not in answer.reason
+
+
+def priority_class(policy: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": "train"},
+        "value": 1000,
+        **({"preemptionPolicy": policy} if policy else {}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("objects", "spec", "is_named"),
+    [
+        ((), {"priorityClassName": "train", "preemptionPolicy": "PreemptLowerPriority"}, True),
+        ((), {"priorityClassName": "train", "preemptionPolicy": "Never"}, False),
+        ((priority_class(""),), {"priorityClassName": "train"}, True),
+        ((priority_class("Never"),), {"priorityClassName": "train"}, False),
+        ((), {"priorityClassName": "train"}, False),
+        ((), {"preemptionPolicy": "PreemptLowerPriority"}, False),
+    ],
+)
+def test_priority_classes_that_preempt(
+    objects: tuple[dict[str, Any], ...], spec: dict[str, Any], is_named: bool
+) -> None:
+    """pkg/docs/dra_support.md of kubernetes-sigs/cluster-autoscaler, Limitations/caveats."""
+    (answer,) = ask(cluster_autoscaler("1.37.0"), *objects, **spec)
+    assert ("PriorityClass train" in answer.reason) == is_named
+    assert ask(*objects, **spec) == ()
+
+
+def test_a_nominated_pod_gets_no_node() -> None:
+    """NominatedNode in cluster-autoscaler-1.36.1 utils/kubernetes/listers.go."""
+    asked = pod("train", USES_CLAIM)
+    asked["status"] = {"nominatedNodeName": "gpu-1"}
+    decoded = decode(claim("gpus", request("gpu", "gpu")))
+    assert isinstance(decoded, ResourceClaim)
+    state = state_of(GPU_CLASS, asked, cluster_autoscaler("1.37.0"))
+    (answer,) = find_expected_nodes(state, Pod(asked, ("ml", "train")), [decoded])
+    assert (answer.verdict, "gpu-1" in answer.reason) == ("never", True)
+
+
 def test_explain_prints_the_pools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     objects = [
         GPU_CLASS,

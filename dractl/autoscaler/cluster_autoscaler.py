@@ -1,0 +1,71 @@
+"""The limits of a Cluster Autoscaler's version and settings for pods with claims.
+
+Which devices its node groups have is in its provider's code and in the cloud: for a node group with
+nodes it takes those of a node, for one without nodes those that the provider expects.
+"""
+
+from msgspec import Struct
+
+from dractl.autoscaler.search import Verdict
+from dractl.facts.cluster_autoscaler import cluster_autoscaler
+from dractl.objects.cluster_autoscaler import ClusterAutoscaler
+
+TITLE = "Cluster Autoscaler"
+PREEMPTION_ISSUE = "kubernetes/autoscaler#7683"
+"""The issue that its documentation names beside the advice against pods with claims that preempt:
+in its simulation a pod that waits for a preemption is on its node, and its claims have no devices.
+"""
+
+
+class ClaimLimit(Struct, frozen=True):
+    """Something that keeps Cluster Autoscaler from launching nodes for claims."""
+
+    verdict: Verdict
+    """``never`` if no node comes, ``unknown`` if one may come in another way."""
+    reason: str
+    fix: str
+    """An imperative; "" if nothing is known to help."""
+
+
+def find_claim_limit(settings: ClusterAutoscaler) -> ClaimLimit | None:
+    """Return what keeps a Cluster Autoscaler from launching nodes for claims, if anything is known
+    to.
+    """
+    return _find_flag_limit(settings) or _find_empty_group_limit(settings)
+
+
+def _find_flag_limit(settings: ClusterAutoscaler) -> ClaimLimit | None:
+    """Return the limit of the flag that switches claims on."""
+    facts = cluster_autoscaler()
+    if not settings.version:
+        return None
+    name, flag = f"{TITLE} {settings.version}", f"--{facts.flag}"
+    default = facts.default_in(settings.version)
+    if default is None:
+        reason = f"{name} does not know claims: a node comes only if the pod lacks something else"
+        return ClaimLimit("unknown", reason, f"use {TITLE} {facts.recommended} or later")
+    if default.locked:
+        if settings.handles_claims is False:
+            return ClaimLimit("never", f"{name} does not start with {flag}=false", f"remove {flag}")
+        return None
+    if settings.handles_claims or (settings.handles_claims is None and default.value):
+        return None
+    origin = "by default" if settings.handles_claims is None else "here"
+    reason = (
+        f"{name} ignores claims, since {flag} is false {origin}: a node comes only if the pod lacks"
+        " something else"
+    )
+    return ClaimLimit(
+        "unknown",
+        reason,
+        f"set {flag}=true, or use {facts.recommended} or later, which always handles claims",
+    )
+
+
+def _find_empty_group_limit(settings: ClusterAutoscaler) -> ClaimLimit | None:
+    """Return the limit of its provider for node groups without nodes."""
+    fault = cluster_autoscaler().find_empty_group_fault(settings.provider, settings.version)
+    if fault is None:
+        return None
+    reason = f"{TITLE} {settings.version} with provider {settings.provider}: {fault.what}"
+    return ClaimLimit("unknown", reason, "keep at least one node in the node group")

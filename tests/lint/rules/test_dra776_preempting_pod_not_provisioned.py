@@ -1,0 +1,59 @@
+"""DRA776 preempting-pod-not-provisioned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dractl.lint import lint
+from dractl.manifests import load
+from dractl.model import Target
+from tests.lint.written import documents, marked, pod
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dractl.lint import Finding
+
+
+def found(text: str, *consumers: str) -> list[Finding]:
+    report = lint(
+        load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
+    )
+    return [finding for finding in report.findings if finding.code == "DRA776"]
+
+
+def priority_class(policy: str = "") -> str:
+    text = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: train}\nvalue: 9\n"
+    return text + (f"preemptionPolicy: {policy}\n" if policy else "")
+
+
+def of_class(name: str) -> str:
+    return pod("gpu:gpus").replace("spec:", f"spec:\n  priorityClassName: {name}", 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (documents(of_class("train"), priority_class()), ["train"]),
+        (documents(of_class("train"), priority_class("PreemptLowerPriority")), ["train"]),
+        (documents(of_class("train"), priority_class("Never")), []),
+        (of_class("train"), []),
+        (of_class("system-node-critical"), ["system-node-critical"]),
+        (documents(pod("gpu:gpus"), priority_class()), []),
+    ],
+)
+def test_pods_with_claims_that_preempt(text: str, named: list[str]) -> None:
+    assert list(map(marked, found(text, "cluster-autoscaler"))) == named
+    assert found(text, "karpenter") == []
+    assert found(text) == []
+
+
+def test_a_class_in_another_file(tmp_path: Path) -> None:
+    (tmp_path / "class.yaml").write_text(priority_class())
+    (tmp_path / "pod.yaml").write_text(of_class("train"))
+    report = lint(
+        load([str(tmp_path)]), Target.of("1.37"), consumers=frozenset({"cluster-autoscaler"})
+    )
+    assert [f.code for f in report.findings if f.code == "DRA776"] == ["DRA776"]
