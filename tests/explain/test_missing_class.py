@@ -75,3 +75,24 @@ def test_the_right_name_is_the_next_step_where_it_is_not_enough() -> None:
         f"change the class of request r from gpu.nvdia.com to {GPUS}",
         f"make driver {GPUS} publish devices on node-1",  # nobody can write that into an object
     )
+
+
+def test_another_kind_of_device_of_the_driver_was_not_meant() -> None:
+    """A whole GPU is no MIG slice: gpu.nvidia.com installs a class for each."""
+    whole = (
+        device_class(GPUS, f"device.driver == '{GPUS}'"),
+        slice_of(GPUS, "node-1", device("gpu-0", type="gpu")),
+    )
+    answer = explain("mig.nvidia.com", *whole)
+    assert "there is gpu.nvidia.com" not in answer.headline
+    assert not [fix for fix in answer.fixes if "to gpu.nvidia.com" in fix.title]
+
+
+def test_a_class_that_somebody_made_may_stand_in_for_the_one_that_the_driver_installs() -> None:
+    there = (
+        slice_of(GPUS, "node-1", device("gpu-0", type="gpu")),
+        device_class("fast", f"device.driver == '{GPUS}'"),
+    )
+    answer = explain(GPUS, *there)
+    titles = [fix.title for fix in answer.fixes]
+    assert f"change the class of request r from {GPUS} to fast" in titles

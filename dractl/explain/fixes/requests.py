@@ -206,12 +206,13 @@ _COMMON_WORDS = {"com", "org", "io", "net", "ai", "dev", "example", "k8s", "clas
 def _is_plausible_class(problem: FixProblem, cause: ClassMissing, name: str) -> bool:
     """Return whether a class may be meant by a missing one.
 
-    It is of the driver that installs that, or both names share a word that says what they are of
-    (``gpu.amd.com`` and ``gpu.nvidia.com``).
+    Of a driver that installs the missing one it is a class that somebody made; another class that
+    the driver installs is of another kind of device (``gpu.nvidia.com`` and ``mig.nvidia.com``).
+    Otherwise both names share a word that says what they are of.
     """
-    if cause.driver or len(cause.classes) == 1:
-        return not cause.driver or cause.driver in problem.case.drivers_of(name)
-    return bool(_distinctive_words(cause.device_class or "") & _distinctive_words(name))
+    if cause.driver:
+        return name in cause.substitutes
+    return len(cause.classes) == 1 or bool(_distinctive_words(cause.device_class or "") & _distinctive_words(name))
 
 
 def _distinctive_words(name: str) -> set[str]:

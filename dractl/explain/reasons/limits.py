@@ -203,7 +203,9 @@ class ClassMissing(RequestCause, frozen=True, kw_only=True):
     )
 
     nearest: str | None = None
-    """A similar name, or the class of the driver that the request names instead."""
+    """A similar name, or the class of the driver that the request names instead; None for the name
+    of a class that a known driver installs.
+    """
     classes: tuple[str, ...] = ()
     """The classes that exist."""
     none_known: bool = False
@@ -214,6 +216,8 @@ class ClassMissing(RequestCause, frozen=True, kw_only=True):
     """The scheduler's own sentence, if the request names no class at all."""
     driver: str = ""
     """The driver that installs a class of that name, if it is known."""
+    substitutes: tuple[str, ...] = ()
+    """Classes of that driver which it does not install itself: they may be meant instead."""
     silent: bool = False
     """True if that driver publishes no devices."""
 
@@ -223,22 +227,28 @@ class ClassMissing(RequestCause, frozen=True, kw_only=True):
 
         state, name = scheduler.state, stop.device_class
         classes = sorted(key[1] for key in state.objects("DeviceClass"))
-        installed = find_installed_class(name, Target.of(scheduler.features.release))
+        target = Target.of(scheduler.features.release)
+        installed = find_installed_class(name, target)
         driver = installed[0] if installed is not None else ""
-        # Where a known driver installs a class of that name, only another class of that driver
-        # can have been meant.
-        candidates = classes
-        if driver:
-            siblings = {c.metadata.name for c in state.classes if driver in drivers_of_class(c)}
-            candidates = [candidate for candidate in classes if candidate in siblings]
+        # The name of a class that a known driver installs is not misspelt: mig.nvidia.com is no
+        # gpu.nvidia.com.
+        similar = None if driver else nearest(name, classes) or _class_of_driver(state, name)
+        substitutes = tuple(
+            class_name
+            for device_class in state.classes
+            if driver in drivers_of_class(device_class)
+            and (class_name := device_class.metadata.name or "")
+            and find_installed_class(class_name, target) is None
+        )
         return cls(
             request=stop.request,
             device_class=name,
-            nearest=nearest(name, candidates) or _class_of_driver(state, name),
+            nearest=similar,
             classes=tuple(classes),
             none_known=not state.covers("DeviceClass"),
             may_exist=not state.shows("DeviceClass"),
             driver=driver,
+            substitutes=substitutes,
             silent=bool(driver) and all(item.spec.driver != driver for item in scheduler.slices),
         )
 
@@ -263,7 +273,8 @@ class ClassMissing(RequestCause, frozen=True, kw_only=True):
             return f"{lead} does not exist; the cluster has no DeviceClass at all"
         if self.nearest:
             return f"{lead} {absence}; there is {self.nearest}"
-        return f"{lead} {absence}; there are {abbreviate(self.classes, 5)}"
+        verb = "is only" if len(self.classes) == 1 else "are"
+        return f"{lead} {absence}; there {verb} {abbreviate(self.classes, 5)}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.none_known:
@@ -283,9 +294,10 @@ class ClassMissing(RequestCause, frozen=True, kw_only=True):
                 "kubectl get deviceclasses",
             )
             return
+        origin = f"driver {self.driver}, which" if self.driver else "the driver that"
         yield NextStep(
-            f"install the driver that brings device class {self.device_class}, create the class, or"
-            " name one that exists",
+            f"install {origin} brings device class {self.device_class}, create the class, or name"
+            " one that exists",
             "kubectl get deviceclasses",
         )
 
