@@ -12,9 +12,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from dractl.inputs.patching import NeedsProgram, selects
 from dractl.lint.model import Manifest, manifest
-from dractl.manifests import Document, load_readable
-from dractl.manifests.kustomize import Kustomizations, is_kustomization
+from dractl.manifests import Document, load_readable, read_text
+from dractl.manifests.kustomize import Kustomization, Kustomizations, is_kustomization
 from dractl.objects import mapping, text
 from dractl.validation.violation import Path
 
@@ -55,21 +56,54 @@ def bases_of(
     """Return the objects that a patch of a kustomization changes, as they are written: those of ``subjects``, else of
     files that the kustomization lists."""
     if is_kustomization(patch.file):
-        folder = kustomizations.folder(patch.file)
-    elif kustomizations.is_patch(patch.file) and (naming := kustomizations.naming(patch.file)):
-        folder = naming.folder
+        holder = kustomizations.kustomization(kustomizations.folder(patch.file))
     else:
+        naming = kustomizations.naming(patch.file)
+        holder = naming if kustomizations.is_patch(patch.file) else None
+    if holder is None:
         return []
+    targets = _targets_of(patch, holder)
     loaded: dict[str, list[Manifest]] = {}
     for subject in subjects:
         if not subject.document.built:
             loaded.setdefault(os.path.abspath(subject.document.file), []).append(subject)
     return [
         subject
-        for file in kustomizations.resources_below(folder)
+        for file in kustomizations.resources_below(holder.folder)
         for subject in (loaded[file] if file in loaded else _read(file))
-        if subject.kind == patch.kind and subject.name == (patch.name or "")
+        if _changes_object(patch, targets, subject)
     ]
+
+
+def _targets_of(patch: Document, holder: Kustomization) -> list[Mapping[str, Any] | None]:
+    """Return the targets of the entries of a kustomization that are a patch."""
+    if not is_kustomization(patch.file):
+        file = os.path.abspath(patch.file)
+        return [entry.target for entry in holder.patch_entries if entry.file == file]
+    return [
+        entry.target
+        for entry in holder.patch_entries
+        if any(
+            isinstance(item, Document) and item.value == patch.value
+            for item in read_text(patch.file, entry.text)
+        )
+    ]
+
+
+def _changes_object(
+    patch: Document, targets: Sequence[Mapping[str, Any] | None], subject: Manifest
+) -> bool:
+    """Return whether a patch changes an object: by a target, else by its own kind and name."""
+    is_own = subject.kind == patch.kind and subject.name == (patch.name or "")
+    return (is_own and (None in targets or not targets)) or any(_selects(target, subject) for target in targets if target is not None)
+
+
+def _selects(target: Mapping[str, Any], subject: Manifest) -> bool:
+    """Return whether a target selects an object; False for one that only kustomize can try."""
+    try:
+        return selects(target, subject.value)
+    except NeedsProgram:
+        return False
 
 
 def _read(file: str) -> list[Manifest]:

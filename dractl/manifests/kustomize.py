@@ -5,7 +5,7 @@ Field names follow kubernetes-sigs/kustomize api/types/kustomization.go.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -50,6 +50,17 @@ def is_kustomization(path: str) -> bool:
     return path.endswith(NAMES) and os.path.basename(path) in NAMES
 
 
+class PatchEntry(Struct, frozen=True):
+    """An entry of ``patches``, or of one of the older fields for patches."""
+
+    file: str
+    """The absolute path of the patch; "" for one that stands in the kustomization."""
+    text: str
+    """The patch that stands in the kustomization."""
+    target: Mapping[str, Any] | None
+    """The objects that it changes; None: those of its own kind and name."""
+
+
 class Kustomization(Struct, frozen=True):
     """A kustomization file: absolute paths of the files and folders that it refers to."""
 
@@ -64,6 +75,7 @@ class Kustomization(Struct, frozen=True):
     """The text that it puts before and behind the names of its objects."""
     files: frozenset[str] = frozenset()
     """The names of files that stand anywhere in it, such as those of generators."""
+    patch_entries: tuple[PatchEntry, ...] = ()
 
 
 class Kustomizations:
@@ -200,8 +212,23 @@ def _read(folder: str) -> Kustomization | None:
                 _build_refusal(value),
                 affix,
                 frozenset(_file_names(value)),
+                tuple(_patch_entries(folder, value)),
             )
     return None
+
+
+def _patch_entries(folder: str, value: dict[str, Any]) -> Iterator[PatchEntry]:
+    """Yield the patches of a kustomization with their targets."""
+    for item in (item for field in _PATCHES for item in _items_of(value, field)):
+        entry = item if isinstance(item, dict) else {"path": item}
+        path, text, target = (entry.get(name) for name in ("path", "patch", "target"))
+        if isinstance(path, str) and "\n" in path:  # patchesStrategicMerge has both
+            path, text = None, path
+        yield PatchEntry(
+            os.path.normpath(os.path.join(folder, path)) if isinstance(path, str) else "",
+            text if isinstance(text, str) else "",
+            target if isinstance(target, dict) else None,
+        )
 
 
 def _file_names(value: dict[str, Any]) -> Iterator[str]:

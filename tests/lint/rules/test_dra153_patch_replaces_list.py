@@ -89,3 +89,39 @@ def test_an_inline_patch_is_placed_in_the_kustomization(tmp_path: Path) -> None:
     (finding,) = find(tmp_path, "# none\n", inline)
     assert Path(finding.position.file).name == "kustomization.yaml"
     assert finding.position.line == 3 + 1 + text.splitlines().index("    requests:")
+
+
+TARGET = "resources: [../base]\npatches: [{path: patch.yaml, target: {%s}}]\n"
+
+
+@pytest.mark.parametrize(
+    ("target", "count"),
+    [
+        ("kind: ResourceClaim, name: train", 1),
+        ("kind: ResourceClaim", 1),
+        ("name: tr.*", 1),
+        ("group: resource.k8s.io", 1),
+        ("kind: ResourceClaim, name: other", 0),
+        ("kind: ResourceClaimTemplate", 0),
+        ("name: (a+)+", 0),
+    ],
+)
+def test_a_target_selects_whatever_name_the_patch_has(
+    tmp_path: Path, target: str, count: int
+) -> None:
+    """kubernetes-sigs/kustomize api/types/selector.go: names are regular expressions."""
+    text = patch("gpu gpu.example.com {count: 2}", name="any-name")
+    assert len(find(tmp_path, text, TARGET % target)) == count
+
+
+def test_a_target_overrules_the_name_of_the_patch(tmp_path: Path) -> None:
+    text = patch("gpu gpu.example.com {count: 2}")
+    assert find(tmp_path, text, TARGET % "kind: ResourceClaim, name: other") == []
+
+
+def test_the_target_of_an_inline_patch(tmp_path: Path) -> None:
+    text = patch("gpu gpu.example.com {count: 2}", name="any-name")
+    inline = "resources: [../base]\npatches:\n- target: {kind: ResourceClaim, name: train}\n  patch: |-\n"
+    inline += "".join(f"    {line}\n" for line in text.splitlines())
+    (finding,) = find(tmp_path, "# none\n", inline)
+    assert Path(finding.position.file).name == "kustomization.yaml"
