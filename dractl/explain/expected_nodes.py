@@ -97,10 +97,7 @@ def _read_events(state: ClusterState, pod: Pod) -> Iterator[ExpectedNode]:
 
 
 _NOMINATED = "Pod should schedule on: "
-_NAMED_BY_REASON = {
-    "Nominated": KARPENTER,
-    **dict.fromkeys(SCALE_UP_REASONS, CLUSTER_AUTOSCALER),
-}
+_NAMED_BY_REASON = {"Nominated": KARPENTER, **dict.fromkeys(SCALE_UP_REASONS, CLUSTER_AUTOSCALER)}
 """Events about pods (karpenter pkg/controllers/provisioning/scheduling/events.go)."""
 
 

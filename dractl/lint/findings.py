@@ -15,6 +15,7 @@ from dractl.lint.model import Advice, Manifest, Run, manifest
 from dractl.lint.namespaces import Namespaces
 from dractl.lint.patched import bases_of
 from dractl.lint.place import from_advice, from_violation
+from dractl.lint.pod_schemas import NO_SCHEMAS, PodSchemas
 from dractl.lint.placeholders import hides, holds_placeholder
 from dractl.lint.repeated import advice_of
 from dractl.lint.selection import Selection
@@ -64,6 +65,7 @@ class Around(Struct, frozen=True):
     files: frozenset[str] = frozenset()
     undecided: Sequence[str] = ()
     worlds: Mapping[str, Namespaces] = MappingProxyType({})
+    schemas: PodSchemas = NO_SCHEMAS
 
     def namespaces_of(self, document: Document) -> Namespaces:
         """The namespaces that an object may be in."""
@@ -91,7 +93,7 @@ def findings(
     patches: list[Meant] = []
     for reading in readable:
         labels = around.namespaces_of(reading.document).labels
-        remarks, meant = _remarked(reading, terms, labels)
+        remarks, meant = _remarked(reading, terms, labels, around.schemas)
         if remarks and not _is_other(reading.document, around.files):
             found += _placed(reading, remarks, terms)
         subject = reading.subject if meant is None else manifest(meant)
@@ -130,20 +132,23 @@ def _is_other(document: Document, around: Container[str]) -> bool:
 
 
 def judged(
-    reading: Reading, terms: Terms, namespaces: Mapping[str, Mapping[str, str]]
+    reading: Reading,
+    terms: Terms,
+    namespaces: Mapping[str, Mapping[str, str]],
+    schemas: PodSchemas = NO_SCHEMAS,
 ) -> tuple[list[Located], Document | None]:
     """The errors in a document by itself, and the document as it was probably meant, if otherwise than written."""
-    remarks, meant = _remarked(reading, terms, namespaces)
+    remarks, meant = _remarked(reading, terms, namespaces, schemas)
     return _placed(reading, remarks, terms), meant
 
 
 def _remarked(
-    reading: Reading, terms: Terms, namespaces: Mapping[str, Mapping[str, str]]
+    reading: Reading, terms: Terms, namespaces: Mapping[str, Mapping[str, str]], schemas: PodSchemas
 ) -> tuple[list[Flagged], Document | None]:
     answer = verdict(reading.document, terms.target, namespaces, matters=reading.matters)
     remarks = [
         *answer.remarks,
-        *(foreign_pods(reading.document, terms.target) if reading.foreign else ()),
+        *(foreign_pods(reading.document, terms.target, schemas) if reading.foreign else ()),
     ]
     return remarks, None if answer.document is reading.document else answer.document
 

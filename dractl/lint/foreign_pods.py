@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dractl.lint.pod_schemas import NO_SCHEMAS, PodSchemas
 from dractl.lint.relevance import group
 from dractl.lint.verdict import Flagged, verdict
 from dractl.manifests import Document, Position
@@ -46,18 +47,32 @@ _OF_PODS = frozenset(
 _NAMES = ("resourceClaimName", "resourceClaimTemplateName")
 
 
-def foreign_pods(document: Document, target: Target) -> Iterator[Flagged]:
+def foreign_pods(
+    document: Document, target: Target, schemas: PodSchemas = NO_SCHEMAS
+) -> Iterator[Flagged]:
     """Errors in the claims of the pods that a custom resource describes; likely ones, unless the schema of its kind says
     where a pod is."""
     sure = group(document.value) in _OF_PODS
-    for flagged in _flagged(document, target):
+    specs = list(pod_specs(document.value))
+    for path, spec in specs:
+        is_pod = schemas.is_pod(document, tuple(path))
+        for flagged in (
+            _of_spec(document, path, spec, target, is_pod) if is_pod is not False else ()
+        ):
+            yield flagged if sure or is_pod else replace(flagged, confidence="likely")
+    for flagged in _flagged_beside(document, specs):
         yield flagged if sure else replace(flagged, confidence="likely")
 
 
-def _flagged(document: Document, target: Target) -> Iterator[Flagged]:
-    specs = list(pod_specs(document.value))
-    for path, spec in specs:
-        yield from _of_spec(document, path, spec, target)
+def needs_schema(document: Document) -> bool:
+    """Return whether only a schema tells which parts of a custom resource are pods."""
+    return group(document.value) not in _OF_PODS | _OF_VALUES
+
+
+def _flagged_beside(
+    document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]
+) -> Iterator[Flagged]:
+    """Yield errors in containers that stand beside pods' lists."""
     yield from _unlisted(document, specs)
     if group(document.value) not in _OF_VALUES:
         for path, name in _single(document.value):
@@ -91,13 +106,13 @@ def _names(container: Any) -> set[str]:
 
 
 def _of_spec(
-    document: Document, path: Path, spec: Mapping[str, Any], target: Target
+    document: Document, path: Path, spec: Mapping[str, Any], target: Target, is_pod: bool | None
 ) -> Iterator[Flagged]:
     if "resourceClaims" not in spec and _is_whole(document, spec):
         yield from _without_claims(document, path, spec)
         return
     beside = main_containers(spec)
-    if not _is_pod(document, spec, beside):
+    if not (is_pod or _is_pod(document, spec, beside)):
         yield from _misspelt_names(path, spec)
         return
     places = {len(items(spec.get("containers"))) + at: name for at, name in enumerate(beside)}

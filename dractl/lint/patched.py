@@ -95,7 +95,9 @@ def _changes_object(
 ) -> bool:
     """Return whether a patch changes an object: by a target, else by its own kind and name."""
     is_own = subject.kind == patch.kind and subject.name == (patch.name or "")
-    return (is_own and (None in targets or not targets)) or any(_selects(target, subject) for target in targets if target is not None)
+    return (is_own and (None in targets or not targets)) or any(
+        _selects(target, subject) for target in targets if target is not None
+    )
 
 
 def _selects(target: Mapping[str, Any], subject: Manifest) -> bool:

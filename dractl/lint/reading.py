@@ -57,9 +57,7 @@ class Reading(Struct, frozen=True):
 
 
 def readings(
-    documents: Iterable[Document],
-    kustomizations: Kustomizations,
-    consumers: Container[str] = (),
+    documents: Iterable[Document], kustomizations: Kustomizations, consumers: Container[str] = ()
 ) -> Iterator[Reading]:
     """The documents that concern DRA or one of the ``consumers`` of claims that the user names, and the objects inside
     others, in the order of the input."""

@@ -20,10 +20,12 @@ from msgspec.structs import replace
 from dractl import __version__
 from dractl.lint.evidence import NOTHING, evidence_of
 from dractl.lint.namespaces import tells_labels
+from dractl.lint.foreign_pods import needs_schema
 from dractl.lint.nearby import Budget, sort_by_distance
 from dractl.lint.placeholders import may_become
+from dractl.lint.pod_schemas import groups_in
 from dractl.lint.reading import Reading, readings
-from dractl.lint.relevance import class_mappings
+from dractl.lint.relevance import class_mappings, group
 from dractl.lint.store import Store
 from dractl.manifests import Inputs, Skipped
 from dractl.manifests.content import MANIFEST_SUFFIXES
@@ -36,7 +38,7 @@ from dractl.manifests.rendered import Rendered, Renderer
 from dractl.manifests.templates import chart_of, is_values
 from dractl.objects import text
 
-_FORMAT = f"5 {__version__}"
+_FORMAT = f"6 {__version__}"
 _MAX_FILES = 50_000
 _MAX_LOOSE = 5_000
 """Of a folder that is no repository."""
@@ -53,6 +55,7 @@ _USABLE = frozenset({"DeviceClass", *_FIELDS.values()})
 
 Name = tuple[str, str]
 """The kind and the name of an object."""
+_DEFINITION = "CustomResourceDefinition"
 _LABELS: Name = ("Namespace", "")
 """Stands for all that tells the labels of namespaces."""
 _DRIVERS: Name = ("ResourceSlice", "")
@@ -230,6 +233,9 @@ def names_of(inputs: Inputs, readable: Iterable[Reading]) -> Names:
             defined[_LABELS][file] = None
         if evidence_of(together) != NOTHING:
             defined[_DRIVERS][file] = None
+    for source in inputs.definitions:
+        for group_name in groups_in(source):
+            defined[_DEFINITION, group_name][source.name] = None
     for reading in readable:
         document = reading.document
         used[document.file] += _used(reading)
@@ -250,6 +256,8 @@ def _used(reading: Reading) -> Iterator[Name]:
     """What judgements about a document ask others for."""
     subject = reading.subject
     yield _DRIVERS
+    if reading.foreign and needs_schema(reading.document):
+        yield _DEFINITION, group(subject.value)
     for _, name in class_mappings(subject.value):
         yield "DeviceClass", name
     for request in subject.claim.alternatives if subject.claim else ():
@@ -320,6 +328,7 @@ def surrounded(
     return replace(
         found,
         documents=tuple(documents),
+        definitions=(*inputs.definitions, *more.definitions),
         around=frozenset({*more.digests, *values, *unasked} - {*inputs.digests}),
     )
 
@@ -397,6 +406,7 @@ def among(
         documents=(*before.documents, *inputs.documents, *after.documents),
         undecided=(*others[0].undecided, *inputs.undecided, *others[1].undecided),
         around=frozenset((*before.digests, *after.digests)),
+        definitions=(*before.definitions, *inputs.definitions, *after.definitions),
     )
     return whole, [
         *readings(before.documents, kustomizations),

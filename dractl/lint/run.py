@@ -11,12 +11,15 @@ from msgspec import Struct
 from dractl.facts.seen import describe_unknown, unknown_values
 from dractl.lint.evidence import evidence_of
 from dractl.lint.finding import Report
+from dractl.lint.foreign_pods import needs_schema
 from dractl.lint.findings import Around, Terms, findings, judged
 from dractl.lint.ignores import ignores
 from dractl.lint.namespaces import namespaces_of
 from dractl.lint.place import from_broken
+from dractl.lint.pod_schemas import PodSchemas, find_pod_schemas
 from dractl.lint.proof import proven, proven_when_rendered
 from dractl.lint.reading import readings
+from dractl.lint.relevance import group
 from dractl.lint.repository import Repositories, surrounded
 from dractl.lint.selection import Selection, drop_repetitions, select
 from dractl.lint.unlisted import find_unlisted
@@ -78,7 +81,13 @@ def judge(
 ) -> Judged:
     """The findings in an input whose documents are read so, with proven fixes."""
     written = [item for item in inputs.documents if not item.file.endswith(SUFFIXES)]
-    around = _around(written, inputs)
+    kinds = {
+        (group(item.document.value), item.document.kind or "")
+        for item in readable
+        if item.foreign and needs_schema(item.document)
+    }
+    schemas = find_pod_schemas(inputs.definitions, sorted(kinds))
+    around = _around(written, inputs, schemas)
 
     def again(file: str, text: str) -> list[list[Located]]:
         items = read_text(file, text)
@@ -89,9 +98,9 @@ def judge(
             item.file == file for item in inputs.broken
         ):
             return []
-        here = _around((*written, *documents), inputs) if file in prose else around
+        here = _around((*written, *documents), inputs, schemas) if file in prose else around
         return [
-            judged(item, terms, here.namespaces_of(item.document).labels)[0]
+            judged(item, terms, here.namespaces_of(item.document).labels, schemas)[0]
             for item in readings(documents, kustomizations)
         ]
 
@@ -107,7 +116,11 @@ def judge(
     for examples in prose.values():
         documents = [item.document for item in examples]
         found += findings(
-            examples, terms, _around((*written, *documents), inputs), kustomizations, beside
+            examples,
+            terms,
+            _around((*written, *documents), inputs, schemas),
+            kustomizations,
+            beside,
         )
 
     def again_rendered(document: Document) -> list[Located]:
@@ -115,7 +128,7 @@ def judge(
         return [
             item
             for trial in trials
-            for item in judged(trial, terms, around.namespaces_of(document).labels)[0]
+            for item in judged(trial, terms, around.namespaces_of(document).labels, schemas)[0]
         ]
 
     placed = proven_when_rendered(proven(_once(found), again), again_rendered)
@@ -133,14 +146,14 @@ def judge(
         commented,
         len(own) + len(inputs.broken),
         inputs.files,
-        (*inputs.skipped, *find_unlisted(readable, kustomizations, around.files)),
+        (*inputs.skipped, *schemas.broken, *find_unlisted(readable, kustomizations, around.files)),
         digests,
         unknown,
         inputs.beyond,
     )
 
 
-def _around(documents: Sequence[Document], inputs: Inputs) -> Around:
+def _around(documents: Sequence[Document], inputs: Inputs, schemas: PodSchemas) -> Around:
     worlds = list(dict.fromkeys(item.world for item in documents if item.world))
     delivered = {item.file for item in documents if item.world}
     outside = [item for item in documents if not item.world and item.file not in delivered]
@@ -153,6 +166,7 @@ def _around(documents: Sequence[Document], inputs: Inputs) -> Around:
             world: namespaces_of([*outside, *(item for item in documents if item.world == world)])
             for world in worlds
         },
+        schemas,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.manifests.source import Position
+from dractl.manifests.source import Position, Source
 from dractl.model.paths import at as value_at
 
 Path = tuple["str | int", ...]
@@ -336,6 +336,8 @@ class Inputs(Struct, frozen=True):
     """
     appliers: tuple[str, ...] = ()
     """Files with objects of Flux or Argo CD, which apply other files."""
+    definitions: tuple[Source, ...] = ()
+    """Files with CustomResourceDefinitions that name fields of DRA; they are not parsed."""
 
     @property
     def unread(self) -> tuple[Skipped, ...]:

@@ -233,6 +233,7 @@ def _load_contents(
     templates: dict[str, dict[str, Source]] = {}
     charts: dict[str, str | None] = {}  # by folder
     appliers: list[str] = []
+    definitions: list[Source] = []
     for content in contents:
         if isinstance(content, Skipped):
             skipped.append(content)
@@ -254,9 +255,12 @@ def _load_contents(
                 templates.setdefault(chart, {})[content.name] = Source(content.name, decode(data))
             continue
         names = not relevant_only or names_dra(data)
+        defines = relevant_only and names and is_definition(data)
         source = Source(content.name, decode(data) if relevant_only else _drop_logs(decode(data)))
         del data  # as large as the text
         content = replace(content, data=b"")  # noqa: PLW2901
+        if defines:
+            definitions.append(source)
         for item in _file_documents(
             source, meant=meant, names=names, definitions=not relevant_only
         ):
@@ -270,7 +274,9 @@ def _load_contents(
             if isinstance(item, Skipped):
                 undecided.append(item.file)
     loaded = Inputs(tuple(documents), tuple(broken), tuple(skipped), files, digests)
-    return replace(loaded, undecided=tuple(undecided), appliers=tuple(appliers))
+    return replace(
+        loaded, undecided=tuple(undecided), appliers=tuple(appliers), definitions=tuple(definitions)
+    )
 
 
 def _chart_documents(

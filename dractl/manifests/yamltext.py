@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Literal
 
 from dractl.manifests import plainyaml
@@ -75,6 +75,17 @@ def read(source: Source, *, definitions: bool = True) -> Iterator[Document | Bro
             if document is not None:
                 yield from expand(document)
         index += 1
+
+
+def read_definitions(source: Source, kinds: Collection[str]) -> Iterator[Document | Broken]:
+    """Yield the CustomResourceDefinitions of a file that may define one of the kinds."""
+    names = re.compile(
+        rf"""(?m)^[ \t]*["']?kind["']?[ \t]*:[ \t]*["']?(?:{"|".join(map(re.escape, kinds))})\b"""
+    )
+    for chunk in split(source.text):
+        text = source.text[chunk.start : chunk.end]
+        if re.search(_DEFINITION, text) is not None and names.search(text) is not None:
+            yield from read(Source(source.name, text))
 
 
 def _document(source: Source, chunk: Chunk, index: int, above: str) -> Document | None:

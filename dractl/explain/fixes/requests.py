@@ -212,7 +212,9 @@ def _is_plausible_class(problem: FixProblem, cause: ClassMissing, name: str) -> 
     """
     if cause.driver:
         return name in cause.substitutes
-    return len(cause.classes) == 1 or bool(_distinctive_words(cause.device_class or "") & _distinctive_words(name))
+    return len(cause.classes) == 1 or bool(
+        _distinctive_words(cause.device_class or "") & _distinctive_words(name)
+    )
 
 
 def _distinctive_words(name: str) -> set[str]:

@@ -25,7 +25,9 @@ def found(text: str, *consumers: str) -> list[Finding]:
 
 
 def priority_class(policy: str = "") -> str:
-    text = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: train}\nvalue: 9\n"
+    text = (
+        "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: train}\nvalue: 9\n"
+    )
     return text + (f"preemptionPolicy: {policy}\n" if policy else "")
 
 
