@@ -15,8 +15,8 @@ from dractl.lint.model import Advice, Manifest, Run, manifest
 from dractl.lint.namespaces import Namespaces
 from dractl.lint.patched import bases_of
 from dractl.lint.place import from_advice, from_violation
-from dractl.lint.pod_schemas import NO_SCHEMAS, PodSchemas
 from dractl.lint.placeholders import hides, holds_placeholder
+from dractl.lint.pod_schemas import NO_SCHEMAS, PodSchemas
 from dractl.lint.repeated import advice_of
 from dractl.lint.selection import Selection
 from dractl.lint.verdict import verdict

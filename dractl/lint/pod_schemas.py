@@ -78,9 +78,11 @@ def find_pod_schemas(definitions: Iterable[Source], kinds: Sequence[Kind]) -> Po
                 why = "a CustomResourceDefinition that is not YAML: where its pods are is not known"
                 broken.append(Skipped(source.name, why))
             elif isinstance(document.value, dict):
-                for key, schema in _schemas_of(document.value):
-                    if (key[0], key[2]) in wanted:
-                        schemas[key] = schema
+                schemas |= {
+                    key: schema
+                    for key, schema in _schemas_of(document.value)
+                    if (key[0], key[2]) in wanted
+                }
     return PodSchemas(schemas, tuple(dict.fromkeys(broken)))
 
 

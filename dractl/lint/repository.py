@@ -19,8 +19,8 @@ from msgspec.structs import replace
 
 from dractl import __version__
 from dractl.lint.evidence import NOTHING, evidence_of
-from dractl.lint.namespaces import tells_labels
 from dractl.lint.foreign_pods import needs_schema
+from dractl.lint.namespaces import tells_labels
 from dractl.lint.nearby import Budget, sort_by_distance
 from dractl.lint.placeholders import may_become
 from dractl.lint.pod_schemas import groups_in

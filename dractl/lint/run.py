@@ -11,8 +11,8 @@ from msgspec import Struct
 from dractl.facts.seen import describe_unknown, unknown_values
 from dractl.lint.evidence import evidence_of
 from dractl.lint.finding import Report
-from dractl.lint.foreign_pods import needs_schema
 from dractl.lint.findings import Around, Terms, findings, judged
+from dractl.lint.foreign_pods import needs_schema
 from dractl.lint.ignores import ignores
 from dractl.lint.namespaces import namespaces_of
 from dractl.lint.place import from_broken

@@ -188,7 +188,7 @@ def _list_other_classes(
 ) -> list[str]:
     """Return the classes that may take the place of the request's class."""
     if isinstance(cause, ClassMissing):
-        return [name for name in cause.classes if _is_plausible_class(problem, cause, name)]
+        return [name for name in cause.classes if _is_plausible_class(cause, name)]
     if cause is not problem.headline_cause:
         return []
     classes, drivers_of = problem.case.classes, problem.case.drivers_of
@@ -203,7 +203,7 @@ def _list_other_classes(
 _COMMON_WORDS = {"com", "org", "io", "net", "ai", "dev", "example", "k8s", "class"}
 
 
-def _is_plausible_class(problem: FixProblem, cause: ClassMissing, name: str) -> bool:
+def _is_plausible_class(cause: ClassMissing, name: str) -> bool:
     """Return whether a class may be meant by a missing one.
 
     Of a driver that installs the missing one it is a class that somebody made; another class that
