@@ -14,6 +14,7 @@ from dractl.cluster.described_nodes import list_known_classes
 from dractl.errors import UsageError
 from dractl.explain import Options, Question
 from dractl.explain.fleet.machines import (
+    AutoscalerQuestion,
     ByMachine,
     DescribedMachine,
     compare as ask,
@@ -73,7 +74,8 @@ def compare(
     # A matrix has no room for fixes, and the search for them is half of the work.
     fixes = 0 if is_text_matrix or output == "csv" else Options().fixes
     options = Options(cluster.release_assumed, fixes=fixes)
-    comparisons = ask(state, machines, questions, cluster.features, options, autoscaler)
+    judge = None if autoscaler is None else AutoscalerQuestion(autoscaler, cluster.state)
+    comparisons = ask(state, machines, questions, cluster.features, options, judge)
     fits = all(comparison.fits for comparison in comparisons)
     if output == "json":
         return explain_machines.to_json(comparisons, cluster.origin), fits

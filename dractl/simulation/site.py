@@ -54,6 +54,21 @@ def assume(state: ClusterState, drivers: frozenset[str], target: Target) -> Assu
     return Assumption(state.with_kinds(changed), tuple(sorted(reader.reads)))
 
 
+def restore_selectors(state: ClusterState, written: ClusterState) -> ClusterState:
+    """Return the state with the selectors that objects of ``written`` have.
+
+    An autoscaler judges before there is a machine, so nothing is assumed of its site.
+    """
+    restored = {
+        kind: {
+            key: written.objects(kind).get(key, value) for key, value in state.objects(kind).items()
+        }
+        for kind in _KINDS_WITH_SELECTORS
+        if state.has(kind)
+    }
+    return state.with_kinds(restored)
+
+
 def drivers_on_described_machines(slices: Iterable[Raw]) -> frozenset[str]:
     """Return the drivers all of whose slices are of described machines."""
     drivers: dict[str, bool] = {}

@@ -604,6 +604,38 @@ def test_a_machine_on_which_the_pod_would_stay_pending_is_loud(
     assert "would launch g4dn.xlarge, and the pod would stay pending" in capsys.readouterr().out
 
 
+LATE = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: train}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        selectors:
+        - cel:
+            expression: device.attributes['gpu.nvidia.com'].cudaDriverVersion.major() >= 13
+"""
+
+
+@pytest.mark.parametrize("command", ["explain", "fit"])
+def test_an_autoscaler_assumes_nothing_of_the_site(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The driver's version has no value before a node exists (Karpenter 1.15, equalOnNode): on a described machine the
+    condition on it is taken to hold."""
+    path = tmp_path / "claim.yaml"
+    path.write_text(LATE)
+    words = [str(path)] if command == "explain" else ["claim/train", "-f", str(path)]
+    main([command, *words, "--hardware", "g6.2xlarge", "--for", "karpenter", "-o", "json"])
+    answer = json.loads(capsys.readouterr().out)
+    (machine,) = answer["subjects"][0]["machines"] if command == "explain" else answer["machines"]
+    assert machine["autoscaler"]["verdict"] == "never"
+    assert "cudaDriverVersion" in machine["autoscaler"]["reason"]
+
+
 @pytest.mark.parametrize("name", ["karpenter=9", "kueue", "nobody"])
 def test_an_unknown_autoscaler_is_wrong_usage(claim: str, name: str) -> None:
     assert explain(claim, "--hardware", "p5.48xlarge", "--for", name) == 2

@@ -40,7 +40,7 @@ from dractl.cluster.schedulers import identify
 from dractl.cluster.state import API_GROUPS, at, maps_at, text_at
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Explanation, Options, Question, Reason
-from dractl.explain.fleet.machines import MachineJudgement, ask_autoscaler
+from dractl.explain.fleet.machines import MachineJudgement, ask_autoscaler, claims_of_question
 from dractl.facts import current
 from dractl.facts.autoscalers import AutoscalerChoice
 from dractl.garbage import without_collecting
@@ -54,6 +54,7 @@ from dractl.report.capacity import (
     text as capacity_text,
 )
 from dractl.scheduler.attempt import Scheduler
+from dractl.simulation import site
 from dractl.views import Pod
 
 FORMATS = ("text", "json", "yaml", "html", "csv")
@@ -278,7 +279,7 @@ def command(
         _warn(state, candidates[0])
     counts = _count_copies(cluster, state, subjects, count, trust_slices=changes.trust_slices)
     if judge is not None:
-        counts = [_judge_machines(entry, judge, added_nodes) for entry in counts]
+        counts = [_judge_machines(entry, judge, added_nodes, cluster.state) for entry in counts]
     common.write_output(
         _render(cluster, counts, count, output, printing), output, printing.output_file
     )
@@ -302,10 +303,18 @@ class _Count(Struct, frozen=True):
 
 
 def _judge_machines(
-    entry: _Count, judge: AutoscalerChoice, added_nodes: Sequence[AddedNodes]
+    entry: _Count, judge: AutoscalerChoice, added_nodes: Sequence[AddedNodes], written: ClusterState
 ) -> _Count:
-    """Judge each described machine as an autoscaler would for a copy."""
-    classes, claims = entry.fit.state.classes, entry.fit.next_attempt.claims
+    """Judge each described machine as an autoscaler would for a copy of the subject, with the
+    selectors that people wrote.
+    """
+    state = site.restore_selectors(entry.fit.state, written)
+    kind, _, name = entry.fit.subject.name.partition("/")
+    if kind == "ResourceClaim":  # the template of its copies was made from what is assumed
+        namespace, _, claim = name.rpartition("/")
+        state = copies.copies_of_object(state, kind, (namespace, claim)).state
+    claims = claims_of_question(state, _question_of_copy(entry.fit))
+    classes = state.classes
     machines = [added.source for added in added_nodes if not added.is_file]
     judgements = tuple(
         MachineJudgement(machine, ask_autoscaler(judge, machine, classes, claims))
@@ -542,12 +551,17 @@ def _explain_next_copy(cluster: Cluster, fit: Fit) -> Explanation | None:
     if fit.next_attempt.fits and not fit.undecided:
         return None
 
+    explainer = Explainer(fit.state, cluster.features, Options(fixes=0))
+    return explainer.explain(_question_of_copy(fit), fit.next_attempt)
+
+
+def _question_of_copy(fit: Fit) -> Question:
+    """Return the question about the next copy of a subject."""
     pod = fit.subject.copy(fit.fits + 1)
     del pod["metadata"]["uid"]  # its claims are made from their templates
     pod["spec"] = {k: v for k, v in pod["spec"].items() if k != "schedulerName"}  # told already
     key = (pod["metadata"]["namespace"], pod["metadata"]["name"])
-    explainer = Explainer(fit.state, cluster.features, Options(fixes=0))
-    return explainer.explain(Question("Pod", key, pod), fit.next_attempt)
+    return Question("Pod", key, pod)
 
 
 def _stop_reasons(cluster: Cluster, fit: Fit) -> tuple[Reason, ...]:

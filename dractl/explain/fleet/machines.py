@@ -34,6 +34,7 @@ from dractl.model import (
 from dractl.objects import Raw
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import classes_by_resource
+from dractl.simulation import site
 from dractl.views import Pod
 from dractl.views.selectors import REQUIRED
 
@@ -124,13 +125,21 @@ class ByMachine(Struct, frozen=True):
         return any(answer.serves for answer in self.answers)
 
 
+class AutoscalerQuestion(Struct, frozen=True):
+    """The question whether an autoscaler would launch the machines."""
+
+    choice: AutoscalerChoice
+    written: ClusterState
+    """The cluster with the selectors that people wrote."""
+
+
 def compare(
     state: ClusterState,
     machines: Mapping[str, DescribedMachine],
     questions: Callable[[ClusterState], Sequence[Question]],
     features: Features,
     options: Options,
-    autoscaler: AutoscalerChoice | None = None,
+    autoscaler: AutoscalerQuestion | None = None,
 ) -> tuple[ByMachine, ...]:
     """Return a comparison for each question; ``autoscaler`` judges each machine, too.
 
@@ -154,14 +163,12 @@ def compare(
         subjects = questions(cluster.state)
         answers = [cluster.answer(question) for question in subjects]
         if autoscaler is not None:
+            written = site.restore_selectors(cluster.state, autoscaler.written)
             judgements = [
                 ask_autoscaler(
-                    autoscaler,
-                    name,
-                    cluster.state.classes,
-                    claims_of_question(cluster.state, question),
+                    autoscaler.choice, name, written.classes, claims_of_question(written, question)
                 )
-                for question in subjects
+                for question in questions(written)
             ]
             answers = [
                 replace(answer, autoscaler=judgement)
