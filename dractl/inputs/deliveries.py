@@ -22,6 +22,7 @@ from dractl.inputs.trees import NO_OVERLAY, NotInRepository, NotRenderable
 from dractl.inputs.worlds import Identity, Root, group_roots
 from dractl.manifests import Document, Skipped, read_text
 from dractl.manifests.built import find_before, strip_origin
+from dractl.manifests.documents import Path
 from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.load import is_relevant
 from dractl.manifests.naming import display_path
@@ -101,10 +102,16 @@ class DeliveryReader:
         )
         return (*self._skipped.values(), *remote)
 
-    def skip(self, member: Member, why: str, hint: str | None = None) -> None:
-        """Note that what an object applies was not built, once for each reason."""
+    def skip(
+        self, member: Member, why: str, hint: str | None = None, place: Path | None = None
+    ) -> None:
+        """Note that what an object applies was not built, once for each reason; ``place`` is that
+        of the value at fault.
+        """
         file = member.before.file
-        self._skipped.setdefault((file, why), Skipped(file, why, hint))
+        if place is not None and at(member.before.value, *place) is not None:
+            file = f"{file}:{member.before.locate(place).line}"
+        self._skipped.setdefault((member.before.file, why), Skipped(file, why, hint))
 
     def read(self, paths: Iterable[str]) -> list[World]:
         """Return what the objects in files apply, by cluster."""
@@ -188,10 +195,12 @@ class DeliveryReader:
             else:
                 delivery = Delivery(applier, tuple(self._build_kustomization(applier)))
         except NotInRepository as error:  # one reason for all
-            self.skip(applier, f"the {applier.kind} was not built: {error.why}")
+            why = f"the {applier.kind} was not built: {error.why}"
+            self.skip(applier, why, place=flux.find_missing_folder(applier))
             delivery = Delivery(applier)
         except NotRenderable as error:
-            self.skip(applier, f"{applier.kind} {applier.name} was not built: {error.why}")
+            why = f"{applier.kind} {applier.name} was not built: {error.why}"
+            self.skip(applier, why, place=flux.find_missing_folder(applier))
             delivery = Delivery(applier)
         earlier.append(delivery)
         return delivery

@@ -63,6 +63,21 @@ def find_folder(member: Member, path: Any) -> str:
         folder = parent
 
 
+def find_missing_folder(member: Member) -> Path | None:
+    """Return the path to the value of a Kustomization that names a folder which does not exist."""
+    if not is_kustomization(member):
+        return None
+    spec = mapping(member.value.get("spec"))
+    try:
+        folder = find_folder(member, spec.get("path"))
+    except NotRenderable:
+        return ("spec", "path")
+    for number, component in enumerate(items(spec.get("components"))):
+        if not os.path.isdir(os.path.join(folder, str(component))):
+            return ("spec", "components", number)
+    return None
+
+
 def build(member: Member, folder: str, layers: Layers, files: Files) -> list[Member]:
     """Return the objects of a Kustomization before substitution.
 

@@ -14,7 +14,7 @@ from dractl.manifests.documents import Path, Provenance, Within
 from dractl.model import Target
 from dractl.model.nearest import nearest
 from dractl.model.pods import main_containers, pod_specs
-from dractl.objects import items, mapping, text
+from dractl.objects import PodSpec, items, mapping, text
 from dractl.objects.chart_values import chart_pods
 from dractl.validation.schemas import schemas_of
 from dractl.validation.shapes import Record
@@ -266,6 +266,10 @@ def _unlisted(
     inside = {tuple(path) for path, _ in specs}
     for pod in chart_pods(document, document.value):
         inside.add(pod.path)
+        misspelt = None if pod.claims else _find_misspelt_list(document, pod)
+        if misspelt is not None:
+            yield misspelt
+            continue
         yield from _without_claim(pod.uses, {_name(claim) for _, claim in pod.claims})
     listed = {_name(claim) for _, spec in specs for claim in items(spec.get("resourceClaims"))} - {
         ""
@@ -276,6 +280,20 @@ def _unlisted(
                 yield from _without_claim(
                     (((*path, at), claim) for at, claim in enumerate(claims)), listed
                 )
+
+
+def _find_misspelt_list(document: Document, pod: PodSpec[Document]) -> Flagged | None:
+    """Return the error of a key of a chart's pod that is nearly ``resourceClaims``."""
+    for name, value in mapping(pod.fields.get("pod")).items():
+        if nearest(str(name), ("resourceClaims",)) and items(value):
+            where = (*pod.path, "pod", str(name))
+            message = f'unknown field "{dot_path(where)}": did you mean resourceClaims?'
+            wrong = Violation(
+                "unknown-field", None, None, where, message, True, nearest="resourceClaims",
+                moved_to=(*where[:-1], "resourceClaims"),
+            )  # fmt: skip
+            return Flagged(wrong, server=False, severity="warning")
+    return None
 
 
 def _without_claim(uses: Iterable[tuple[Path, Any]], listed: AbstractSet[str]) -> Iterator[Flagged]:

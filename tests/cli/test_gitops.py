@@ -324,6 +324,17 @@ def test_what_cannot_be_built_is_named_and_counted(
     assert main(["lint", ".", "--fail-on-skipped", "--no-cache"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "line"),
+    [("film/app", "film/nowhere", 5), ("components/gpu", "components/none", 7)],
+)
+def test_a_folder_that_does_not_exist_is_said_with_its_line(
+    before: str, after: str, line: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit("apps/media/film/ks.yaml", before, after)
+    assert f"apps/media/film/ks.yaml:{line}: skipped" in notes(capsys)
+
+
 def test_a_link_out_of_the_repository_is_not_followed(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -143,3 +143,30 @@ def test_containers_with_images_are_likely_a_pod() -> None:
     findings = [*found(text, "DRA003"), *found(text, "DRA405")]
     assert {item.confidence for item in findings} == {"likely"}
     assert not any('"spec.resources"' in item.message for item in findings)
+
+
+APP = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: film}
+spec:
+  chartRef: {kind: OCIRepository, name: film}
+  values:
+    controllers:
+      film:
+        pod:
+          resourceClaim: [{name: gpu, resourceClaimTemplateName: gpu}]
+        containers:
+          app:
+            image: {repository: x, tag: y}
+            resources: {claims: [{name: gpu}]}
+"""
+
+
+def test_a_misspelt_list_of_a_charts_pod_is_one_mistake() -> None:
+    """bjw-s-labs/helm-charts charts/library/common/templates/lib/pod/_spec.tpl reads resourceClaims."""
+    (finding,) = found(APP, "DRA003")
+    assert (finding.position.line, finding.confidence) == (10, "likely")
+    assert "did you mean resourceClaims?" in finding.message
+    assert found(APP, "DRA409") == []
+    assert found(APP.replace("resourceClaim:", "resourceClaims:"), "DRA003") == []
