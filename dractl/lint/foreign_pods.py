@@ -266,7 +266,7 @@ def _unlisted(
     inside = {tuple(path) for path, _ in specs}
     for pod in chart_pods(document, document.value):
         inside.add(pod.path)
-        misspelt = None if pod.claims else _find_misspelt_list(document, pod)
+        misspelt = None if pod.claims else _find_misspelt_list(pod)
         if misspelt is not None:
             yield misspelt
             continue
@@ -282,7 +282,7 @@ def _unlisted(
                 )
 
 
-def _find_misspelt_list(document: Document, pod: PodSpec[Document]) -> Flagged | None:
+def _find_misspelt_list(pod: PodSpec[Document]) -> Flagged | None:
     """Return the error of a key of a chart's pod that is nearly ``resourceClaims``."""
     for name, value in mapping(pod.fields.get("pod")).items():
         if nearest(str(name), ("resourceClaims",)) and items(value):
