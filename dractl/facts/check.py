@@ -68,8 +68,9 @@ def check(pack: Pack) -> None:
     for name in pack.entries("autoscalers"):
         _date(f"autoscalers/{name}.json", pack.read(f"autoscalers/{name}.json", DeviceTables).read)
     cluster_autoscaler = pack.read("cluster-autoscaler.json", ClusterAutoscalerFacts)
-    for fact in (cluster_autoscaler, *cluster_autoscaler.empty_groups):
-        _date("cluster-autoscaler.json", fact.read)
+    _date("cluster-autoscaler.json", cluster_autoscaler.read)
+    for fault in cluster_autoscaler.empty_groups:
+        _date("cluster-autoscaler.json", fault.read)
     for breakage in pack.read("known.json", tuple[Breakage, ...]):
         _date("known.json", breakage.read)
         for pattern in breakage.words:
@@ -248,8 +249,9 @@ def dates_of_parts(pack: Pack) -> Iterator[tuple[str, str]]:
     for name, consumer in pack.read("consumers.json", dict[str, Consumer]).items():
         yield name, consumer.read
     cluster_autoscaler = pack.read("cluster-autoscaler.json", ClusterAutoscalerFacts)
-    for fact in (cluster_autoscaler, *cluster_autoscaler.empty_groups):
-        _date("cluster-autoscaler.json", fact.read)
+    yield "settings of Cluster Autoscaler", cluster_autoscaler.read
+    for fault in cluster_autoscaler.empty_groups:
+        yield f"Cluster Autoscaler with provider {fault.providers[0]}", fault.read
     for breakage in pack.read("known.json", tuple[Breakage, ...]):
         yield f"known problem {breakage.source}", breakage.read
     known_helpers = pack.read("helpers.json", Helpers)

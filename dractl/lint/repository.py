@@ -257,7 +257,7 @@ def _used(reading: Reading) -> Iterator[Name]:
     subject = reading.subject
     yield _DRIVERS
     if reading.foreign and needs_schema(reading.document):
-        yield _DEFINITION, group(subject.value)
+        yield _DEFINITION, group(reading.document.value)
     for _, name in class_mappings(subject.value):
         yield "DeviceClass", name
     for request in subject.claim.alternatives if subject.claim else ():
