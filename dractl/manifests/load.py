@@ -255,12 +255,11 @@ def _load_contents(
                 templates.setdefault(chart, {})[content.name] = Source(content.name, decode(data))
             continue
         names = not relevant_only or names_dra(data)
-        defines = relevant_only and names and is_definition(data)
         source = Source(content.name, decode(data) if relevant_only else _drop_logs(decode(data)))
+        if relevant_only and names and is_definition(data):
+            definitions.append(source)
         del data  # as large as the text
         content = replace(content, data=b"")  # noqa: PLW2901
-        if defines:
-            definitions.append(source)
         for item in _file_documents(
             source, meant=meant, names=names, definitions=not relevant_only
         ):
@@ -273,10 +272,9 @@ def _load_contents(
             _add(item, documents, broken, skipped)
             if isinstance(item, Skipped):
                 undecided.append(item.file)
-    loaded = Inputs(tuple(documents), tuple(broken), tuple(skipped), files, digests)
-    return replace(
-        loaded, undecided=tuple(undecided), appliers=tuple(appliers), definitions=tuple(definitions)
-    )
+    made = (tuple(documents), tuple(broken), tuple(skipped), files, digests)
+    loaded = Inputs(*made, definitions=tuple(definitions))
+    return replace(loaded, undecided=tuple(undecided), appliers=tuple(appliers))
 
 
 def _chart_documents(
