@@ -70,15 +70,15 @@ class Manifest:
         """The selectors of a DeviceClass."""
         return selectors_of(self.value)
 
-    @property
+    @cached_property
     def slice(self) -> Slice:
         """The view of a ResourceSlice."""
         return Slice(self.spec)
 
-    @property
-    def devices(self) -> Iterator[objects.Device]:
+    @cached_property
+    def devices(self) -> tuple[objects.Device, ...]:
         """The devices of a ResourceSlice."""
-        return self.slice.devices
+        return tuple(self.slice.devices)
 
     @cached_property
     def pods(self) -> tuple[PodSpec, ...]:

@@ -62,6 +62,7 @@ from dractl.model.meta import (
 from dractl.model.names import (
     QualifiedName as QualifiedName,
     RequestRef as RequestRef,
+    full_name as full_name,
     qualified_name as qualified_name,
 )
 from dractl.model.pods import pod_specs as pod_specs, pod_templates as pod_templates

@@ -4,6 +4,8 @@ driver's own domain.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from msgspec import Struct
 
 
@@ -24,6 +26,12 @@ def qualified_name(text: str, default_domain: str) -> QualifiedName:
     """
     domain, slash, name = text.partition("/")
     return QualifiedName(domain, name) if slash else QualifiedName(default_domain, text)
+
+
+@lru_cache(maxsize=4096)
+def full_name(text: str, default_domain: str) -> str:
+    """Return ``domain/name``; kept, since the devices of a driver have the same names."""
+    return str(qualified_name(text, default_domain))
 
 
 class RequestRef(Struct, frozen=True, order=True):

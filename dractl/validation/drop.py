@@ -6,13 +6,14 @@ The stored object then has another meaning than the one that was written. The fi
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
 from msgspec import Struct
 
-from dractl.model.releases import Target, fields_dropped_by
+from dractl.model.releases import SpecField, Target, fields_dropped_by
+from dractl.objects import encode_json
 from dractl.validation.violation import Path
 
 _SPEC = {
@@ -43,7 +44,7 @@ def drop(value: dict[str, Any], target: Target) -> tuple[dict[str, Any], list[Dr
     if value.get("kind") not in _SPEC:
         return value, lost
     spec, prefix = _SPEC[value["kind"]]
-    for field in fields_dropped_by(spec, target):
+    for field in _list_fields(value, spec, target):
         paths: list[Path] = []
         value = _remove_fields(value, prefix + _steps(field.path), (), paths)
         if paths:
@@ -53,6 +54,22 @@ def drop(value: dict[str, Any], target: Target) -> tuple[dict[str, Any], list[Dr
                 )
             )
     return value, lost
+
+
+def _list_fields(value: Mapping[str, Any], spec: str, target: Target) -> list[SpecField]:
+    """Return the fields that the server drops from a spec, without those that a slice has not:
+    its devices may be many, and unlike a claim it has no parameters of any depth.
+    """
+    fields = fields_dropped_by(spec, target)
+    if spec != "slice":
+        return list(fields)
+    encoded = encode_json(value)
+    return [field for field in fields if _name_of(field.path) in encoded]
+
+
+@cache
+def _name_of(path: str) -> bytes:
+    return f'"{_steps(path)[-1]}"'.encode()
 
 
 @cache

@@ -6,7 +6,7 @@ of 1.37 (tags of api/resource/v1/types.go).
 """
 
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -66,6 +66,8 @@ _TAINT = TaintRules("RS-40", "RS-41", "RS-42")
 _LISTS = ("ints", "bools", "strings", "versions")
 _SCALARS = ("int", "bool", "string", "version")
 _MAX_SHOWN_KEY = MAX_LABEL + 1 + MAX_ID
+_PLAIN_FIELDS = frozenset({"name", "attributes", "capacity"})
+"""The fields that most devices have, and no others."""
 _NODES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 
 
@@ -148,9 +150,10 @@ def _max_devices(devices: Place, target: Target) -> int:
 
 def _has_list(attributes: Mapping[str, Any]) -> bool:
     return any(
-        attribute and attribute.get(name) is not None
+        attribute
+        and not attribute.keys().isdisjoint(_LISTS)
+        and any(attribute.get(name) is not None for name in _LISTS)
         for attribute in attributes.values()
-        for name in _LISTS
     )
 
 
@@ -172,14 +175,25 @@ def _device(slice_spec: Place, target: Target, place: Place) -> Iterator[Violati
     ):
         detail = f"the total number of attribute values must not exceed {MAX_ATTRIBUTE_VALUES}"
         yield invalid("RS-16", place, detail, values)
-    for key, attribute in _places_by_key(attributes):
-        yield from _key(key, attributes, attribute, target)
-        if not _plain(attribute.value):
+    for key, value in attributes.entries():
+        if not (_is_plain_key(key) and _is_plain_attribute(value)):
+            attribute = _entry(attributes, key)
+            yield from _key(key, attributes, attribute, target)
             yield from _attribute(attribute, target)
     shareable = place.child("allowMultipleAllocations").value is True
-    for key, value in _places_by_key(capacity):
-        yield from _key(key, capacity, value, target)
-        yield from request_policy(value, shareable=shareable, target=target)
+    for key, amount in capacity.entries():
+        if not (_is_plain_key(key) and _is_plain_amount(amount)):
+            entry = _entry(capacity, key)
+            yield from _key(key, capacity, entry, target)
+            yield from request_policy(entry, shareable=shareable, target=target)
+    is_plain = (place.value or {}).keys() <= _PLAIN_FIELDS
+    if not is_plain or slice_spec.child("perDeviceNodeSelection").value:
+        yield from _further_fields(slice_spec, place, target)
+
+
+def _further_fields(slice_spec: Place, place: Place, target: Target) -> Iterator[Violation]:
+    """Yield the violations in fields that few devices have."""
+    capacity = place.child("capacity")
     yield from _taints(place.child("taints"), target)
     yield from _check_consumed_counters(slice_spec, place, target)
     yield from _device_nodes(slice_spec, place, target)
@@ -192,20 +206,41 @@ def _device(slice_spec: Place, target: Target, place: Place) -> Iterator[Violati
         )
 
 
-def _places_by_key(places: Place) -> Iterator[tuple[str, Place]]:
-    for key, _ in places.entries():
-        yield key, places.key(key, shorten_key(key, _MAX_SHOWN_KEY))
+def _entry(places: Place, key: str) -> Place:
+    """Return an entry of a map with the server's spelling of its key."""
+    return places.key(key, shorten_key(key, _MAX_SHOWN_KEY))
 
 
-def _plain(attribute: Any) -> bool:
-    """Return True for an attribute of the most common form, which cannot have violations."""
+@lru_cache(maxsize=4096)
+def _is_plain_key(key: str) -> bool:
+    """Return True for a name that has no violations in any release: they differ only about names
+    with more slashes, and about how they report an empty part.
+    """
+    return key.count("/") < 2 and not any(
+        check_qualified_name("RS-17", Place(key), key, Target.of())
+    )
+
+
+def _is_plain_attribute(attribute: Any) -> bool:
+    """Return True for an attribute of a common form, which cannot have violations."""
     if type(attribute) is dict and len(attribute) == 1:
         ((name, value),) = attribute.items()
         return value is not None and (
             name in ("int", "bool")
             or (name == "string" and value.isascii() and len(value) <= MAX_TEXT)
+            or (name == "version" and _is_plain_version(value))
         )
     return False
+
+
+@lru_cache(maxsize=4096)
+def _is_plain_version(text: str) -> bool:
+    return len(text) <= MAX_TEXT and SEMVER_ORG.fullmatch(text) is not None
+
+
+def _is_plain_amount(amount: Any) -> bool:
+    """Return True for a capacity without a policy for requests."""
+    return type(amount) is dict and amount.keys() == {"value"}
 
 
 def _key(key: str, places: Place, entry: Place, target: Target) -> Iterator[Violation]:

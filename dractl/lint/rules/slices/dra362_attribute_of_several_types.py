@@ -44,8 +44,10 @@ k8s.io/dynamic-resource-allocation structured/internal/incubating/allocator_incu
 error of a selector; CoHDI/composable-dra-driver@d30f6eb pkg/manager/manager.go
 """
 
+from msgspec import Struct
+
 from dractl.lint.model import Advice, Found, Manifest, Run
-from dractl.model import qualified_name
+from dractl.model import full_name
 from dractl.objects import mapping
 from dractl.validation.violation import Path
 
@@ -53,8 +55,17 @@ SEVERITY = "warning"
 KINDS = ("ResourceSlice",)
 
 
+class _Use(Struct, frozen=True):
+    """The first device of a driver that has an attribute, and the type that it gives it."""
+
+    type: str
+    device: str
+    subject: Manifest
+    path: Path
+
+
 def check(run: Run) -> Found:
-    first: dict[tuple[str, str], tuple[str, str, Manifest, Path]] = {}
+    first: dict[tuple[str, str], _Use] = {}
     reported: set[tuple[str, str, str]] = set()
     for subject in run.of("ResourceSlice"):
         driver = subject.slice.driver
@@ -63,17 +74,18 @@ def check(run: Run) -> Found:
                 members = tuple(mapping(value))
                 if len(members) != 1:
                     continue  # the API server refuses it
-                member, path = members[0], (*device.path, "attributes", name)
-                full = str(qualified_name(name, driver))
-                known, at, other, where = first.setdefault(
-                    (driver, full), (member, device.name, subject, path)
-                )
-                if member != known and (driver, full, member) not in reported:
+                member, full = members[0], full_name(name, driver)
+                use = first.get((driver, full))
+                if use is None:
+                    path = (*device.path, "attributes", name)
+                    first[driver, full] = _Use(member, device.name, subject, path)
+                elif member != use.type and (driver, full, member) not in reported:
                     reported.add((driver, full, member))
                     yield Advice(
                         subject,
-                        (*path, member),
-                        f"{name} is of type {member} on {device.name} and of type {known} on {at}",
+                        (*device.path, "attributes", name, member),
+                        f"{name} is of type {member} on {device.name} and of type {use.type} on"
+                        f" {use.device}",
                         help="publish one type for a name: a selector for one fails on the other",
-                        related=((f"the one of {at}", other, where),),
+                        related=((f"the one of {use.device}", use.subject, use.path),),
                     )

@@ -45,6 +45,7 @@ KEP-4381 and KEP-6072; k8s.io/dynamic-resource-allocation/deviceattribute
 """
 
 import re
+from functools import lru_cache
 
 from dractl.lint.conventions import list_own_slices
 from dractl.lint.model import Advice, Found, Manifest, Run
@@ -64,14 +65,12 @@ def check(run: Run) -> Found:
     reported: set[tuple[str, str]] = set()
     for subject in list_own_slices(run):
         for device in subject.devices:
-            for standard, name in (
-                ("pciBusID", _find_address(device)),
-                ("numaNode", _find_numa_node(device)),
-            ):
+            for standard, find in (("pciBusID", _find_address), ("numaNode", _find_numa_node)):
                 key = (subject.slice.driver, standard)
-                is_missing = name and f"{STANDARD_DOMAIN}/{standard}" not in device.attributes
                 # Once a driver: all of its devices are made by the same code.
-                if is_missing and key not in reported:
+                if key in reported or f"{STANDARD_DOMAIN}/{standard}" in device.attributes:
+                    continue
+                if name := find(device):
                     reported.add(key)
                     yield _advise(subject, device, name, standard)
 
@@ -99,8 +98,14 @@ def _find_address(device: Device) -> str:
 def _find_numa_node(device: Device) -> str:
     """Return the attribute with the device's NUMA node; "" if there is none or the node is unknown."""
     for name, value in device.attributes.items():
+        if not _names_numa_node(name):
+            continue
         node = mapping(value).get("int", mapping(value).get("string"))
-        known = str(node).isdecimal()
-        if known and _NUMA.fullmatch(name.rpartition("/")[2]):
+        if str(node).isdecimal():
             return name
     return ""
+
+
+@lru_cache(maxsize=4096)
+def _names_numa_node(name: str) -> bool:
+    return _NUMA.fullmatch(name.rpartition("/")[2]) is not None

@@ -44,6 +44,8 @@ removes the other one when a claim is prepared.
 KEP-4815; kubernetes-sigs/dra-driver-nvidia-gpu@9593204 cmd/gpu-kubelet-plugin/vfio-device.go
 """
 
+from functools import lru_cache
+
 from dractl.lint.model import Advice, Found, Manifest, Run
 from dractl.lint.pools import node_of, pools
 from dractl.lint.standard import STANDARD_DOMAIN
@@ -82,9 +84,12 @@ def check(run: Run) -> Found:
 def _is_partition(device: Device) -> bool:
     """Return True for a part of a PCI function, as a MIG device is."""
     texts = (*device.attributes, device.name, device.attribute_text("type"))
-    return device.fields.get("allowMultipleAllocations") is True or any(
-        word in text.lower() for text in texts for word in _PARTITION_WORDS
-    )
+    return device.fields.get("allowMultipleAllocations") is True or any(map(_names_part, texts))
+
+
+@lru_cache(maxsize=4096)
+def _names_part(text: str) -> bool:
+    return any(word in text.lower() for word in _PARTITION_WORDS)
 
 
 def _exclude_each_other(one: Device, other: Device) -> bool:

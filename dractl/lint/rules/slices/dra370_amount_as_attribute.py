@@ -42,6 +42,7 @@ cmd/ascend-dra-kubeletplugin/discovery.go
 """
 
 import re
+from functools import lru_cache
 
 from dractl.lint.conventions import list_own_slices
 from dractl.lint.model import Advice, Found, Run
@@ -59,10 +60,11 @@ def check(run: Run) -> Found:
     for subject in list_own_slices(run):
         for device in subject.devices:
             for name, value in device.attributes.items():
+                if not _names_memory(name):
+                    continue
                 amount = mapping(value).get("int", mapping(value).get("string"))
                 if (
                     not isinstance(amount, bool)
-                    and _NAME.fullmatch(name.rpartition("/")[2])
                     and _AMOUNT.fullmatch(str(amount))
                     and (subject.slice.driver, name) not in reported
                 ):
@@ -74,3 +76,8 @@ def check(run: Run) -> Found:
                         help="publish it as a capacity, which requests can ask for",
                         key=True,
                     )
+
+
+@lru_cache(maxsize=4096)
+def _names_memory(name: str) -> bool:
+    return _NAME.fullmatch(name.rpartition("/")[2]) is not None
