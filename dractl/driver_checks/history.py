@@ -9,7 +9,7 @@ from dractl.driver_checks.remark import Remark, Remarks, remark
 from dractl.driver_checks.snapshots import Snapshot
 from dractl.lint.model import Manifest
 from dractl.lint.standard import STANDARD_DOMAIN
-from dractl.model import qualified_name
+from dractl.model import full_name
 from dractl.objects import Device, PoolName, encode_json, mapping, newest
 from dractl.validation.violation import Path
 
@@ -41,6 +41,8 @@ class Pool(Struct, frozen=True):
     name: str
     slices: tuple[Manifest, ...]
     devices: tuple[Placed, ...]
+    is_new: bool
+    """It has had no slice at a time since the snapshot before: any generation is right."""
 
     @property
     def generation(self) -> int:
@@ -92,6 +94,7 @@ def _group(snapshot: Snapshot) -> Pools:
             *key,
             tuple(members),
             tuple(Placed(device, one) for one in members for device in one.devices),
+            key in snapshot.emptied,
         )
         for key, members in groups.items()
     }
@@ -111,6 +114,8 @@ def _find_kept_generations(earlier: Pools, later: Pools) -> Remarks:
     path = ("spec", "pool", "generation")
     for before, after in _pairs(earlier, later):
         first = after.slices[0]
+        if after.is_new:
+            continue
         if after.generation < before.generation:
             yield remark(
                 "DRA381",
@@ -232,17 +237,20 @@ class Usage(Struct, frozen=True):
 
 def _list_attributes(devices: Iterable[Placed], driver: str) -> dict[str, Usage]:
     """Return the attributes of devices by their full names."""
-    usages: dict[str, Usage] = {}
+    types: dict[str, set[str]] = {}
+    first: dict[str, tuple[Placed, str]] = {}
+    counts: Counter[str] = Counter()
     for placed in devices:
         for name, value in placed.device.attributes.items():
-            full, types = str(qualified_name(name, driver)), frozenset(mapping(value))
-            usage = usages.get(full)
-            usages[full] = (
-                Usage(types, 1, placed, placed.path("attributes", name))
-                if usage is None
-                else Usage(usage.types | types, usage.count + 1, usage.placed, usage.path)
-            )
-    return usages
+            full = full_name(name, driver)
+            counts[full] += 1
+            if full not in first:
+                first[full], types[full] = (placed, name), set()
+            types[full].update(mapping(value))
+    return {
+        full: Usage(frozenset(types[full]), counts[full], placed, placed.path("attributes", name))
+        for full, (placed, name) in first.items()
+    }
 
 
 def _find_changed_attributes(earlier: Pools, later: Pools) -> Remarks:

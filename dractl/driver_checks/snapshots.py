@@ -2,11 +2,11 @@
 
 Each path that a user names is a snapshot, a file or a folder. A file in which slices recur, as
 ``kubectl get resourceslices -w -o yaml`` prints it, is a recording: each further state of a slice
-makes another snapshot.
+makes another snapshot. With ``--output-watch-events`` it has deletions, too.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -15,11 +15,14 @@ from dractl.lint.model import Manifest, manifest
 from dractl.manifests import Document
 from dractl.model.nearest import nearest
 from dractl.model.paths import map_at
-from dractl.objects import number, text
+from dractl.objects import PoolName, number, text
 
 _MAX_NAMED = 6
 _MAX_RECORDED_SLICES = 1_000_000
 """The limit of slices in all states of a recording together."""
+_EVENT_FIELDS = {"type", "object"}
+"""The fields of a WatchEvent (k8s.io/apimachinery pkg/apis/meta/v1/watch.go)."""
+_BOOKMARK, _DELETED = "BOOKMARK", "DELETED"
 
 
 class Snapshot(Struct, frozen=True):
@@ -31,6 +34,24 @@ class Snapshot(Struct, frozen=True):
     """The slices, of every generation."""
     is_recorded: bool = False
     """It is a state in a recording, between two writes of the driver."""
+    emptied: frozenset[PoolName] = frozenset()
+    """The pools that have had no slice at a time since the snapshot before."""
+
+
+class _Write(Struct, frozen=True):
+    """A slice as it was written or deleted."""
+
+    subject: Manifest
+    event: str = ""
+    """The type of the watch event; empty for an object by itself."""
+
+    @property
+    def key(self) -> str:
+        return self.subject.name
+
+    @property
+    def pool(self) -> PoolName:
+        return _pool_of(self.subject)
 
 
 class Publication(Struct, frozen=True):
@@ -50,25 +71,32 @@ def read_publication(
     Raises UsageError for slices of several drivers, for a driver that published none, and for
     snapshots in the wrong order; InputError for a source without slices.
     """
-    slices = [
-        (name, [manifest(document) for document in documents if document.kind == "ResourceSlice"])
-        for name, documents in sources
-    ]
-    for name, manifests in slices:
-        if not manifests:
+    writes = [(name, list(_list_writes(documents))) for name, documents in sources]
+    for name, written in writes:
+        if not written:
             raise InputError(
                 "no ResourceSlice",
                 place=name,
                 hint="write one: kubectl get resourceslices -o yaml > FILE",
             )
-    chosen = _choose_driver([one for _, manifests in slices for one in manifests], driver)
+    chosen = _choose_driver([one.subject for _, written in writes for one in written], driver)
     snapshots = [
         snapshot
-        for name, manifests in slices
-        for snapshot in _split(name, [one for one in manifests if one.slice.driver == chosen])
+        for name, written in writes
+        for snapshot in _split(name, [one for one in written if one.pool[0] == chosen])
     ]
     _refuse_wrong_order([one for one in snapshots if not one.is_recorded])
     return Publication(chosen, tuple(snapshots))
+
+
+def _list_writes(documents: Iterable[Document]) -> Iterator[_Write]:
+    """Yield the slices of documents, and those of watch events."""
+    for document in documents:
+        value, event = document.value, ""
+        if isinstance(value, dict) and value.keys() == _EVENT_FIELDS:
+            event, document = text(value["type"]), document.part(("object",))  # noqa: PLW2901
+        if document.kind == "ResourceSlice" and event != _BOOKMARK:
+            yield _Write(manifest(document), event)
 
 
 def _choose_driver(slices: Iterable[Manifest], driver: str | None) -> str:
@@ -90,20 +118,23 @@ def _choose_driver(slices: Iterable[Manifest], driver: str | None) -> str:
     return drivers[0] if drivers else ""
 
 
-def _split(name: str, slices: Sequence[Manifest]) -> list[Snapshot]:
+def _split(name: str, writes: Sequence[_Write]) -> list[Snapshot]:
     """Return the snapshot of a source, or those of a recording, one each time that slices recur.
 
     Raises InputError for a recording that is too long.
     """
+    has_events = any(write.event for write in writes)
     states: dict[str, Manifest] = {}
     recent: set[str] = set()
+    emptied: set[PoolName] = set()
     snapshots: list[Snapshot] = []
-    for index, written in enumerate(slices):
-        key = written.name or f"#{index}"
+    for index, write in enumerate(writes):
+        key = write.key or f"#{index}"
         if key in recent:
-            states = _drop_deleted(states) if snapshots else states
-            snapshots.append(Snapshot(name, tuple(states.values()), is_recorded=True))
+            states = _drop_deleted(states) if snapshots and not has_events else states
+            snapshots.append(_make_snapshot(name, states, emptied))
             recent.clear()
+            emptied.clear()
             if len(snapshots) * len(states) > _MAX_RECORDED_SLICES:
                 raise InputError(
                     f"a recording of more than {len(snapshots)} states of {len(states)} slices",
@@ -112,9 +143,22 @@ def _split(name: str, slices: Sequence[Manifest]) -> list[Snapshot]:
                 )
         recent.add(key)
         states.pop(key, None)  # the newest write comes last
-        states[key] = written
-    states = _drop_deleted(states) if snapshots else states
-    return [*snapshots, Snapshot(name, tuple(states.values()), is_recorded=bool(snapshots))]
+        if write.event != _DELETED:
+            states[key] = write.subject
+        elif not any(_pool_of(other) == write.pool for other in states.values()):
+            emptied.add(write.pool)
+    if not snapshots:
+        return [Snapshot(name, tuple(states.values()))]
+    states = states if has_events else _drop_deleted(states)
+    return [*snapshots, _make_snapshot(name, states, emptied)] if states else snapshots
+
+
+def _make_snapshot(name: str, states: dict[str, Manifest], emptied: set[PoolName]) -> Snapshot:
+    return Snapshot(name, tuple(states.values()), is_recorded=True, emptied=frozenset(emptied))
+
+
+def _pool_of(subject: Manifest) -> PoolName:
+    return subject.slice.driver, subject.slice.pool
 
 
 def _drop_deleted(states: dict[str, Manifest]) -> dict[str, Manifest]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+import yaml
 
 from tests.driver_checks.published import check, codes, resource_slice
 
@@ -168,3 +171,51 @@ def test_what_all_snapshots_have_is_reported_of_the_newest() -> None:
     wrong = "gpu-0 {resource.kubernetes.io/numaNode: {int: -1}}"
     findings = check(resource_slice(wrong), resource_slice(wrong), resource_slice(wrong))
     assert [(finding.code, finding.position.file) for finding in findings] == [("DRA356", "2.yaml")]
+
+
+def watch(*events: tuple[str, str]) -> str:
+    """Return what ``kubectl get resourceslices -w -o json --output-watch-events`` prints: each event in a line."""
+    return "".join(
+        json.dumps({"type": kind, "object": yaml.safe_load(text.removeprefix("---\n"))}) + "\n"
+        for kind, text in events
+    )
+
+
+def test_a_pool_that_lost_a_slice_in_a_watch_with_events() -> None:
+    """The helper writes what stays, then deletes the rest (resourceslicecontroller.go syncPool)."""
+    stays = resource_slice("gpu-0 {uuid: {string: gpu-0}}", name="a", generation=2, count=1)
+    events = [("ADDED", write("a", "gpu-0", 1)), ("ADDED", write("b", "gpu-1", 1))]
+    events += [("MODIFIED", stays), ("DELETED", write("b", "gpu-1", 1))]
+    assert codes(watch(*events)) == set()
+    assert codes(watch(*events[:2], events[3])) == {"DRA352"}
+
+
+def test_a_pool_that_was_deleted_may_begin_with_any_generation() -> None:
+    before, after = resource_slice(ONE, generation=7), resource_slice(BOTH, name="new")
+    events = [("ADDED", before), ("DELETED", before), ("ADDED", after)]
+    assert codes(watch(*events)) == set()
+    assert codes(before, after) == {"DRA381"}
+
+
+def test_hardware_keeps_its_name_over_a_deletion() -> None:
+    before = resource_slice(ONE)
+    after = resource_slice(ONE.replace("gpu-0", "gpu-9"), name="new")
+    events = [("ADDED", before), ("DELETED", before), ("ADDED", after)]
+    (finding,) = check(watch(*events))
+    assert finding.code == "DRA382"
+    assert finding.position.line == 3
+    assert finding.related[0].position.line == 1
+
+
+def test_the_last_state_before_a_driver_is_removed_is_judged() -> None:
+    wrong = resource_slice("gpu-0 {resource.kubernetes.io/numaNode: {int: -1}}")
+    assert codes(watch(("ADDED", wrong), ("DELETED", wrong))) == {"DRA356"}
+
+
+def test_bookmarks_and_errors_of_a_watch_are_no_slices() -> None:
+    bookmark = (
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {resourceVersion: '9'}"
+    )
+    error = "apiVersion: v1\nkind: Status\nstatus: Failure\ncode: 410"
+    events = [("ADDED", resource_slice(ONE)), ("BOOKMARK", bookmark), ("ERROR", error)]
+    assert codes(watch(*events)) == set()
