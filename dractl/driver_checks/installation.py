@@ -11,22 +11,21 @@ from dractl.driver_checks.remark import Remarks, remark
 from dractl.lint.model import Manifest
 from dractl.manifests import Document
 from dractl.model import Target
-from dractl.validation.roles import BINDINGS, Rule, binding_of, rules_of
+from dractl.validation.roles import (
+    BINDINGS,
+    Rule,
+    binding_of,
+    find_faults,
+    publishes_slices,
+    rules_of,
+)
 from dractl.views import Workload
 
 _GROUP = "resource.k8s.io"
-_SLICES, _CLAIMS, _STATUS = "resourceslices", "resourceclaims", "resourceclaims/status"
-_SYNTHETIC = "resourceclaims/driver"
+_SLICES, _CLAIMS = "resourceslices", "resourceclaims"
 _PLUGINS, _REGISTRY = "plugins", "plugins_registry"
 _CDI_FOLDERS = ("/var/run/cdi", "/run/cdi", "/etc/cdi")
 _WRITES = ("create", "update", "patch", "delete", "deletecollection")
-# What the helper does: resourceslice/resourceslicecontroller.go and kubeletplugin/draplugin.go of
-# k8s.io/dynamic-resource-allocation v0.37.
-_NEEDED = (
-    (_GROUP, _SLICES, ("get", "list", "watch", "create", "update", "delete")),
-    (_GROUP, _CLAIMS, ("get",)),
-    ("", "nodes", ("get",)),
-)
 _UNNEEDED = (
     ("", "secrets", ("get", "list", "watch")),
     ("", "pods/exec", ("create", "get")),
@@ -158,63 +157,44 @@ def _check_rights(
     """Yield rights of the service account that the plug-in lacks, and those that it never uses."""
     account = (daemon_set.key[0], daemon_set.template_pod.service_account)
     roles = list(_find_roles(objects, account))
-    rules = [rule for role in roles for rule in rules_of(role.value)]
-    if not rules:
+    if not roles:
         return  # not part of the input
-    for group, resource, verbs in _NEEDED:
-        missing = [verb for verb in verbs if not _is_allowed(rules, group, resource, verb)]
-        if missing:
-            yield remark(
-                "DRA391",
-                subject,
-                ("spec", "template", "spec", "serviceAccountName"),
-                f"service account {account[1]} may not {', '.join(missing)} {resource}",
-                help=f"add the verbs to a rule for {resource} in {roles[0].kind} {roles[0].name}",
-            )
-    yield from _check_granular_status(subject, account[1], rules, roles, target)
-    for role in roles:
-        yield from _find_unneeded(role)
-
-
-def _is_allowed(rules: Iterable[Rule], group: str, resource: str, verb: str) -> bool:
-    """Return whether one of the rules allows a verb on all objects of a resource."""
-    return any(not rule.names and rule.allows(verb, group, resource) for rule in rules)
-
-
-def _check_granular_status(
-    subject: Manifest,
-    account: str,
-    rules: Sequence[Rule],
-    roles: Sequence[Manifest],
-    target: Target,
-) -> Remarks:
-    """Yield a driver that writes the status of claims without the right for its devices.
-
-    kubernetes/kubernetes pkg/registry/resource/utils.go asks for a verb on resourceclaims/driver.
-    """
-    if not target.enabled("DRAResourceClaimGranularStatusAuthorization"):
-        return
-    writes = [verb for verb in ("update", "patch") if _is_allowed(rules, _GROUP, _STATUS, verb)]
-    missing = [
-        verb
-        for verb in writes
-        if not any(
-            _is_allowed(rules, _GROUP, _SYNTHETIC, f"{scope}:{verb}")
-            for scope in ("associated-node", "arbitrary-node")
-        )
-    ]
-    if missing:
-        words = " and ".join(f"associated-node:{verb}" for verb in missing)
+    yield from _find_missing_rights(roles, target)
+    if not any(publishes_slices(role.value) for role in roles):
         yield remark(
             "DRA391",
             subject,
             ("spec", "template", "spec", "serviceAccountName"),
-            f"service account {account} may {', '.join(missing)} {_STATUS}, but not report devices"
-            f" there: Kubernetes {target.release} wants {words} on {_SYNTHETIC}, too",
-            help=f"add the verbs for {_SYNTHETIC} to {roles[0].kind} {roles[0].name}",
-            severity="warning",
-            confidence="likely",
+            f"service account {account[1]} may not create {_SLICES}",
+            help=f"add a rule for {_SLICES} to {roles[0].kind} {roles[0].name}",
         )
+    for role in roles:
+        yield from _find_unneeded(role)
+
+
+def _find_missing_rights(roles: Sequence[Manifest], target: Target) -> Remarks:
+    """Yield what the API server forbids to a plug-in with these roles, once each."""
+    reported: set[str] = set()
+    for role in roles:
+        others = [other.value for other in roles if other is not role]
+        for fault in find_faults(role.value, target, others, on_nodes=True):
+            if fault.message not in reported:
+                reported.add(fault.message)
+                is_status = fault.kind == "status"
+                yield remark(
+                    "DRA391",
+                    role,
+                    fault.path,
+                    fault.message,
+                    help=fault.help,
+                    severity="warning" if is_status else None,
+                    confidence="likely" if is_status else "certain",
+                )
+
+
+def _is_allowed(rule: Rule, group: str, resource: str, verb: str) -> bool:
+    """Return whether a rule allows a verb on all objects of a resource."""
+    return not rule.names and rule.allows(verb, group, resource)
 
 
 def _find_roles(objects: Objects, account: tuple[str, str]) -> Iterator[Manifest]:
@@ -258,7 +238,7 @@ def _find_unneeded(role: Manifest) -> Remarks:
             )
             continue
         for group, resource, verbs in _UNNEEDED:
-            excess = [verb for verb in verbs if _is_allowed([rule], group, resource, verb)]
+            excess = [verb for verb in verbs if _is_allowed(rule, group, resource, verb)]
             if excess:
                 yield remark(
                     "DRA392",

@@ -172,6 +172,13 @@ def concerns_drivers(role: Mapping[str, Any]) -> bool:
     )
 
 
+def publishes_slices(role: Mapping[str, Any]) -> bool:
+    """Return whether a role allows to publish slices, by name or with a wildcard."""
+    return any(
+        rule.allows(verb, _DRA, "resourceslices") for rule in rules_of(role) for verb in _PUBLISHES
+    )
+
+
 class _Account(Struct, frozen=True):
     """The rules of all roles of an account."""
 
@@ -186,9 +193,16 @@ class _Account(Struct, frozen=True):
             rule.allows(verb, _DRA, resource) for rule in (*self.everywhere, *self.somewhere)
         )
 
+    def allows_every_name(self, verb: str, resource: str) -> bool:
+        """Return whether it may ask for a verb on each of the claims of some namespace."""
+        rules = (*self.everywhere, *self.somewhere)
+        return any(rule.allows(verb, _DRA, resource) and not rule.names for rule in rules)
+
     def allows_everywhere(self, verb: str, resource: str, group: str = _DRA) -> bool:
-        """Return whether it may ask for a verb in the whole cluster."""
-        return any(rule.allows(verb, group, resource) for rule in self.everywhere)
+        """Return whether it may ask for a verb on each object of the whole cluster."""
+        return any(
+            rule.allows(verb, group, resource) and not rule.names for rule in self.everywhere
+        )
 
 
 def _account(roles: Iterable[Mapping[str, Any]]) -> _Account:
@@ -278,7 +292,7 @@ def _slices(rules: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iter
             _make_rule("resourceslices", lacking),
         )
     reads_node = account.allows_everywhere("get", "nodes", "")
-    reads_claims = account.allows("get", "resourceclaims")
+    reads_claims = account.allows_every_name("get", "resourceclaims")
     sure = on_nodes or reads_node or reads_claims
     if not reads_node:
         yield RoleFault(

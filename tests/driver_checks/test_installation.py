@@ -75,13 +75,25 @@ def test_an_update_with_two_pods_needs_the_uid_of_the_pod() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "missing"), [(0, "resourceslices"), (1, "resourceclaims"), (2, "nodes")]
+    ("rule", "missing"),
+    [
+        (0, "may not create resourceslices"),
+        (1, "may not get ResourceClaims"),
+        (2, "may not get Nodes"),
+    ],
 )
 def test_a_right_that_is_missing(rule: int, missing: str) -> None:
     rules = tuple(one for index, one in enumerate(RIGHTS) if index != rule)
     (finding,) = check(SLICE, chart=daemon_set() + role(*rules))
     assert finding.code == "DRA391"
-    assert finding.message.endswith(missing)
+    assert missing in finding.message
+
+
+def test_the_rights_of_two_roles_add_up() -> None:
+    more = role(RIGHTS[1], RIGHTS[2]).replace("{name: plugin}", "{name: more}")
+    bound = more.replace("kind: ClusterRole, name: plugin", "kind: ClusterRole, name: more")
+    assert chart(daemon_set() + role(RIGHTS[0]) + more) == {("DRA391", "error")}
+    assert chart(daemon_set() + role(RIGHTS[0]) + bound) == set()
 
 
 def test_rights_that_the_input_does_not_have_are_not_judged() -> None:

@@ -66,7 +66,7 @@ def build(name: str, folder: Path) -> Path:
     if name != LAB["name"]:
         patch = str(MUTANTS / f"{name}.patch")
         subprocess.run(["patch", "-p1", "-s", "-d", str(folder / "lab"), "-i", patch], check=True)
-    program = folder / name
+    program = folder / f"{name}-driver"  # the source of lab is in a folder of that name
     flags = ["-trimpath", "-ldflags", "-s -w", "-o", str(program)]
     # With the user's own build cache: without it, the libraries of Kubernetes take minutes.
     environment = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"}

@@ -104,6 +104,15 @@ def test_a_driver_reads_its_node_and_its_claims() -> None:
     assert {f.sure for f in faults(role(slices), on_nodes=True)} == {True}
 
 
+def test_a_rule_for_some_names_grants_none_of_the_others() -> None:
+    """rbac/v1/evaluation_helpers.go ResourceNameMatches: a list has no name, and claims have any."""
+    slices = rule("resourceslices", SLICES)
+    limited = rule("resourceclaims", ["get"], resourceNames=["one"])
+    assert [f.kind for f in faults(role(slices, NODES, limited))] == ["claims"]
+    node = rule("nodes", ["get"], "", resourceNames=["node-1"])
+    assert [f.kind for f in faults(role(slices, CLAIMS, node))] == ["nodes"]
+
+
 def test_slices_are_in_no_namespace() -> None:
     (fault,) = faults(role(*PUBLISHER, kind="Role", namespace="drivers"))
     assert (fault.kind, fault.path) == ("scope", ("rules", 2, "resources", 0))
