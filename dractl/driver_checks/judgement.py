@@ -10,13 +10,14 @@ from dractl.driver_checks.history import compare_snapshots, encode_content
 from dractl.driver_checks.installation import Objects, check_installation
 from dractl.driver_checks.limits import find_exceeded_limits
 from dractl.driver_checks.operation import check_operation
+from dractl.driver_checks.parameters import check_parameters
 from dractl.driver_checks.remark import Remark
 from dractl.driver_checks.snapshots import Publication, Snapshot
 from dractl.lint import registry
 from dractl.lint.finding import Report
 from dractl.lint.findings import Terms, judged
 from dractl.lint.ignores import ignores
-from dractl.lint.model import Manifest, Run
+from dractl.lint.model import Manifest, Run, manifest
 from dractl.lint.place import Located, from_advice
 from dractl.lint.reading import readings
 from dractl.lint.run import Judged, report_of
@@ -78,6 +79,10 @@ def _list_remarks(subject: Subject, target: Target) -> Iterator[Remark]:
     for objects in (subject.installation, subject.cluster):
         if objects is not None:
             yield from check_installation(objects, driver, target)
+    if subject.installation is not None:
+        installed = {id(one.document) for one in subject.installation.manifests}
+        others = [manifest(one) for one in subject.beside if id(one) not in installed]
+        yield from check_parameters(subject.installation, others, driver)
     if subject.cluster is not None:
         yield from check_operation(subject.cluster, driver, target)
 

@@ -52,11 +52,12 @@ def check(
         return ()
     driver_facts = facts.driver(driver)
     at = driver_facts.versions[driver_facts.index(version)]
-    faults = {
-        fault
-        for error in _validator(driver, at).iter_errors(parameters)
-        for fault in _faults(error)
-    }
+    return find_faults(_validator(driver, at), parameters)
+
+
+def find_faults(validator: Any, parameters: Mapping[str, Any]) -> tuple[OpaqueFault, ...]:
+    """Return the faults that a validator of JSON Schema finds in ``parameters``."""
+    faults = {fault for error in validator.iter_errors(parameters) for fault in _faults(error)}
     early = [fault.path for fault in faults if _CAME in fault.message]
     inside = {
         fault

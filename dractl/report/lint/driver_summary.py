@@ -32,7 +32,9 @@ _PUBLICATION = (
     ),
 )
 _HISTORY = Area("Stable over snapshots", (range(380, 390),))
-_CLASSES = Area("DeviceClasses", (range(100, 300), range(600, 700), range(750, 760)))
+_CLASSES = Area(
+    "DeviceClasses", (range(100, 300), range(390, 391), range(600, 700), range(750, 760))
+)
 _INSTALLATION = Area("DaemonSet and rights", (range(391, 395),))
 _OPERATION = Area("At work in a cluster", (range(395, 400),))
 
