@@ -7,8 +7,14 @@ from typing import Any
 from dractl.allocation.nodes import matches_some_term
 from dractl.model import NodeSelector, Quantity, Taint
 from dractl.model.paths import at, list_at, map_at, maps_at, text_at
+from dractl.objects import Raw
 from dractl.views.amounts import quantity
 from dractl.views.base import View
+
+
+def taint(raw: Raw) -> Taint:
+    """Read a taint of a node, or of the nodes of a NodePool."""
+    return Taint(text_at(raw, "key"), text_at(raw, "value"), text_at(raw, "effect"))
 
 
 class Node(View):
@@ -22,10 +28,7 @@ class Node(View):
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
         """``spec.taints``."""
-        return tuple(
-            Taint(text_at(taint, "key"), text_at(taint, "value"), text_at(taint, "effect"))
-            for taint in maps_at(self.spec, "taints")
-        )
+        return tuple(map(taint, maps_at(self.spec, "taints")))
 
     @cached_property
     def allocatable(self) -> Mapping[str, Quantity]:

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from dractl.model import NodeSelectorRequirement, Quantity, Taint
-from dractl.model.paths import list_at, map_at, maps_at, text_at
+from dractl.model.paths import map_at, maps_at, text_at
 from dractl.views.amounts import quantity
 from dractl.views.base import View
+from dractl.views.node import taint
+from dractl.views.selectors import requirement
 
 POOL_LABEL = "karpenter.sh/nodepool"
 """The label with the NodePool of a node or NodeClaim."""
@@ -21,22 +23,12 @@ class NodePool(View):
     @cached_property
     def requirements(self) -> tuple[NodeSelectorRequirement, ...]:
         """``spec.template.spec.requirements``."""
-        return tuple(
-            NodeSelectorRequirement(
-                text_at(item, "key"),
-                text_at(item, "operator"),
-                tuple(str(value) for value in list_at(item, "values")),
-            )
-            for item in maps_at(self.spec, "template", "spec", "requirements")
-        )
+        return tuple(map(requirement, maps_at(self.spec, "template", "spec", "requirements")))
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
         """Taints that its nodes keep (startup taints go before pods are placed)."""
-        return tuple(
-            Taint(text_at(taint, "key"), text_at(taint, "value"), text_at(taint, "effect"))
-            for taint in maps_at(self.spec, "template", "spec", "taints")
-        )
+        return tuple(map(taint, maps_at(self.spec, "template", "spec", "taints")))
 
     @cached_property
     def node_labels(self) -> Mapping[str, str]:

@@ -60,8 +60,8 @@ def node_selector(raw: Raw) -> NodeSelector:
         tuple(
             [
                 NodeSelectorTerm(
-                    tuple(map(_requirement, maps_at(term, "matchExpressions"))),
-                    tuple(map(_requirement, maps_at(term, "matchFields"))),
+                    tuple(map(requirement, maps_at(term, "matchExpressions"))),
+                    tuple(map(requirement, maps_at(term, "matchFields"))),
                 )
                 for term in maps_at(raw, "nodeSelectorTerms")
             ]
@@ -73,7 +73,7 @@ def label_selector(raw: object) -> LabelSelector | None:
     """Read a label selector; None if there is none."""
     if not isinstance(raw, dict):
         return None
-    expressions = tuple(map(_requirement, maps_at(raw, "matchExpressions")))
+    expressions = tuple(map(requirement, maps_at(raw, "matchExpressions")))
     return LabelSelector(map_at(raw, "matchLabels"), expressions)
 
 
@@ -99,6 +99,7 @@ def spread_constraint(raw: Raw) -> SpreadConstraint:
     )
 
 
-def _requirement(raw: Raw) -> NodeSelectorRequirement:
+def requirement(raw: Raw) -> NodeSelectorRequirement:
+    """Read a requirement on a label, of a node selector, a label selector or a NodePool."""
     values = tuple([value for value in list_at(raw, "values") if isinstance(value, str)])
     return NodeSelectorRequirement(text_at(raw, "key"), text_at(raw, "operator"), values)

@@ -27,13 +27,13 @@ from dractl.capacity.device_plugins import device_plugin_allocations
 from dractl.capacity.placing import subtract_plugin_allocations
 from dractl.capacity.shapes import is_shape, place_closest, shape_copies
 from dractl.cli import common, completing, terminal
-from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OptionGroup
+from dractl.cli.headings import ACTIONS, AGAINST, OptionGroup
 from dractl.cli.options import autoscaler, cluster_input, driver_options
 from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
 from dractl.cli.options.device_sources import assume_site_values, load_added_nodes
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
-from dractl.cli.options.values import ValuesOptions
+from dractl.cli.options.subject import SubjectOptions
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.podgroups import group_object
 from dractl.cluster.schedulers import identify
@@ -145,12 +145,6 @@ TrustSlices = Annotated[
         help="Count as kube-scheduler does, also devices that a device plugin has handed out.",
     ),
 ]
-More = Annotated[
-    list[str] | None,
-    Argument(
-        metavar="[FILE]...", help="Files to read objects from, short for -f.", show_default=False
-    ),
-]
 Shapes = Annotated[
     str | None,
     Option(
@@ -165,25 +159,10 @@ Shapes = Annotated[
 Output = Annotated[str, output_option(FORMATS)]
 
 
-class SubjectOptions(ValuesOptions, frozen=True):
-    """The options of what is placed, of the objects that are read, and of the values of charts."""
-
-    heading: ClassVar[str] = INPUT
+class FitSubject(SubjectOptions, frozen=True):
+    """The options of what is counted, and of the objects that are read."""
 
     name: Name = None
-    more: More = None
-    files: cluster_input.Files = None
-    namespace: cluster_input.Namespace = None
-
-    @property
-    def namespace_name(self) -> str | None:
-        """Return the namespace without the equals sign of ``-n=ml``."""
-        return self.namespace and self.namespace.removeprefix("=")
-
-    @property
-    def all_files(self) -> list[str]:
-        """Return the files of ``-f``, and those among the arguments."""
-        return [*(self.files or []), *(self.more or [])]
 
     @property
     def subject_file(self) -> str | None:
@@ -237,7 +216,7 @@ class CountOptions(OptionGroup, frozen=True):
 
 
 def command(
-    subject: SubjectOptions = SubjectOptions(),
+    subject: FitSubject = FitSubject(),
     changes: ChangeOptions = ChangeOptions(),
     count: CountOptions = CountOptions(),
     access: Access = Access(),
@@ -323,7 +302,7 @@ def _judge_machines(
     return replace(entry, machines=judgements)
 
 
-def _load_subject_file(subject: SubjectOptions, against: ReleaseOptions) -> ClusterState | None:
+def _load_subject_file(subject: FitSubject, against: ReleaseOptions) -> ClusterState | None:
     """Load the objects of the file that has the subject."""
     path = subject.subject_file
     if path is None:
@@ -335,7 +314,7 @@ def _load_subject_file(subject: SubjectOptions, against: ReleaseOptions) -> Clus
 
 
 def _load_cluster(
-    subject: SubjectOptions,
+    subject: FitSubject,
     changes: ChangeOptions,
     access: Access,
     against: ReleaseOptions,

@@ -8,12 +8,12 @@ from typer import Argument, Exit, Option
 from dractl.capacity import Copies, copies
 from dractl.capacity.shapes import is_shape, shape_copies
 from dractl.cli import common, completing, terminal
-from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OptionGroup
+from dractl.cli.headings import ACTIONS, AGAINST, OptionGroup
 from dractl.cli.options import cluster_input
 from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
 from dractl.cli.options.printing import ExitZero, Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
-from dractl.cli.options.values import ValuesOptions
+from dractl.cli.options.subject import SubjectOptions
 from dractl.cluster.labels import parse_labels
 from dractl.errors import UsageError
 from dractl.explain import Explainer, Options, Question, find_subjects
@@ -44,12 +44,6 @@ Name = Annotated[
         autocompletion=completing.subjects,
     ),
 ]
-More = Annotated[
-    list[str] | None,
-    Argument(
-        metavar="[FILE]...", help="Files to read objects from, short for -f.", show_default=False
-    ),
-]
 Replicas = Annotated[
     int | None,
     Option(
@@ -73,15 +67,10 @@ Keep = Annotated[
 Output = Annotated[str, output_option(FORMATS)]
 
 
-class SubjectOptions(ValuesOptions, frozen=True):
-    """The options of the subject, of the objects that are read, and of the values of charts."""
-
-    heading: ClassVar[str] = INPUT
+class PlanSubject(SubjectOptions, frozen=True):
+    """The options of what has to fit, and of the objects that are read."""
 
     name: Name = None
-    more: More = None
-    files: cluster_input.Files = None
-    namespace: cluster_input.Namespace = None
 
 
 class AgainstOptions(OptionGroup, frozen=True):
@@ -109,7 +98,7 @@ class PlanningOptions(OptionGroup, frozen=True):
 
 
 def command(
-    subject: SubjectOptions = SubjectOptions(),
+    subject: PlanSubject = PlanSubject(),
     sources: AgainstOptions = AgainstOptions(),
     planning: PlanningOptions = PlanningOptions(),
     access: Access = Access(),
@@ -150,15 +139,14 @@ def command(
 
 
 def _load_cluster(
-    subject: SubjectOptions, sources: AgainstOptions, access: Access, against: ReleaseOptions
+    subject: PlanSubject, sources: AgainstOptions, access: Access, against: ReleaseOptions
 ) -> Cluster:
-    namespace = subject.namespace and subject.namespace.removeprefix("=")
     request = ClusterInput(
         (),
-        [*(subject.files or []), *(subject.more or [])],
+        subject.all_files,
         sources.devices,
-        namespace,
-        namespace is None,
+        subject.namespace_name,
+        subject.namespace_name is None,
         values=subject.choose_values(against.settings()[0].charts),
     )
     return cluster_input.load_cluster(request, access, against)

@@ -1,0 +1,44 @@
+"""The options of a subject for which there has to be room, and of the objects that are read."""
+
+from typing import Annotated, ClassVar
+
+from typer import Argument
+
+from dractl.cli import completing
+from dractl.cli.headings import INPUT
+from dractl.cli.options import cluster_input
+from dractl.cli.options.values import ValuesOptions
+
+Name = Annotated[
+    str | None, Argument(metavar="SUBJECT", show_default=False, autocompletion=completing.subjects)
+]
+More = Annotated[
+    list[str] | None,
+    Argument(
+        metavar="[FILE]...", help="Files to read objects from, short for -f.", show_default=False
+    ),
+]
+
+
+class SubjectOptions(ValuesOptions, frozen=True):
+    """The options of what is placed, of the objects that are read, and of the values of charts.
+
+    A command says in ``name`` what it takes as a subject.
+    """
+
+    heading: ClassVar[str] = INPUT
+
+    name: Name = None
+    more: More = None
+    files: cluster_input.Files = None
+    namespace: cluster_input.Namespace = None
+
+    @property
+    def namespace_name(self) -> str | None:
+        """Return the namespace without the equals sign of ``-n=ml``."""
+        return self.namespace and self.namespace.removeprefix("=")
+
+    @property
+    def all_files(self) -> list[str]:
+        """Return the files of ``-f``, and those among the arguments."""
+        return [*(self.files or []), *(self.more or [])]
