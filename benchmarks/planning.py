@@ -1,6 +1,6 @@
 """How good plans are, and how long they take, for clusters in which a plan of a known size is planted.
 
-    python benchmarks/planning.py [--nodes 50] [--clusters 20] [--seed 1]
+    python benchmarks/planning.py [--nodes 50] [--clusters 100] [--seed 1]
 
 Nodes of eight GPUs are full but for a GPU here and there, by pods of which about a third do not move. Then pods are
 moved onto one node, so that two or three moves back make room for a pod with eight GPUs, some of them only after one
@@ -240,7 +240,7 @@ def measure(path: Path) -> tuple[dict[str, Any], float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nodes", type=int, default=50)
-    parser.add_argument("--clusters", type=int, default=20)
+    parser.add_argument("--clusters", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     found, times = 0, []

@@ -179,13 +179,18 @@ class Protection:
         return f"backoffLimit {job.backoff_limit} of Job {name} is used up: it would fail"
 
     def _by_claims(self, pod: Pod) -> str:
+        """Return which claim keeps a pod: one that others use stays allocated where it is.
+
+        pkg/controller/resourceclaim/controller.go syncClaim deallocates a claim once the last pod
+        of its reservedFor is gone; until then it binds new pods to its node.
+        """
         for reference in pod.claim_references:
             if not reference.claim_name:
                 continue
             key = (pod.key[0], reference.claim_name)
             others = self._claim_users[key] - 1
             if others > 0 or len(self.state.claim(key).reserved_for) > 1:
-                return f"it shares claim {reference.claim_name} with other pods"
+                return f"it shares claim {reference.claim_name} with pods that keep it allocated"
         return self._find_inconsistent_claim(pod)
 
     @cached_property

@@ -27,6 +27,19 @@ def test_no_more_pods_move_than_planted(seed: int) -> None:
     assert_devices_are_held_once(state, plan)
 
 
+@pytest.mark.conformance
+def test_the_planted_size_is_found_in_95_of_100_clusters() -> None:
+    """50 nodes of 8 GPUs, about 200 pods, two or three moves planted; a smaller plan counts, too."""
+    successes = 0
+    for seed in range(100):
+        dump, moves = planted_clusters.planted(50, seed)
+        state = state_of(*dump["items"])
+        subject = subject_of_pods(state, "wanted", [("ml", "wanted")])
+        plan = find_plan(subject, FEATURES, PlanOptions())
+        successes += plan.verdict == "plan" and plan.moved <= moves
+    assert successes >= 95
+
+
 def assert_devices_are_held_once(before: ClusterState, plan: Plan) -> None:
     """Every pod of the dump runs in the end, and no device has two holders."""
     devices = [d.id for claim in plan.after.claims.values() for d in claim.allocated_devices]
