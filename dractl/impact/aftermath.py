@@ -1,15 +1,16 @@
 """The cluster after pods are ended: their owners create others, and the scheduler places these."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.cluster.changes import Change, Create, Delete
 from dractl.cluster.state import ClusterState, Key
 from dractl.impact.result import PendingPod
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation import NO_SUBJECT, SimulationResult, simulate
-from dractl.simulation.evicted_pods import mark_evicted
+from dractl.simulation.evicted_pods import mark_evicted, mark_failed
 from dractl.simulation.queue import QueuedPod, list_pending_pods, schedule_pods
 from dractl.views import Claim, Pod
 
@@ -34,17 +35,41 @@ class Aftermath(Struct, frozen=True):
     """Side effects: Jobs that fail, pods that the API server refuses, assumptions."""
 
 
-def end_pods(aftermath: Aftermath, pods: Collection[Key], stuck: Collection[Key] = ()) -> Aftermath:
-    """Return what follows when these pods end at the same time, after all that went before.
+def evict_pods(
+    aftermath: Aftermath, pods: Collection[Key], stuck: Collection[Key] = ()
+) -> Aftermath:
+    """Return what follows when these pods are evicted at the same time.
 
     Those that are ``stuck`` stay Terminating with their devices.
     """
     if not pods:
         return aftermath
-    state_before = aftermath.scheduler.state
-    marked = {key: mark_evicted(state_before.pod(key)).raw for key in pods}
-    scheduler = aftermath.scheduler.with_state(state_before.with_objects({"Pod": marked}))
-    changes = _list_changes(scheduler.state, pods, stuck)
+    return _end_pods(_mark(aftermath, pods, mark_evicted), pods, stuck)
+
+
+def fail_pods(aftermath: Aftermath, pods: Collection[Key]) -> Aftermath:
+    """Return what follows when the containers of these pods end for good at the same time."""
+    if not pods:
+        return aftermath
+    return _end_pods(_mark(aftermath, pods, mark_failed), pods)
+
+
+def _mark(aftermath: Aftermath, pods: Collection[Key], mark: Callable[[Pod], Pod]) -> Aftermath:
+    state = aftermath.scheduler.state
+    marked = state.with_objects({"Pod": {key: mark(state.pod(key)).raw for key in pods}})
+    return replace(aftermath, scheduler=aftermath.scheduler.with_state(marked))
+
+
+def _end_pods(
+    aftermath: Aftermath, pods: Collection[Key], stuck: Collection[Key] = ()
+) -> Aftermath:
+    """Return what follows when these pods end at the same time, after all that went before.
+
+    Those that are ``stuck`` stay Terminating with their devices.
+    """
+    scheduler = aftermath.scheduler
+    state_before = scheduler.state
+    changes = _list_changes(state_before, pods, stuck)
     result = simulate(scheduler, changes, NO_SUBJECT)
     released = _release_unused_claims(result.scheduler.state, result.successors)
     placed = dict(result.placements)

@@ -11,10 +11,16 @@ from msgspec import Struct
 
 from dractl.cluster.shell import NextStep, quote_command
 from dractl.cluster.state import Key
-from dractl.impact.aftermath import Aftermath, compare_pending_pods, end_pods
+from dractl.impact.aftermath import Aftermath, compare_pending_pods, evict_pods
 from dractl.impact.budgets import Budgets, list_idle_budgets
 from dractl.impact.devices import compare_devices, list_rows
-from dractl.impact.nodes import NodeInQuestion, explain_hold, note_environment, note_state
+from dractl.impact.nodes import (
+    NodeInQuestion,
+    explain_hold,
+    judge_terminating_pod,
+    note_environment,
+    note_state,
+)
 from dractl.impact.result import DeviceChange, Impact, PodImpact, sort_pods
 from dractl.scheduler.attempt import Scheduler
 from dractl.views import Pod
@@ -105,9 +111,7 @@ def _judge_without_budget(node: NodeInQuestion, pod: Pod) -> PodImpact | None:
             return PodImpact(pod.key, "blocked", why)
         return PodImpact(pod.key, "kept", f"DaemonSet {owner.name}: kubectl drain leaves its pods")
     if pod.deletion_timestamp:
-        if pod.foreign_finalizers or node.find_missing_plugin(pod):
-            return PodImpact(pod.key, "blocked", f"Terminating already; {explain_hold(node, pod)}")
-        return PodImpact(pod.key, "evicted", "it is Terminating already", 0)
+        return judge_terminating_pod(node, pod)
     if owner is None:
         why = "no controller creates it again: kubectl drain refuses it without --force"
         return PodImpact(pod.key, "blocked", why)
@@ -133,7 +137,7 @@ def _evict_in_rounds(
         if not wave:
             break
         stuck = [pod.key for pod in wave if node.find_missing_plugin(pod)]
-        aftermath = end_pods(aftermath, [pod.key for pod in wave], stuck)
+        aftermath = evict_pods(aftermath, [pod.key for pod in wave], stuck)
         for pod in wave:
             rounds[pod.key] = number
             if aftermath.nodes.get(pod.key) is not None:

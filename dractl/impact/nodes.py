@@ -86,6 +86,13 @@ def find_cordon_impact(node: NodeInQuestion) -> Impact:
     )
 
 
+def judge_terminating_pod(node: NodeInQuestion, pod: Pod) -> PodImpact:
+    """Return what becomes of a pod that is Terminating already."""
+    if pod.foreign_finalizers or node.find_missing_plugin(pod):
+        return PodImpact(pod.key, "blocked", f"Terminating already; {explain_hold(node, pod)}")
+    return PodImpact(pod.key, "evicted", "it is Terminating already", 0)
+
+
 def explain_hold(node: NodeInQuestion, pod: Pod) -> str:
     """Return why an evicted pod is never gone."""
     plugin = node.find_missing_plugin(pod)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.impact.aftermath import Aftermath, compare_pending_pods, end_pods
-from dractl.impact.nodes import NodeInQuestion, note_environment, note_state
+from dractl.impact.aftermath import Aftermath, compare_pending_pods, fail_pods
+from dractl.impact.nodes import NodeInQuestion, judge_terminating_pod, note_environment, note_state
 from dractl.impact.plugins import list_drivers_to_unprepare
 from dractl.impact.result import Impact, PodImpact, sort_pods
 from dractl.scheduler.attempt import Scheduler
@@ -22,7 +22,7 @@ def find_reboot_impact(node: NodeInQuestion) -> Impact:
     """Return what a reboot without a drain does: no eviction, and claims prepared anew."""
     pods = [_judge_reboot(node, pod) for pod in node.pods]
     ended = [impact.key for impact in pods if impact.effect == "evicted"]
-    aftermath = end_pods(Aftermath(Scheduler(node.cordoned, node.features)), ended)
+    aftermath = fail_pods(Aftermath(Scheduler(node.cordoned, node.features)), ended)
     nodes = aftermath.nodes
     return Impact(
         (f"reboot Node/{node.name}",),
@@ -34,6 +34,7 @@ def find_reboot_impact(node: NodeInQuestion) -> Impact:
                 (
                     "a reboot asks no PodDisruptionBudget; drain first to move what can move",
                     _SILENCE,
+                    *aftermath.notes,
                     *note_state(node),
                     *note_environment(node, "reboot"),
                 )
@@ -43,6 +44,8 @@ def find_reboot_impact(node: NodeInQuestion) -> Impact:
 
 
 def _judge_reboot(node: NodeInQuestion, pod: Pod) -> PodImpact:
+    if pod.deletion_timestamp:
+        return judge_terminating_pod(node, pod)
     drivers = list(list_drivers_to_unprepare(node.state, pod))
     if pod.restart_policy == "Never" and not pod.is_mirror:
         owner = pod.controller

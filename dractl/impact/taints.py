@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from dractl.allocation import Features
 from dractl.cluster.state import ClusterState, Key
-from dractl.impact.aftermath import Aftermath, compare_pending_pods, end_pods
+from dractl.impact.aftermath import Aftermath, compare_pending_pods, evict_pods
 from dractl.impact.devices import compare_devices, list_rows
 from dractl.impact.eviction import DeviceTaintSource, Eviction, EvictionController
 from dractl.impact.result import DeviceChange, Impact, PodImpact, sort_pods
@@ -65,7 +65,7 @@ def _end_in_waves(cluster: TaintedCluster, evictions: Mapping[Key, Eviction]) ->
         before = waves[-1].aftermath
         # Their owner may have ended them with others by then.
         present = [key for key in keys if key not in before.followers]
-        waves.append(Wave(seconds, end_pods(before, present)))
+        waves.append(Wave(seconds, evict_pods(before, present)))
     return waves
 
 

@@ -1,7 +1,9 @@
-"""Pods that are about to be deleted by an eviction."""
+"""Pods that are about to be deleted by an eviction, or have failed on their node."""
 
 from dractl.objects import items
 from dractl.views import Pod
+
+_EXIT_CODE_OF_SIGKILL = 137
 
 
 def mark_evicted(pod: Pod) -> Pod:
@@ -13,3 +15,15 @@ def mark_evicted(pod: Pod) -> Pod:
     condition = {"type": "DisruptionTarget", "status": "True"}
     conditions = [*items(pod.status.get("conditions")), condition]
     return Pod({**pod.raw, "status": {**pod.status, "conditions": conditions}}, pod.key)
+
+
+def mark_failed(pod: Pod) -> Pod:
+    """Return a pod whose containers have been killed, without a condition that says why.
+
+    The owner still has to notice it: the phase stays.
+    """
+    killed = {"terminated": {"exitCode": _EXIT_CODE_OF_SIGKILL}}
+    statuses = [
+        {"name": container.get("name"), "state": killed} for container in pod.main_containers
+    ]
+    return Pod({**pod.raw, "status": {**pod.status, "containerStatuses": statuses}}, pod.key)

@@ -124,6 +124,47 @@ def test_a_reboot_ends_pods_that_are_not_restarted() -> None:
     assert effects(impact) == {"a": "waits", "b": "evicted"}
 
 
+def reboot(*objects: Any) -> Impact:
+    return find_reboot_impact(find_node(scheduler_of(*objects).state, FEATURES, "n-1"))
+
+
+def test_a_reboot_hits_only_pods_that_do_not_come_back() -> None:
+    """The exit code is 1 exactly if a pod that runs is ended, or cannot start again."""
+    comes_back = reboot(machine("n-1", "gpu-0"), SERVE, running("a", "gpu-0"))
+    assert not comes_back.hits
+    (waits,) = comes_back.pods
+    assert "start again on the node once gpu.example.com has registered" in waits.why
+    (node, _), (other, slices) = machine("n-1"), machine("n-2", "gpu-0")
+    stopped = reboot(node, other, slices, SERVE, running("a", "gpu-0"))
+    assert [pod.effect for pod in stopped.pods] == ["blocked"]
+    assert stopped.hits
+    job = running("b", "gpu-0", "Job/train", restartPolicy="Never")
+    assert reboot(machine("n-1", "gpu-0"), workload("Job", "train"), job).hits
+
+
+def test_a_pod_that_is_terminating_does_not_start_again_after_a_reboot() -> None:
+    value, claim = running("a", "gpu-0")
+    value["metadata"]["deletionTimestamp"] = "2026-10-01T09:00:00Z"
+    (gone,) = reboot(machine("n-1", "gpu-0"), SERVE, value, claim).pods
+    assert (gone.effect, gone.why) == ("evicted", "it is Terminating already")
+
+
+def test_a_reboot_is_no_disruption_that_a_job_may_ignore() -> None:
+    """The kubelet sets DisruptionTarget only in a graceful shutdown, which is off by default."""
+    ignores = {
+        "action": "Ignore",
+        "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+    }
+    fields = {"backoffLimit": 0, "podFailurePolicy": {"rules": [ignores]}}
+    job = workload("Job", "train", parallelism=1, **fields)
+    pod = running("a", "gpu-0", "Job/train", restartPolicy="Never")
+    nodes = (machine("n-1", "gpu-0"), machine("n-2", "gpu-0"))
+    assert [one.fits for one in drain(*nodes, job, pod).pods] == ["n-2"]
+    rebooted = reboot(*nodes, job, pod)
+    assert [one.fits for one in rebooted.pods] == [None]
+    assert any("Job ml/train fails" in note for note in rebooted.notes)
+
+
 def test_a_known_deadlock_of_a_reboot_is_named_with_its_source() -> None:
     """NVIDIA/k8s-driver-manager#213, fixed in v0.12.0."""
 

@@ -17,8 +17,8 @@ def reconcile_job(change: WorkloadChange) -> ControllerAction:
     if change.current.is_suspended:
         return ControllerAction(pods_to_delete=change.active_pods)
     all_deleted = change.deleted_pods and len(change.deleted_pods) == len(change.previous_pods)
-    are_evicted = any(pod.is_disruption_target for pod in change.deleted_pods)
-    if all_deleted and not are_evicted and change.current.controller is None:
+    have_failed = any(map(_has_failed, change.deleted_pods))
+    if all_deleted and not have_failed and change.current.controller is None:
         # Such pods are recreated by suspending and resuming the Job: none counts as failed.
         return recreate_deleted_pods(change)
     policy_actions = [failure_action(change.current, pod) for pod in change.deleted_pods]
@@ -34,6 +34,12 @@ def reconcile_job(change: WorkloadChange) -> ControllerAction:
     if failures and change.current.backoff_limit_per_index == 0:
         return NO_ACTION  # an index whose pod has failed is not retried
     return recreate_deleted_pods(change)
+
+
+def _has_failed(pod: Pod) -> bool:
+    """Return whether a pod is evicted, or all of its containers have been killed on its node."""
+    states = {container.state for container in pod.container_statuses if not container.is_init}
+    return pod.is_disruption_target or states == {"terminated"}
 
 
 def _fail(change: WorkloadChange, reason: str, cause: str) -> ControllerAction:
