@@ -481,6 +481,47 @@ def devices(nodes: int, per_node: int) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
+def publication(count: int, generation: int) -> dict[str, Any]:
+    """The slices of a driver with ``count`` devices, eight a node; each generation has another version of the driver."""
+    items = []
+    for node in range(count // 8):
+        pool = {"name": f"node-{node}", "generation": generation, "resourceSliceCount": 1}
+        spec = {"driver": "gpu.nvidia.com", "nodeName": pool["name"], "pool": pool}
+        spec["devices"] = [_published(node, gpu, generation) for gpu in range(8)]
+        metadata = {"name": f"node-{node}-gpus", "uid": f"u-{node}", "generation": generation}
+        items.append(
+            {
+                "apiVersion": "resource.k8s.io/v1",
+                "kind": "ResourceSlice",
+                "metadata": metadata,
+                "spec": spec,
+            }
+        )
+    return {"apiVersion": "v1", "kind": "List", "items": items}
+
+
+def _published(node: int, gpu: int, generation: int) -> dict[str, Any]:
+    values = {
+        "type": {"string": "gpu"},
+        "uuid": {"string": f"GPU-{node}-{gpu}"},
+        "minor": {"int": gpu},
+        "index": {"int": gpu},
+        "productName": {"string": "NVIDIA H100 80GB HBM3"},
+        "brand": {"string": "Nvidia"},
+        "architecture": {"string": "Hopper"},
+        "cudaComputeCapability": {"version": "9.0.0"},
+        "driverVersion": {"version": f"57{generation}.1.0"},
+        "cudaDriverVersion": {"version": "12.8.0"},
+        "resource.kubernetes.io/pcieRoot": {"string": f"pci0000:{gpu * 16:02x}"},
+        "resource.kubernetes.io/pciBusID": {"string": f"0000:{gpu * 16 + 1:02x}:00.0"},
+    }
+    return {
+        "name": f"gpu-{gpu}",
+        "attributes": values,
+        "capacity": {"memory": {"value": "81559Mi"}},
+    }
+
+
 def _results(pool: str, count: int) -> Iterator[dict[str, str]]:
     """All devices but one in use."""
     for n in range(count - 1):

@@ -195,6 +195,14 @@ def tables(peers: Peers) -> list[Table]:
             for name, dump in dumps.items()
         }
 
+    def snapshots(folder: Path) -> Mapping[str, Sequence[str]]:
+        one, two = (
+            str(inputs.write(folder / f"{generation}.json", inputs.publication(20_000, generation)))
+            for generation in (1, 2)
+        )
+        command = [*DRACTL, "check-driver", "--exit-zero"]
+        return {"one snapshot": [*command, one], "two snapshots": [*command, one, two]}
+
     def floor_of_many(folder: Path) -> Mapping[str, Sequence[str]]:
         inputs.many(folder / "many", 5000)
         steps = ("start", "read", "yaml", "look", "libyaml")
@@ -334,6 +342,13 @@ def tables(peers: Peers) -> list[Table]:
             ),
         ),
         Table(
+            "A driver's snapshots",
+            "20,000 devices on 2,500 nodes with twelve attributes each, by themselves and beside an earlier snapshot in "
+            "which every device has another version of its driver: `check-driver`.",
+            snapshots,
+            (Goal("one snapshot", "cpu", 5), Goal("two snapshots", "cpu", 5)),
+        ),
+        Table(
             "A dump of 100 MB",
             "One pod on 13,500 nodes, 108,000 devices.",
             large,
@@ -457,6 +472,20 @@ On a machine that has other work, wall times are longer than on an idle one, for
 each other, and CPU times across machines."""
 
 
+def list_parts(page: Path) -> dict[str, str]:
+    """The parts of a page by their titles, the introduction by "": what a run of some tables leaves as it is."""
+    if not page.exists():
+        return {}
+    first, *others = page.read_text().rstrip().split("\n\n## ")
+    return {"": first, **{part.partition("\n")[0]: f"## {part}" for part in others}}
+
+
+def sort_parts(parts: Mapping[str, str], order: Sequence[Table]) -> str:
+    """The page: the introduction, the tables in their order, then how times grow."""
+    titles = ("", *(item.title for item in order), "Growth")
+    return "\n\n".join(parts[title] for title in titles if title in parts) + "\n"
+
+
 def grown(folder: Path, word: str, runs: int) -> str:
     rows, missed = [], []
     for dimension in growth.DIMENSIONS:
@@ -512,7 +541,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=5, help="runs of each command")
     parser.add_argument(
-        "--only", default="", metavar="WORD", help="tables whose title has this word"
+        "--only",
+        default="",
+        metavar="WORD",
+        help="tables whose title has this word; the others stay",
     )
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmarks.md")
     asked = parser.parse_args()
@@ -529,7 +561,8 @@ def main() -> int:
             [str(programs["kubeconform"]), "-schema-location", location] if programs else []
         )
         peers = Peers(kubeconform, [str(programs["allocator"])] if programs else [])
-        parts = []
+        parts = list_parts(asked.output) if asked.only else {}
+        alone = f"\n\nMeasured by itself: {started}." if asked.only else ""
         for item in tables(peers):
             if asked.only.lower() not in item.title.lower():
                 continue
@@ -539,13 +572,14 @@ def main() -> int:
                 kept = {
                     name: Path(inside) / "cache" for name in commands if name.endswith("second run")
                 }
-                parts.append(table(item, compared(commands, asked.runs, kept)))
-            print(parts[-1], file=sys.stderr)
-            asked.output.write_text("\n\n".join([introduction(asked.runs, started), *parts]) + "\n")
-        parts.append(grown(folder, asked.only.lower(), asked.runs))
-    asked.output.write_text(
-        "\n\n".join(filter(None, [introduction(asked.runs, started), *parts])) + "\n"
-    )
+                measured = table(item, compared(commands, asked.runs, kept)) + alone
+            print(measured, file=sys.stderr)
+            parts[item.title] = measured
+            parts.setdefault("", introduction(asked.runs, started))
+            asked.output.write_text(sort_parts(parts, tables(peers)))
+        if growths := grown(folder, asked.only.lower(), asked.runs):
+            parts["Growth"] = growths
+            asked.output.write_text(sort_parts(parts, tables(peers)))
     print(f"{asked.output}, after {time.perf_counter() - start:.0f} s", file=sys.stderr)
     return 0
 
