@@ -188,10 +188,10 @@ def _device(slice_spec: Place, target: Target, place: Place) -> Iterator[Violati
             yield from request_policy(entry, shareable=shareable, target=target)
     is_plain = (place.value or {}).keys() <= _PLAIN_FIELDS
     if not is_plain or slice_spec.child("perDeviceNodeSelection").value:
-        yield from _further_fields(slice_spec, place, target)
+        yield from _check_rarer_fields(slice_spec, place, target)
 
 
-def _further_fields(slice_spec: Place, place: Place, target: Target) -> Iterator[Violation]:
+def _check_rarer_fields(slice_spec: Place, place: Place, target: Target) -> Iterator[Violation]:
     """Yield the violations in fields that few devices have."""
     capacity = place.child("capacity")
     yield from _taints(place.child("taints"), target)
