@@ -167,8 +167,9 @@ def test_another_scheduler_comes_first_in_the_headline() -> None:
         asked,
     )
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "scheduler-bypass")
-    fix = answer.fixes[0]
-    assert (fix.title, fix.changes) == ("start Volcano, unless it runs", ())
+    leave, start = answer.fixes
+    assert leave.effect.startswith("only if it does not run")
+    assert (start.title, start.changes) == ("start Volcano, unless it runs", ())
 
 
 @pytest.mark.parametrize(

@@ -731,14 +731,16 @@ def test_a_toleration_has_the_taints_value_and_effect() -> None:
     ]
 
 
-def test_a_broken_device_is_repaired_before_anybody_tolerates_it() -> None:
+def test_a_toleration_of_a_broken_device_says_to_repair_it_instead() -> None:
     broken = slice_with_taints({"key": "gpu.nvidia.com/xid", "value": "79", "effect": "NoSchedule"})
     answer = explain("c", GPU, node("node-1"), broken, claim("c", request("r", DRIVER)))
-    assert [bool(fix.changes) for fix in answer.fixes] == [False, True]
-    assert answer.fixes[0].title.startswith("repair device gpu-0")
+    toleration, repair = answer.fixes
+    assert toleration.effect.startswith("only if the device works: the taint says that it is broken")
+    assert "else drain the node, then reset or replace the device" in toleration.effect
+    assert (repair.title.startswith("repair device gpu-0"), repair.changes) == (True, ())
 
 
-def test_a_reluctant_toleration_is_never_the_only_fix() -> None:
+def test_a_toleration_of_an_evicting_taint_says_so_and_is_not_the_only_fix() -> None:
     rule = {
         "apiVersion": "resource.k8s.io/v1beta2",
         "kind": "DeviceTaintRule",
@@ -751,7 +753,9 @@ def test_a_reluctant_toleration_is_never_the_only_fix() -> None:
     answer = explain(
         "c", GPU, node("node-1"), gpus("node-1", "gpu-0"), rule, claim("c", request("r", DRIVER))
     )
-    assert titles(answer)[0] == "delete DeviceTaintRule drain"
+    toleration, deletion = answer.fixes
+    assert "pods that do not tolerate the taint are evicted" in toleration.effect
+    assert deletion.title == "delete DeviceTaintRule drain"
 
 
 def test_a_fix_does_not_get_the_pod_evicted() -> None:

@@ -230,11 +230,11 @@ def test_a_scheduler_is_absent_where_all_pods_are_shown(scheduler: Installed) ->
 
 
 def test_a_pod_leaves_a_scheduler_that_may_run_only_if_it_does_not() -> None:
-    """The input does not show whether it does."""
-    start, leave = explain(*CLUSTER, waiting("kai-scheduler")).fixes
-    assert (start.title, start.changes) == ("start KAI Scheduler, unless it runs", ())
+    """The input does not show whether it does: the condition stands beside the change."""
+    leave, start = explain(*CLUSTER, waiting("kai-scheduler")).fixes
     assert leave.title.startswith("remove schedulerName from the pod")
     assert leave.effect.startswith("only if it does not run")
+    assert (start.title, start.changes) == ("start KAI Scheduler, unless it runs", ())
 
 
 def test_a_pod_of_no_queue_may_leave_a_scheduler_that_does_not_run() -> None:

@@ -106,8 +106,6 @@ class Candidate(Struct, frozen=True):
     """Whether it removes the headline cause. If that alone is not enough, the answer says so, and
     offers no other fix of its slot.
     """
-    reluctant: bool = False
-    """Whether it is never shown first, since most people would regret it."""
     parts: tuple[Candidate, ...] = ()
     """The candidates of which :func:`combine` made it."""
 

@@ -237,7 +237,6 @@ def chain(problem: FixProblem, parts: Sequence[Candidate]) -> Candidate:
         effect="; ".join(effects),
         consequences=trial if trial != changes else (),
         superseded_by=tuple(part.slot.topic for part in parts) if len(parts) > 1 else (),
-        reluctant=any(part.reluctant for part in parts),
         parts=tuple(parts) if len(parts) > 1 else (),
     )
 

@@ -423,8 +423,8 @@ def _gate_owner(problem: FixProblem, gates: tuple[str, ...]) -> str:
 def fix_scheduler_name(problem: FixProblem, cause: UnseenScheduler) -> Iterator[Candidate]:
     """Start a known scheduler, correct a misspelt name, or use the default scheduler.
 
-    The default scheduler replaces one that does not run; if it may run, that is never the first
-    fix. A pod that names a group or a queue is not moved: that would take it out of it.
+    The default scheduler replaces one that does not run. A pod that names a group or a queue is not
+    moved: that would take it out of it.
     """
     slot = FixSlot(Topic.SCHEDULER)
     is_named = problem.pod is not None and "schedulerName" in map_at(problem.pod, "spec")
@@ -438,12 +438,11 @@ def fix_scheduler_name(problem: FixProblem, cause: UnseenScheduler) -> Iterator[
                 slot,
                 Preference.CORRECT if cause.absent else Preference.ADMIT,
                 effect=condition if cause.absent else f"only if it does not run, and {condition}",
-                reluctant=not cause.absent,
             )
         if cause.takes_claims:
             title = f"start {cause.title}" + ("" if cause.absent else ", unless it runs")
             start = FixSlot(Topic.SCHEDULER, "start")
-            yield Candidate(title, (), start, Preference.RESTORE, consequences=(removal,))
+            yield Candidate(title, (), start, Preference.REPAIR, consequences=(removal,))
         return
     if not is_named:
         return

@@ -27,6 +27,9 @@ class Preference(IntEnum):
     ADMIT = auto()
     """Let the pod use devices and nodes that are kept from it."""
 
+    REPAIR = auto()
+    """Have others repair or start what is broken: a step that no change of objects takes."""
+
     LESS = auto()
     """Ask for less."""
 

@@ -195,13 +195,10 @@ class _Search:
         return FixResult(fixes, tuple(notes), tuple(steps_after))
 
     def _select_shown(self) -> list[Proven]:
-        """Return the fixes that are shown: what most people would regret is never the first."""
+        """Return the fixes that are shown: those that no other one supersedes."""
         shown = [
             each for each in self.proven if not self.done.intersection(each.candidate.superseded_by)
         ]
-        shown.sort(key=lambda each: each.candidate.reluctant)
-        if shown and shown[0].candidate.reluctant:
-            return []
         # Nobody ends the last replica of others where something else helps.
         gentle = [e for e in shown if e.candidate.preference is not Preference.OUTAGE]
         return gentle or shown
@@ -210,7 +207,7 @@ class _Search:
         """Return a fix that corrects several obstacles, unless a gentle one is known already.
 
         What was meant comes before giving it up. If a part of it is a step in words, such as to
-        repair a device, a fix that changes objects alone follows.
+        wait for a node, a fix that changes objects alone follows.
         """
         if not all(
             each.candidate.preference >= Preference.RELAX
@@ -218,7 +215,7 @@ class _Search:
             for each in shown
         ):
             return []
-        first = self._find_joint_fix(shown, lambda candidate: not candidate.reluctant)
+        first = self._find_joint_fix(shown, lambda _: True)
         if first is None:
             return []
         if all(part.changes for part in first.candidate.parts or (first.candidate,)):

@@ -18,6 +18,7 @@ from dractl.explain.fixes.candidates import (
 from dractl.explain.fixes.edits import remove
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.tolerations import (
+    Taint,
     correct_toleration,
     is_near_miss,
     narrowest_toleration,
@@ -67,17 +68,21 @@ def _tolerate_taint(
         patch = editable.add("tolerations", "-", value=toleration)
     else:
         patch = editable.add("tolerations", value=[toleration])
-    is_broken = reports_damage(taint.key, taint.value)
     yield Candidate(
         f"add a toleration for {taint_name} to {request}",
         (patch,),
         slot,
         Preference.ADMIT,
-        effect="the taint says that the device is broken"
-        if is_broken
-        else "if the device may be used",
-        reluctant=is_broken or taint.effect == "NoExecute",
+        effect=_condition_of(taint),
     )
+
+
+def _condition_of(taint: Taint) -> str:
+    """Return when a toleration of a taint is right."""
+    if reports_damage(taint.key, taint.value):
+        return f"only if the device works: the taint says that it is broken; else {_REPAIR_EFFECT}"
+    evicts = "; pods that do not tolerate the taint are evicted from it"
+    return "if the device may be used" + (evicts if taint.effect == "NoExecute" else "")
 
 
 @fix_once_for(Tainted)
@@ -113,7 +118,7 @@ def _repair_pools(
                 f"with {taint_name}",
                 (),
                 FixSlot(Topic.DEVICE, pool),
-                Preference.RESTORE,
+                Preference.REPAIR,
                 effect=_REPAIR_EFFECT,
                 degree=1,
                 consequences=patches,
@@ -128,7 +133,7 @@ def _repair_device(device: DeviceID, taint_name: str, patch: Patch) -> Candidate
         f"reports with {taint_name}",
         (),
         FixSlot(Topic.DEVICE, device.pool),
-        Preference.RESTORE,
+        Preference.REPAIR,
         effect=_REPAIR_EFFECT,
         consequences=(patch,),
         corrects=True,

@@ -35,12 +35,13 @@ from dractl.explain.obstacles.demands import (
 )
 from dractl.explain.obstacles.trial import Oracle, Trial, ignores_pod, lift_all
 from dractl.explain.reasons.limits import drivers_of_class
+from dractl.model.nearest import nearest
 from dractl.objects import Claim
 from dractl.scheduler.cycle import ClassMissing
 from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.stops import Stop
 from dractl.scheduler.verdict import Attempt, NodeVerdict
-from dractl.views import Pod
+from dractl.views import Node, Pod
 
 MAX_STOPS = 8
 """Rounds in which stops are lifted, each of which may reveal others."""
@@ -212,7 +213,7 @@ class _Search:
 
     def _group(self, nodes: Sequence[NodeVerdict], missed: tuple[Demand, ...]) -> _Group:
         first = nodes[0]
-        remoteness = self._remoteness(missed)
+        remoteness = self._remoteness(missed, first.node)
         if not first.allocates:
             remoteness += 1 + 10 * sum(not r.offered for r in self._survey(first).requests)
         names = tuple(node.name for node in nodes[:MAX_ALIKE])
@@ -225,15 +226,23 @@ class _Search:
         node = self.trial.state.decode(verdict.node.raw)
         return self.scheduler.allocator.survey(node, decoded)
 
-    def _remoteness(self, demands: Sequence[Demand]) -> float:
+    def _remoteness(self, demands: Sequence[Demand], node: Node) -> float:
         """Return how far a node is from a fit; what the pod wants of other nodes counts more."""
-        return sum(8 if self._is_met_elsewhere(demand) else demand.remoteness for demand in demands)
+        return sum(
+            8 if self._is_met_elsewhere(demand, node) else demand.remoteness for demand in demands
+        )
 
-    def _is_met_elsewhere(self, demand: Demand) -> bool:
-        """Decide whether a demand is meant: other nodes, or devices of other nodes, meet it."""
+    def _is_met_elsewhere(self, demand: Demand, node: Node) -> bool:
+        """Decide whether a demand is meant: other nodes, or devices of other nodes, meet it.
+
+        A misspelt label is met by the nodes that have the label that was probably meant.
+        """
         match demand:
             case NodeLabel(key=key, value=value):
-                return any(node.labels.get(key) == value for node in self.scheduler.nodes.values())
+                nodes = self.scheduler.nodes.values()
+                values = {other.labels[key] for other in nodes if key in other.labels}
+                meant = value if value in values else nearest(value, values)
+                return meant is not None and node.labels.get(key) != meant
             case Condition(text=text):
                 program = self.oracle.scheduler.compile_selector(text)
                 return program.ok and any(
@@ -301,7 +310,7 @@ class _Search:
         demands = [*group.demands, *needed]
         nodes = tuple(node.name for node in group.nodes[:MAX_ALIKE])
         return NodeObstacles(
-            nodes, order_demands((*self.stops, *demands)), self._remoteness(demands)
+            nodes, order_demands((*self.stops, *demands)), self._remoteness(demands, first.node)
         )
 
     def _claim_demands(self, verdict: NodeVerdict) -> list[Demand]:

@@ -233,18 +233,16 @@ def test_what_awaits_devices_that_nobody_publishes_is_noted() -> None:
     assert any("ml/x" in note for note in answer.notes)
 
 
-def test_a_repair_in_words_is_followed_by_a_fix_that_changes_objects() -> None:
-    """The first is what people should do; each has a part for the other obstacle."""
+def test_the_fix_of_a_mixture_changes_objects_and_names_the_repair() -> None:
     taint = {"key": "example.com/xid", "value": "79", "effect": "NoExecute"}
     broken = node("a"), slice_of(GPU, "a", device("gpu-0", taints=[taint]))
     subject = pod("p", USES, spec={"nodeSelector": {"pool": "gpu"}})
     answer = explain(CLASS, *broken, claim("c", request("r", "gpu")), subject)
     assert sorted(kinds(answer)) == ["device-taint", "node-selector"]
-    repair, toleration = answer.fixes[:2]
-    assert any(part.startswith("repair device gpu-0") for part in repair.parts)
-    assert {c.target for c in repair.changes} == {"Pod/ml/p"}
+    toleration = answer.fixes[0]
+    assert {c.target for c in toleration.changes} == {"Pod/ml/p", "ResourceClaim/ml/c"}
     assert any(part.startswith("add a toleration for example.com/xid") for part in toleration.parts)
-    assert "the taint says that the device is broken" in toleration.effect
+    assert "the taint says that it is broken; else drain the node" in toleration.effect
 
 
 # -- when --
