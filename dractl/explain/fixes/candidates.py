@@ -102,6 +102,8 @@ class Candidate(Struct, frozen=True):
     """
     chance: tuple[Change, ...] = ()
     """Mutually exclusive side effects: the candidate must work with each of them."""
+    nodes: tuple[str, ...] = ()
+    """The only nodes on which it can help; empty for all."""
     corrects: bool = False
     """Whether it removes the headline cause. If that alone is not enough, the answer says so, and
     offers no other fix of its slot.

@@ -5,7 +5,7 @@ from itertools import combinations
 
 from msgspec import Struct
 
-from dractl.cluster.changes import Change, Delete, Patch, pointer
+from dractl.cluster.changes import Change, Delete, Patch, parse_target, pointer
 from dractl.cluster.devices import Holder, outlives_pod
 from dractl.cluster.state import Key, maps_at, parse_key, text_at
 from dractl.cluster.workloads import workload_target
@@ -63,10 +63,11 @@ def release_devices(problem: FixProblem) -> Iterator[Candidate]:
         yield from _release_claims(problem, [claim], degree=position)
     # Partitions of one device are small: more pairs of them are worth a trial.
     has_partitions = any(isinstance(cause, CountersShort) for cause in problem.causes)
-    for pair in combinations(
-        ordered[: _MAX_PAIRED_PARTITIONS if has_partitions else _MAX_PAIRED], 2
-    ):
-        yield from _release_claims(problem, list(pair), degree=20)
+    paired = ordered[: _MAX_PAIRED_PARTITIONS if has_partitions else _MAX_PAIRED]
+    nodes = {claim.name: _find_node(problem, claim) for claim in paired}
+    for first, second in combinations(paired, 2):
+        if None in nodes.values() or nodes[first.name] == nodes[second.name]:
+            yield from _release_claims(problem, [first, second], degree=20)
     for cause in problem.causes:
         names = list(dict.fromkeys(holder.claim for holder in holders_of(cause)))
         if 2 < len(names) <= _MAX_HOLDERS and len(cause.nodes) == 1:
@@ -80,6 +81,18 @@ def _list_held_claims(problem: FixProblem) -> dict[str, _HeldClaim]:
         for holder in holders_of(cause):
             holders_by_claim.setdefault(holder.claim, {})[holder] = None
     return {name: _HeldClaim(name, tuple(holders)) for name, holders in holders_by_claim.items()}
+
+
+def _find_node(problem: FixProblem, claim: _HeldClaim) -> str | None:
+    """Return the node that alone has the devices of a claim; None if others may use them, too."""
+    pools = {
+        (driver, name.rpartition("/")[0])
+        for holder in claim.holders
+        for driver, _, name in (device.partition("/") for device in holder.devices)
+    }
+    slices = [item for pool in pools for item in problem.case.devices.pool(*pool)]
+    names = {item.spec.node_name for item in slices}
+    return names.pop() if len(names) == 1 else None
 
 
 def holders_of(cause: Cause) -> tuple[Holder, ...]:
@@ -144,7 +157,18 @@ def _release_claims(
         superseded_by=(Topic.ENDING,) if is_joint else (),
         consequences=consequences if consequences != changes else (),
         corrects=not changes and not is_joint,
+        nodes=_list_freed_nodes(problem, claims, ending.deletions),
     )
+
+
+def _list_freed_nodes(
+    problem: FixProblem, claims: Sequence[_HeldClaim], deletions: Sequence[Change]
+) -> tuple[str, ...]:
+    """Return the nodes on which a release can help; empty for all."""
+    names = [_find_node(problem, claim) for claim in claims]
+    pods = (problem.state.pod(parse_target(deletion.target)[1]) for deletion in deletions)
+    nodes = dict.fromkeys([*filter(None, names), *(pod.node_name for pod in pods)])
+    return () if None in names else tuple(filter(None, nodes))
 
 
 def note_recreated_pods(problem: FixProblem) -> tuple[str, ...]:

@@ -138,7 +138,7 @@ class _Search:
         if candidate.title in self.vain or self.in_vain[slot] >= MAX_VAIN_CHANGES:
             return
         self.tried.add(fingerprint)
-        nodes = verify(self.problem, candidate)
+        nodes = verify(self.problem, candidate, candidate.nodes or None)
         if nodes:
             self._judge_outlook(candidate, nodes, predict(self.problem, candidate, nodes))
         elif candidate.corrects and candidate.changes and slot not in self.insufficient:

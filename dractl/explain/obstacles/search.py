@@ -73,8 +73,6 @@ class Obstacles(Struct, frozen=True):
     """The obstacles of a subject on the nodes that are worth a look, the nearest first."""
 
     on_nodes: tuple[NodeObstacles, ...] = ()
-    is_complete: bool = True
-    """False if the search ended before it had a set for every node that is worth a look."""
 
 
 def find_obstacles(oracle: Oracle, trial: Trial) -> Obstacles:
@@ -83,7 +81,7 @@ def find_obstacles(oracle: Oracle, trial: Trial) -> Obstacles:
     stops, attempt = opening.demands, opening.attempt
     if attempt.stops or attempt.pre_bind_failure is not None:
         on_no_node = NodeObstacles((), order_demands(stops), 0)
-        return Obstacles((on_no_node,) if stops else (), is_complete=False)
+        return Obstacles((on_no_node,) if stops else ())
     if attempt.fits:
         nodes = tuple(node.name for node in attempt.nodes if node.fits)
         return Obstacles((NodeObstacles(nodes, order_demands(stops), 0),) if stops else ())
@@ -91,10 +89,7 @@ def find_obstacles(oracle: Oracle, trial: Trial) -> Obstacles:
     groups = search.nearest_groups()
     sets = [each for group in groups if (each := search.on_group(group)) is not None]
     sets.sort(key=lambda each: each.remoteness)
-    return Obstacles(
-        tuple(_put_distinct_first(sets)),
-        is_complete=len(sets) == len(groups) and not oracle.is_exhausted,
-    )
+    return Obstacles(tuple(_put_distinct_first(sets)))
 
 
 def _put_distinct_first(sets: Sequence[NodeObstacles]) -> list[NodeObstacles]:
@@ -174,6 +169,8 @@ class _Group(Struct, frozen=True):
     """What their filters miss."""
     remoteness: float
     """A first guess."""
+    reading: object
+    """Equal for nodes with the same devices, of which equally many would do."""
 
 
 class _Search:
@@ -196,9 +193,11 @@ class _Search:
             pinned = tuple(claim.full_name for claim in verdict.unusable_claims)
             key = (verdict.group, rejection, pinned, bool(verdict.victims))
             alike.setdefault(key, []).append(verdict)
-        groups = [group for nodes in alike.values() for group in self._split(nodes)]
-        groups.sort(key=lambda group: group.remoteness)
-        return groups[:MAX_NODE_GROUPS]
+        groups: dict[object, _Group] = {}
+        for nodes in alike.values():
+            for group in self._split(nodes):
+                groups.setdefault(group.reading, group)
+        return sorted(groups.values(), key=lambda group: group.remoteness)[:MAX_NODE_GROUPS]
 
     def _split(self, nodes: Sequence[NodeVerdict]) -> Iterator[_Group]:
         """Yield groups of nodes that are equal but for the filters behind the first."""
@@ -209,17 +208,25 @@ class _Search:
             kinds = tuple(map(_signature, missed))
             groups.setdefault(kinds, []).append(verdict)
             demands[kinds] = missed
-        yield from (self._group(group, demands[kinds]) for kinds, group in groups.items())
+        for kinds, group in groups.items():
+            yield self._group(group, demands[kinds], kinds)
 
-    def _group(self, nodes: Sequence[NodeVerdict], missed: tuple[Demand, ...]) -> _Group:
+    def _group(
+        self, nodes: Sequence[NodeVerdict], missed: tuple[Demand, ...], kinds: object
+    ) -> _Group:
         first = nodes[0]
         remoteness = self._remoteness(missed, first.node)
+        reading: object = first.group
         if not first.allocates:
-            remoteness += 1 + 10 * sum(not r.offered for r in self._survey(first).requests)
+            survey = self._survey(first)
+            remoteness += 1 + 10 * sum(not r.offered for r in survey.requests)
+            # The same devices, of which others are in use.
+            if isinstance(first.group, tuple):
+                reading = first.group[0], _count_candidates(survey)
         names = tuple(node.name for node in nodes[:MAX_ALIKE])
         if len(names) > 1:
             missed = self._filter_demands(self.trial, names)
-        return _Group(tuple(nodes), missed, remoteness)
+        return _Group(tuple(nodes), missed, remoteness, (kinds, reading))
 
     def _survey(self, verdict: NodeVerdict) -> Survey:
         decoded = [claim.claim for claim in verdict.claims if claim.claim is not None]
@@ -301,12 +308,15 @@ class _Search:
         def fits(lifts: Sequence[Demand]) -> bool:
             return not self.oracle.is_exhausted and self.oracle.fits(lift_all(lifted, lifts), names)
 
-        if not fits(demands):
-            return None
         free = FreeDevices()
-        if not fits((free,)):  # others are not to blame where nothing held would not be enough
+        is_held = fits((free,))
+        if not is_held:  # others are not to blame where nothing held would not be enough
+            if not fits(demands):
+                return None
             demands.sort(key=_coarseness)
-        needed = smallest_subset(fits, demands)
+        # Most often nothing but what is held is in the way.
+        tried = (free,) if is_held and demands[0] == free else demands
+        needed = smallest_subset(fits, tried)
         demands = [*group.demands, *needed]
         nodes = tuple(node.name for node in group.nodes[:MAX_ALIKE])
         return NodeObstacles(
@@ -335,6 +345,15 @@ class _Search:
                 isinstance(demand, ClassOfRequest) and (demand.target, demand.request) in lifted
             )
         ]
+
+
+def _count_candidates(survey: Survey) -> object:
+    """Return how many devices of a node would do, for each request and value of a constraint."""
+    requests = tuple(len(request.candidates) for request in survey.requests)
+    return requests, tuple(
+        tuple(sorted(tuple(len(devices) for _, devices in group.candidates) for group in c.groups))
+        for c in survey.constraints
+    )
 
 
 def _demands_of_pools(survey: Survey) -> Iterator[Demand]:
