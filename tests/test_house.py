@@ -298,6 +298,7 @@ SEAMS = {
     "explain/fixes/objects.py": "drivers",
     "explain/fixes/settings.py": "drivers",
     "explain/after_scheduling.py": "drivers",
+    "explain/fleet/known_machines.py": "machines and drivers, which few clusters name by labels",
     "explain/expected_nodes.py": "the rules of autoscalers, which a cluster without one does not need",
     "facts/refusals.py": "re2",
     "facts/choice.py": "a pack of others is checked, the built-in one is not",

@@ -735,7 +735,9 @@ def test_a_toleration_of_a_broken_device_says_to_repair_it_instead() -> None:
     broken = slice_with_taints({"key": "gpu.nvidia.com/xid", "value": "79", "effect": "NoSchedule"})
     answer = explain("c", GPU, node("node-1"), broken, claim("c", request("r", DRIVER)))
     toleration, repair = answer.fixes
-    assert toleration.effect.startswith("only if the device works: the taint says that it is broken")
+    assert toleration.effect.startswith(
+        "only if the device works: the taint says that it is broken"
+    )
     assert "else drain the node, then reset or replace the device" in toleration.effect
     assert (repair.title.startswith("repair device gpu-0"), repair.changes) == (True, ())
 

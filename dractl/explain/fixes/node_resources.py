@@ -1,6 +1,7 @@
 """Free ports and resources of a node: lower the pod's requests, or end other pods."""
 
 from collections.abc import Iterator
+from itertools import accumulate
 
 from msgspec import Struct
 
@@ -48,38 +49,49 @@ def end_pods(
 ) -> Iterator[Candidate]:
     """End one of the pods that keep the pod from a node."""
     for position, pod in enumerate(pods[:_MAX_ENDED_PODS]):
-        ending = problem.owners.plan_ending([pod])
-        if ending is not None:
-            yield Candidate(
-                ending.title,
-                ending.changes,
-                FixSlot(Topic.ENDING, ending.owner or f"on {verdict.name}"),
-                ending.preference if ending.changes else Preference.RESTORE,
-                effect=ending.effect,
-                degree=position,
-                consequences=ending.deletions,
-            )
+        yield from _end_together(problem, verdict, (pod,), position)
+
+
+def _end_together(
+    problem: FixProblem, verdict: NodeVerdict, pods: tuple[str, ...], degree: int
+) -> Iterator[Candidate]:
+    ending = problem.owners.plan_ending(pods)
+    if ending is not None:
+        yield Candidate(
+            ending.title,
+            ending.changes,
+            FixSlot(Topic.ENDING, ending.owner or f"on {verdict.name}"),
+            ending.preference if ending.changes else Preference.RESTORE,
+            effect=ending.effect,
+            degree=degree,
+            consequences=ending.deletions,
+        )
 
 
 def free_resource(
     problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
 ) -> Iterator[Candidate]:
-    """Lower the pod's request for a resource, or end the pods on the node that use most of it."""
-    neighbours = [
-        pod
-        for pod in problem.state.objects("Pod").values()
-        if text_at(pod, "spec", "nodeName") == verdict.name and pod is not problem.question.value
-    ]
+    """Lower the pod's request for a resource, or end the pods on the node that use most of it: one
+    of them, or as many as are needed.
+    """
     resource = rejection.resource or ""
     if resource != "pods":
-        neighbours.sort(
-            key=lambda pod: (
-                -pod_requests(map_at(pod, "spec")).get(resource, quantity(0)).milli_value()
-            )
-        )
-        neighbours = [pod for pod in neighbours if resource in pod_requests(map_at(pod, "spec"))]
         yield from _lower_request(problem, verdict, rejection)
-    yield from end_pods(problem, verdict, tuple(Pod(pod).full_name for pod in neighbours))
+    amounts = {
+        Pod(pod).full_name: 1000 if resource == "pods" else requests[resource].milli_value()
+        for pod in problem.state.objects("Pod").values()
+        if text_at(pod, "spec", "nodeName") == verdict.name and pod is not problem.question.value
+        if resource in (requests := pod_requests(map_at(pod, "spec"))) or resource == "pods"
+    }
+    largest_first = sorted(amounts, key=lambda name: -amounts[name])
+    yield from end_pods(problem, verdict, tuple(largest_first))
+    excess = (
+        quantity(rejection.want or 0).milli_value() - quantity(rejection.free or 0).milli_value()
+    )
+    freed = accumulate(amounts[name] for name in largest_first)
+    needed = 1 + sum(1 for amount in freed if amount < excess)
+    if 1 < needed <= min(len(amounts), _MAX_ENDED_PODS):
+        yield from _end_together(problem, verdict, tuple(largest_first[:needed]), _MAX_ENDED_PODS)
 
 
 def _remove_resource(

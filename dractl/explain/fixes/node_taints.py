@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from dractl.cluster.changes import Patch
 from dractl.cluster.state import at, maps_at, text_at
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, combine
 from dractl.explain.fixes.edits import Operation, append, remove, replace
 from dractl.explain.fixes.node_labels import ARCH_LABEL, IMAGE_EFFECT
 from dractl.explain.fixes.preference import Preference
@@ -94,17 +94,25 @@ def untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator
     controllers = [find_taint_controller(text_at(taint, "key")) for taint in taints]
     if any(controller is not None and controller.removes_node for controller in controllers):
         return  # the node goes away
-    is_lasting = all(controller is None for controller in controllers)
-    if problem.pod is not None and taints and is_lasting:
-        yield from _tolerate_node_taints(problem, verdict, taints)
-        if _is_for_other_architecture(verdict, taints):
-            return  # the taint protects the node from images for other architectures
+    passing = [t for t, controller in zip(taints, controllers, strict=True) if controller]
+    lasting = [taint for taint in taints if taint not in passing]
+    tolerations: list[Candidate] = []
+    if problem.pod is not None and lasting:
+        tolerations += _tolerate_node_taints(problem, verdict, lasting)
+    if passing:
+        wait = _await_node(problem, verdict, passing)
+        yield from (combine([each, wait]) for each in tolerations) if lasting else [wait]
+        return
+    yield from tolerations
+    # A taint may protect the node from images for other architectures.
+    if not (tolerations and _is_for_other_architecture(verdict, lasting)):
+        yield _remove_taints(problem, verdict, lasting)
+
+
+def _untaint(verdict: NodeVerdict, taints: Sequence[Raw]) -> tuple[Patch, ...]:
+    """Return the change after which a node has some taints no more."""
     remaining = [taint for taint in maps_at(verdict.node.spec, "taints") if taint not in taints]
-    untainted = (Patch(f"Node/{verdict.name}", (_set_taints(remaining),)),)
-    if is_lasting:
-        yield _remove_taints(problem, verdict, taints, untainted)
-    else:
-        yield _await_node(problem, verdict, taints, untainted)
+    return (Patch(f"Node/{verdict.name}", (_set_taints(remaining),)),)
 
 
 def _is_for_other_architecture(verdict: NodeVerdict, taints: Sequence[Raw]) -> bool:
@@ -152,23 +160,19 @@ def _tolerate_node_taints(
         )
 
 
-def _remove_taints(
-    problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Raw], untainted: tuple[Patch, ...]
-) -> Candidate:
+def _remove_taints(problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Raw]) -> Candidate:
     """Remove taints from a node, for all pods."""
     names = ", ".join(map(format_taint, taints))
     return Candidate(
         f"remove taint {names} from {verdict.name}",
-        untainted,
+        _untaint(verdict, taints),
         FixSlot(Topic.NODE, f"taint {names}"),
         Preference.POLICY,
         effect="; ".join(filter(None, ("for every pod", _name_similar_nodes(problem, verdict)))),
     )
 
 
-def _await_node(
-    problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Raw], untainted: tuple[Patch, ...]
-) -> Candidate:
+def _await_node(problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Raw]) -> Candidate:
     """Wait for a node whose taints a controller removes when their cause is gone."""
     names = ", ".join(map(format_taint, taints))
     is_dead = any(text_at(taint, "key") in _NOT_READY_TAINTS for taint in taints)
@@ -182,7 +186,7 @@ def _await_node(
         FixSlot(Topic.NODE, f"taint {names}"),
         Preference.RESTORE,
         effect="; ".join(filter(None, (hint, _name_similar_nodes(problem, verdict)))),
-        consequences=untainted,
+        consequences=_untaint(verdict, taints),
     )
 
 

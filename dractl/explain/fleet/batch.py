@@ -16,6 +16,7 @@ from dractl.errors import DractlError
 from dractl.explain.answer import SEVERITY, Explanation, Fix, Relief, Subject
 from dractl.explain.ask import Question
 from dractl.explain.explain import Explainer
+from dractl.explain.fleet.known_machines import note_known_machines
 from dractl.explain.reasons.scheduling import NoConsumer, WouldFitNow
 from dractl.objects import Raw
 from dractl.program import program_name
@@ -63,7 +64,7 @@ def explain_each(
     """
     if len(questions) == 1:
         progress(f"explaining {_subject_text(questions[0])}")
-        return [explainer.explain(questions[0])]
+        return [_explain(explainer, questions[0])]
     groups: dict[Hashable, list[Question]] = {}
     for position, question in enumerate(questions):
         key = _replica_key(explainer.state, question) if group_replicas else None
@@ -184,10 +185,19 @@ def _severity(e: Explanation) -> float:
     return SEVERITY.index("allocatable") - 0.5 if unused else SEVERITY.index(e.verdict)
 
 
+def _explain(explainer: Explainer, question: Question) -> Explanation:
+    """Explain a subject, also on new machines of the cluster's kinds if no node ever serves it."""
+    answer = explainer.explain(question)
+    if answer.when != "never":
+        return answer
+    further = note_known_machines(explainer.scheduler, question)
+    return replace(answer, notes=(*answer.notes, *further))
+
+
 def _explain_or_report(explainer: Explainer, question: Question) -> Explanation:
     """Explain a subject; an error becomes an undecided answer."""
     try:
-        return explainer.explain(question)
+        return _explain(explainer, question)
     except DractlError as error:
         message, note = str(error), error.hint
     except Exception as error:

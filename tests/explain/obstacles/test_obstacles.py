@@ -245,6 +245,36 @@ def test_the_fix_of_a_mixture_changes_objects_and_names_the_repair() -> None:
     assert "the taint says that it is broken; else drain the node" in toleration.effect
 
 
+def test_nodes_with_the_label_that_was_meant_are_nearer_than_others() -> None:
+    """What is in the way there is said, even if less is in the way on a node of another pool."""
+    full = machine("a", labels={"pool": "gpu"}, allocatable={"cpu": "1", "memory": "1Gi"})
+    containers = [{"name": "main", "resources": {"requests": {"cpu": "2", "memory": "2Gi"}}}]
+    spec = {"nodeSelector": {"pool": "gpus"}, "containers": containers}
+    subject = pod("p", USES, spec=spec)
+    answer = explain(CLASS, *full, *machine("b"), claim("c", request("r", "gpu")), subject)
+    assert sorted(kinds(answer)) == ["node-selector", "resource", "resource"]
+    assert answer.obstacles[0].nodes == ("a",)
+
+
+def test_as_many_pods_end_as_a_node_runs_too_many() -> None:
+    running = [pod(n, spec={"nodeName": "a"}, status={"phase": "Running"}) for n in ("x", "y")]
+    crowded = machine("a", allocatable={"pods": "1"})
+    answer = explain(CLASS, *crowded, *running, claim("c", request("r", "gpu")), pod("p", USES))
+    assert kinds(answer) == ["pods"]
+    assert {c.target for c in answer.fixes[0].changes} == {"Pod/ml/x", "Pod/ml/y"}
+
+
+def test_a_taint_that_nobody_removes_is_tolerated_while_the_other_goes_away() -> None:
+    pressure = {"key": "node.kubernetes.io/disk-pressure", "effect": "NoSchedule"}
+    team = {"key": "team", "value": "vision", "effect": "NoSchedule"}
+    tainted = machine("a", taints=[pressure, team])
+    answer = explain(CLASS, *tainted, claim("c", request("r", "gpu")), pod("p", USES))
+    fix = answer.fixes[0]
+    assert "add a toleration for team=vision:NoSchedule to the pod" in fix.parts
+    assert "node.kubernetes.io/disk-pressure:NoSchedule goes away" in fix.title
+    assert {change.target for change in fix.changes} == {"Pod/ml/p"}
+
+
 # -- when --
 
 

@@ -1,0 +1,76 @@
+"""The machines that labels of a cluster's nodes name, and whether a new one would serve a subject
+that no node of the cluster ever serves.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from dractl.errors import DractlError
+from dractl.explain.ask import Question
+from dractl.scheduler.attempt import Scheduler
+
+_LABELS = ("node.kubernetes.io/instance-type", "nvidia.com/gpu.machine")
+"""Labels of cloud providers (k8s.io/api/core/v1 well_known_labels.go) and of
+gpu-feature-discovery.
+"""
+_MAX_MACHINES = 3
+
+
+def note_known_machines(scheduler: Scheduler, question: Question) -> Iterator[str]:
+    """Yield which machines of the cluster's kinds would serve a subject; nothing where no label of
+    a node names a machine that is known.
+    """
+    labels = (node.labels for node in scheduler.nodes.values())
+    values = dict.fromkeys(each[key] for each in labels for key in _LABELS if key in each)
+    if not values:
+        return
+    from dractl.machines.names import canonical
+
+    names = list(dict.fromkeys(name for value in values if (name := canonical(value))))
+    judged = {name: _judge_machine(scheduler, question, name) for name in names[:_MAX_MACHINES]}
+    serving = [f"{name}{needs}" for name, needs in judged.items() if needs is not None]
+    if serving:
+        yield (
+            f"the hardware could serve it: a new {' or '.join(serving)}, which labels of nodes name,"
+            " with nothing held and as its drivers publish it by default"
+        )
+    elif judged:
+        yield f"no new {' or '.join(judged)}, which labels of nodes name, would serve it either"
+
+
+def _judge_machine(scheduler: Scheduler, question: Question, name: str) -> str | None:
+    """Return the labels that a machine's node needs to serve the subject, after "with"; None if it
+    does not serve it.
+    """
+    from dractl.cluster.described_nodes import describe_node, list_known_classes, render_node
+    from dractl.explain.explain import Options
+    from dractl.explain.fleet.machines import DescribedMachine, compare
+    from dractl.machines import labels_of, room_of
+    from dractl.model import Target
+    from dractl.model.driver_choice import DriverChoice
+
+    features, choice = scheduler.features, DriverChoice()
+    target = Target(features.release, features.on)
+
+    def describe() -> DescribedMachine:
+        node = describe_node(name, choice, lambda _: None)
+        published = render_node(node, f"--hardware {name}", target, choice, lambda _: None)
+        classes = list_known_classes(target)
+        return DescribedMachine(classes.merge(published), labels_of(name), room_of(name))
+
+    with suppress(DractlError):
+        machine = scheduler.state.cache.from_sources(
+            ("known machine", name, features), (), lambda _: describe()
+        )
+        (comparison,) = compare(
+            scheduler.state,
+            {name: machine},
+            lambda _: [question],
+            features,
+            Options(fixes=0, depth=1),
+        )
+        (answer,) = comparison.answers
+        if answer.serves:
+            needs = ", ".join(dict.fromkeys(need.text for need in answer.needs))
+            return f" with {needs}" if needs else ""
+    return None
