@@ -31,8 +31,8 @@ def note_known_machines(scheduler: Scheduler, question: Question) -> Iterator[st
     serving = [f"{name}{needs}" for name, needs in judged.items() if needs is not None]
     if serving:
         yield (
-            f"the hardware could serve it: a new {' or '.join(serving)}, which labels of nodes name,"
-            " with nothing held and as its drivers publish it by default"
+            f"the hardware could serve it: a new {' or '.join(serving)}, which labels of nodes"
+            " name, with nothing held and as its drivers publish it by default"
         )
     elif judged:
         yield f"no new {' or '.join(judged)}, which labels of nodes name, would serve it either"

@@ -208,11 +208,11 @@ class _Search:
             kinds = tuple(map(_signature, missed))
             groups.setdefault(kinds, []).append(verdict)
             demands[kinds] = missed
-        for kinds, group in groups.items():
-            yield self._group(group, demands[kinds], kinds)
+        for signature, group in groups.items():
+            yield self._group(group, demands[signature], signature)
 
     def _group(
-        self, nodes: Sequence[NodeVerdict], missed: tuple[Demand, ...], kinds: object
+        self, nodes: Sequence[NodeVerdict], missed: tuple[Demand, ...], signature: object
     ) -> _Group:
         first = nodes[0]
         remoteness = self._remoteness(missed, first.node)
@@ -226,7 +226,7 @@ class _Search:
         names = tuple(node.name for node in nodes[:MAX_ALIKE])
         if len(names) > 1:
             missed = self._filter_demands(self.trial, names)
-        return _Group(tuple(nodes), missed, remoteness, (kinds, reading))
+        return _Group(tuple(nodes), missed, remoteness, (signature, reading))
 
     def _survey(self, verdict: NodeVerdict) -> Survey:
         decoded = [claim.claim for claim in verdict.claims if claim.claim is not None]
