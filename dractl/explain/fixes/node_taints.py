@@ -3,19 +3,20 @@
 from collections.abc import Iterator, Sequence
 
 from dractl.cluster.changes import Patch
-from dractl.cluster.state import at, maps_at, text_at
+from dractl.cluster.state import at, maps_at
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, combine
 from dractl.explain.fixes.edits import Operation, append, remove, replace
 from dractl.explain.fixes.node_labels import ARCH_LABEL, IMAGE_EFFECT
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.tolerations import (
     correct_toleration,
-    format_taint,
+    format_toleration,
     is_near_miss,
-    toleration_for,
+    narrowest_toleration,
 )
 from dractl.explain.reasons.controller_taints import find_taint_controller
-from dractl.objects import Raw
+from dractl.model import Taint
+from dractl.model.taints import format_taint
 from dractl.scheduler.node_constraints import is_tolerated
 from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.verdict import NodeVerdict
@@ -26,13 +27,12 @@ CORDON_TAINT = "node.kubernetes.io/unschedulable"
 _NOT_READY_TAINTS = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
 
 
-def list_blocking_taints(problem: FixProblem, verdict: NodeVerdict) -> list[Raw]:
+def list_blocking_taints(problem: FixProblem, verdict: NodeVerdict) -> list[Taint]:
     """Return the taints of a node that keep the pod away."""
     tolerations = Pod(problem.demanding_pod).tolerations
-    taints = zip(maps_at(verdict.node.spec, "taints"), verdict.node.taints, strict=True)
     return [
-        raw
-        for raw, taint in taints
+        taint
+        for taint in verdict.node.taints
         if taint.effect in ("NoSchedule", "NoExecute") and not is_tolerated(taint, tolerations)
     ]
 
@@ -40,10 +40,9 @@ def list_blocking_taints(problem: FixProblem, verdict: NodeVerdict) -> list[Raw]
 def uncordon(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     """Uncordon a node, with the taint of its cordon."""
     operations = [remove("spec", "unschedulable")]
-    taints = maps_at(verdict.node.spec, "taints")
-    remaining = [t for t in taints if text_at(t, "key") != CORDON_TAINT]
-    if len(remaining) < len(taints):
-        operations.append(_set_taints(remaining))
+    cordon = [taint for taint in verdict.node.taints if taint.key == CORDON_TAINT]
+    if cordon:
+        operations.append(_remove_from_node(verdict, cordon))
     yield Candidate(
         f"uncordon {verdict.name}",
         (Patch(f"Node/{verdict.name}", tuple(operations)),),
@@ -78,8 +77,10 @@ def _name_similar_nodes(problem: FixProblem, verdict: NodeVerdict) -> str:
     return f"or {', '.join(similar_nodes[:_MAX_NAMED_NODES])}{suffix}" if similar_nodes else ""
 
 
-def _set_taints(remaining: list[Raw]) -> Operation:
-    """Return the operation after which a node has only the remaining taints."""
+def _remove_from_node(verdict: NodeVerdict, taints: Sequence[Taint]) -> Operation:
+    """Return the operation after which a node has some taints no more."""
+    pairs = zip(maps_at(verdict.node.spec, "taints"), verdict.node.taints, strict=True)
+    remaining = [raw for raw, taint in pairs if taint not in taints]
     return replace(("spec", "taints"), remaining) if remaining else remove("spec", "taints")
 
 
@@ -89,9 +90,9 @@ def untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator
     taints = [
         taint
         for taint in list_blocking_taints(problem, verdict)
-        if not (is_cordoned and text_at(taint, "key") == CORDON_TAINT)
+        if not (is_cordoned and taint.key == CORDON_TAINT)
     ]
-    controllers = [find_taint_controller(text_at(taint, "key")) for taint in taints]
+    controllers = [find_taint_controller(taint.key) for taint in taints]
     if any(controller is not None and controller.removes_node for controller in controllers):
         return  # the node goes away
     passing = [t for t, controller in zip(taints, controllers, strict=True) if controller]
@@ -109,39 +110,32 @@ def untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator
         yield _remove_taints(problem, verdict, lasting)
 
 
-def _untaint(verdict: NodeVerdict, taints: Sequence[Raw]) -> tuple[Patch, ...]:
-    """Return the change after which a node has some taints no more."""
-    remaining = [taint for taint in maps_at(verdict.node.spec, "taints") if taint not in taints]
-    return (Patch(f"Node/{verdict.name}", (_set_taints(remaining),)),)
-
-
-def _is_for_other_architecture(verdict: NodeVerdict, taints: Sequence[Raw]) -> bool:
+def _is_for_other_architecture(verdict: NodeVerdict, taints: Sequence[Taint]) -> bool:
     """Return whether one of the taints keeps away pods with images for other architectures."""
     return verdict.node.labels.get(ARCH_LABEL) is not None and any(
-        text_at(taint, "key") == ARCH_LABEL for taint in taints
+        taint.key == ARCH_LABEL for taint in taints
     )
 
 
 def _tolerate_node_taints(
-    problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Raw]
+    problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Taint]
 ) -> Iterator[Candidate]:
     """Correct the pod's toleration that was meant for the only taint, or tolerate all of them."""
     names = ", ".join(map(format_taint, taints))
-    slot = FixSlot(Topic.TOLERATION, ", ".join(text_at(taint, "key") for taint in taints))
+    slot = FixSlot(Topic.TOLERATION, ", ".join(taint.key for taint in taints))
     tolerations = maps_at(problem.question.value, "spec", "tolerations")
     for index, toleration in enumerate(tolerations if len(taints) == 1 else ()):
         (taint,) = taints
-        key, value = text_at(toleration, "key"), text_at(toleration, "value")
-        if is_near_miss(toleration, text_at(taint, "key"), text_at(taint, "value")):
-            corrected = correct_toleration(toleration, toleration_for(taint))
+        if is_near_miss(toleration, taint):
+            corrected = correct_toleration(toleration, taint)
             yield Candidate(
-                f"change the pod's toleration of {'='.join(filter(None, (key, value)))} to {names}",
+                f"change the pod's toleration of {format_toleration(toleration)} to {names}",
                 (problem.patch(replace(("spec", "tolerations", index), corrected)),),
                 slot,
                 Preference.CORRECT,
             )
     operations = append(
-        problem.question.value, ("spec", "tolerations"), list(map(toleration_for, taints))
+        problem.question.value, ("spec", "tolerations"), list(map(narrowest_toleration, taints))
     )
     if _is_for_other_architecture(verdict, taints):
         yield Candidate(
@@ -160,22 +154,22 @@ def _tolerate_node_taints(
         )
 
 
-def _remove_taints(problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Raw]) -> Candidate:
+def _remove_taints(problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Taint]) -> Candidate:
     """Remove taints from a node, for all pods."""
     names = ", ".join(map(format_taint, taints))
     return Candidate(
         f"remove taint {names} from {verdict.name}",
-        _untaint(verdict, taints),
+        (Patch(f"Node/{verdict.name}", (_remove_from_node(verdict, taints),)),),
         FixSlot(Topic.NODE, f"taint {names}"),
         Preference.POLICY,
         effect="; ".join(filter(None, ("for every pod", _name_similar_nodes(problem, verdict)))),
     )
 
 
-def _await_node(problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Raw]) -> Candidate:
+def _await_node(problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Taint]) -> Candidate:
     """Wait for a node whose taints a controller removes when their cause is gone."""
     names = ", ".join(map(format_taint, taints))
-    is_dead = any(text_at(taint, "key") in _NOT_READY_TAINTS for taint in taints)
+    is_dead = any(taint.key in _NOT_READY_TAINTS for taint in taints)
     hint = f"see kubectl describe node {verdict.name}, and its kubelet"
     message = _kubelet_message(verdict.node)
     if message:
@@ -186,7 +180,7 @@ def _await_node(problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Raw]
         FixSlot(Topic.NODE, f"taint {names}"),
         Preference.RESTORE,
         effect="; ".join(filter(None, (hint, _name_similar_nodes(problem, verdict)))),
-        consequences=_untaint(verdict, taints),
+        consequences=(Patch(f"Node/{verdict.name}", (_remove_from_node(verdict, taints),)),),
     )
 
 

@@ -59,7 +59,7 @@ def _rejections_to_fix(problem: FixProblem, verdict: NodeVerdict) -> list[Reject
     # Uncordoning removes the taint of a cordon, too.
     is_cordoned = any(each.plugin == "NodeUnschedulable" for each in rejections)
     if is_cordoned and all(
-        text_at(taint, "key") == CORDON_TAINT for taint in list_blocking_taints(problem, verdict)
+        taint.key == CORDON_TAINT for taint in list_blocking_taints(problem, verdict)
     ):
         return [each for each in rejections if each.plugin != "TaintToleration"]
     return list(rejections)

@@ -27,10 +27,10 @@ from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
 from dractl.cluster.workloads import WORKLOAD_KINDS, workload_target
 from dractl.explain.ask import Question
 from dractl.explain.fixes.pod_templates import pods_to_recreate
-from dractl.explain.fixes.tolerations import format_taint
 from dractl.manifests.dumping import dump
+from dractl.model.taints import format_taint
 from dractl.objects import Raw
-from dractl.views import Pod
+from dractl.views import Node, Pod
 
 # Kinds whose specs cannot be changed in place.
 _IMMUTABLE_KINDS = ("ResourceClaim", "ResourceClaimTemplate", "Pod")
@@ -355,12 +355,12 @@ def _label_command(command: str, old: Raw, new: Raw) -> Command | None:
 
 def _node_command(name: str, before: Raw, after: Raw) -> Command | None:
     """Uncordon a node, or remove taints. Uncordoning removes the taint of a cordon, too."""
-    old, new = maps_at(before, "spec", "taints"), maps_at(after, "spec", "taints")
+    old, new = Node(before).taints, Node(after).taints
     removed_taints = [taint for taint in old if taint not in new]
     was_cordoned = map_at(before, "spec").get("unschedulable")
     if was_cordoned and not map_at(after, "spec").get("unschedulable"):
         has_others = any(
-            text_at(taint, "key") != "node.kubernetes.io/unschedulable" for taint in removed_taints
+            taint.key != "node.kubernetes.io/unschedulable" for taint in removed_taints
         )
         return None if has_others else Command(f"kubectl uncordon {shlex.quote(name)}")
     if not removed_taints or any(taint not in old for taint in new):

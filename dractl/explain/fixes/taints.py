@@ -1,7 +1,6 @@
 """Fix tainted devices: a toleration, no DeviceTaintRule, the repair of a broken device."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from dractl.allocation import DeviceID
 from dractl.cluster.changes import Delete, Patch
@@ -18,14 +17,15 @@ from dractl.explain.fixes.candidates import (
 from dractl.explain.fixes.edits import remove
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.tolerations import (
-    Taint,
     correct_toleration,
+    format_toleration,
     is_near_miss,
     narrowest_toleration,
     parse_taint,
     reports_damage,
 )
 from dractl.explain.reasons.devices import Tainted
+from dractl.model import Taint
 from dractl.model.names import RequestRef
 from dractl.objects import Request
 
@@ -51,14 +51,14 @@ def _tolerate_taint(
 ) -> Iterator[Candidate]:
     """Correct the toleration that was meant for a taint, or add one."""
     taint = parse_taint(taint_name)
-    toleration = narrowest_toleration(taint.key, taint.value, taint.effect)
+    toleration = narrowest_toleration(taint)
     request, slot = problem.request_name(ref), FixSlot(Topic.TOLERATION, f"{ref!r} {taint_name}")
     for index, misspelt in enumerate(editable.part.tolerations):
-        if is_near_miss(misspelt, taint.key, taint.value):
-            corrected = correct_toleration(misspelt, toleration)
+        if is_near_miss(misspelt, taint):
+            corrected = correct_toleration(misspelt, taint)
             yield Candidate(
-                f"change the toleration of {_toleration_name(misspelt)} in {request} "
-                f"to {_toleration_name(corrected)}",
+                f"change the toleration of {format_toleration(misspelt)} in {request} "
+                f"to {format_toleration(corrected)}",
                 (editable.put("tolerations", index, value=corrected),),
                 slot,
                 Preference.CORRECT,
@@ -79,7 +79,7 @@ def _tolerate_taint(
 
 def _condition_of(taint: Taint) -> str:
     """Return when a toleration of a taint is right."""
-    if reports_damage(taint.key, taint.value):
+    if reports_damage(taint):
         return f"only if the device works: the taint says that it is broken; else {_REPAIR_EFFECT}"
     evicts = "; pods that do not tolerate the taint are evicted from it"
     return "if the device may be used" + (evicts if taint.effect == "NoExecute" else "")
@@ -92,7 +92,7 @@ def repair_devices(problem: FixProblem) -> Iterator[Candidate]:
     for devices_by_taint in _devices_by_taint(problem).values():
         for taint_name, devices in devices_by_taint.items():
             taint = parse_taint(taint_name)
-            if not reports_damage(taint.key, taint.value):
+            if not reports_damage(taint):
                 continue
             for device in devices:
                 patch = None if device in seen else _remove_taint(problem, device, taint.key)
@@ -151,11 +151,6 @@ def delete_rules(_: FixProblem, cause: Tainted) -> Iterator[Candidate]:
             Preference.POLICY,
             effect="if it is no longer needed",
         )
-
-
-def _toleration_name(toleration: Mapping[str, Any]) -> str:
-    """Return ``key=value``, or the key where any value is tolerated."""
-    return "=".join(filter(None, (text_at(toleration, "key"), text_at(toleration, "value"))))
 
 
 def _devices_by_taint(problem: FixProblem) -> dict[RequestRef, dict[str, list[DeviceID]]]:

@@ -10,11 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct
-
 from dractl.allocation import Allocated, DeviceID, Verdict, is_tolerated
-from dractl.model import DeviceTaint
+from dractl.model import DeviceTaint, Taint
 from dractl.model.nearest import nearest
+from dractl.model.paths import text_at
 
 # Words in taints of broken devices: gpu.nvidia.com/xid and gpu.nvidia.com/gpu-lost
 # (k8s-dra-driver-gpu cmd/gpu-kubelet-plugin/device_health.go), HealthIssues-*
@@ -27,23 +26,16 @@ _DAMAGE_WORDS = re.compile(
 )
 
 
-def narrowest_toleration(key: str, value: str, effect: str) -> dict[str, str]:
+def narrowest_toleration(taint: Taint) -> dict[str, str]:
     """Return the narrowest toleration of a taint."""
-    operator = {"operator": "Equal", "value": value} if value else {"operator": "Exists"}
-    return {"key": key, **operator, **({"effect": effect} if effect else {})}
-
-
-class Taint(Struct, frozen=True):
-    """A taint of a device, as reasons name it."""
-
-    key: str
-    """The key."""
-
-    value: str
-    """The value; empty if the taint has none."""
-
-    effect: str
-    """``NoSchedule``, ``NoExecute`` or ``None``."""
+    value = {"value": taint.value} if taint.value else {}
+    operator = "Equal" if value else "Exists"
+    return {
+        "key": taint.key,
+        "operator": operator,
+        **value,
+        **({"effect": taint.effect} if taint.effect else {}),
+    }
 
 
 def parse_taint(text: str) -> Taint:
@@ -53,9 +45,9 @@ def parse_taint(text: str) -> Taint:
     return Taint(key, value, effect)
 
 
-def reports_damage(key: str, value: str) -> bool:
+def reports_damage(taint: Taint) -> bool:
     """Return whether a taint says that its device is broken."""
-    return bool(_DAMAGE_WORDS.search(key) or _DAMAGE_WORDS.search(value))
+    return bool(_DAMAGE_WORDS.search(taint.key) or _DAMAGE_WORDS.search(taint.value))
 
 
 def find_evicting_taint(
@@ -75,47 +67,27 @@ def find_evicting_taint(
     return None
 
 
-def toleration_for(taint: Mapping[str, Any]) -> dict[str, str]:
-    """Return the narrowest toleration of a node's taint."""
-    return narrowest_toleration(
-        str(taint.get("key") or ""), str(taint.get("value") or ""), str(taint.get("effect") or "")
-    )
-
-
-def format_taint(taint: Mapping[str, Any]) -> str:
-    """Format a taint as kubectl does: ``key=value:Effect``."""
-    value = str(taint.get("value") or "")
-    return f"{taint.get('key')}{'=' + value if value else ''}:{taint.get('effect')}"
-
-
-def is_near_miss(toleration: Mapping[str, Any], key: str, value: str) -> bool:
+def is_near_miss(toleration: Mapping[str, Any], taint: Taint) -> bool:
     """Return whether a toleration was meant for a taint: key or value differ by case or a
     letter.
     """
-    toleration_key, toleration_value = (
-        str(toleration.get("key") or ""),
-        str(toleration.get("value") or ""),
-    )
-    if not toleration_key or (
-        toleration_key != key and nearest(toleration_key, [key], 0.9) is None
-    ):
+    key, value = text_at(toleration, "key"), text_at(toleration, "value")
+    if not key or (key != taint.key and nearest(key, [taint.key], 0.9) is None):
         return False
     if toleration.get("operator") == "Exists":
-        return toleration_key != key
-    is_near = toleration_value == value or (
-        bool(toleration_value) and nearest(toleration_value, [value], 0.8) is not None
-    )
-    return is_near and (toleration_key, toleration_value) != (key, value)
+        return key != taint.key
+    is_near = value == taint.value or (bool(value) and nearest(value, [taint.value], 0.8))
+    return bool(is_near) and (key, value) != (taint.key, taint.value)
 
 
-def correct_toleration(
-    toleration: Mapping[str, Any], narrowest: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return a toleration that was meant for a taint, corrected after ``narrowest``."""
-    if toleration.get("operator") == "Exists":
-        return {
-            **toleration,
-            "key": narrowest["key"],
-            **({"effect": narrowest["effect"]} if "effect" in toleration else {}),
-        }
-    return {**toleration, **narrowest}
+def correct_toleration(toleration: Mapping[str, Any], taint: Taint) -> dict[str, Any]:
+    """Return a toleration that was meant for a taint, corrected."""
+    if toleration.get("operator") != "Exists":
+        return {**toleration, **narrowest_toleration(taint)}
+    effect = {"effect": taint.effect} if "effect" in toleration else {}
+    return {**toleration, "key": taint.key, **effect}
+
+
+def format_toleration(toleration: Mapping[str, Any]) -> str:
+    """Return ``key=value``, or the key where any value is tolerated."""
+    return "=".join(filter(None, (text_at(toleration, "key"), text_at(toleration, "value"))))

@@ -184,8 +184,9 @@ def _find_when(oracle: Oracle, case: Case, nearest: NodeObstacles) -> When:
     if len(before) == len(nearest.demands):
         return "blocked"
     idle = Trial(_empty(trial), trial.question)
-    # Most often the nearest node answers for all, which are not tried then.
-    is_held = oracle.fits(idle, nearest.nodes or None) or (nearest.nodes and oracle.fits(idle))
+    # Most often the nearest node answers for all; a claim by itself is tried on all at once.
+    is_one_enough = nearest.nodes and case.question.kind not in CLAIMS
+    is_held = (is_one_enough and oracle.fits(idle, nearest.nodes)) or oracle.fits(idle)
     return "now-held" if is_held else "never"
 
 
