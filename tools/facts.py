@@ -4,8 +4,9 @@ tools/facts.py format [FOLDER]            one row a line, in every file of the f
 tools/facts.py old [DAY]                  what was read more than 90 days before the day (default: today), and previews of
                                           Kubernetes whose release was due before it; exit code 1 if there is any
 tools/facts.py propose DRIVER CHECKOUT    rows that a git checkout of the driver's repository suggests
-tools/facts.py types DOCUMENT             instance types with accelerators in Karpenter's reference
-                                          (website/content/en/preview/reference/instance-types.md) that no machine is of
+tools/facts.py types DOCUMENT             instance types with accelerators that no machine is of, in the list of a Karpenter
+                                          provider: AWS's website/content/en/preview/reference/instance-types.md, Azure's
+                                          pkg/utils/supported-gpus.yaml, Oracle's chart/config/oci-shape-meta.json
 tools/facts.py mig CONFIG                 PCI ids, MIG layouts and profiles of mig-parted's configuration that the pack lacks
 """
 
@@ -165,14 +166,24 @@ _TYPE = re.compile(r"^### `(?P<name>[^`]+)`\n(?P<labels>(?:(?!#{2,3} ).*\n?)*)",
 _ACCELERATOR = re.compile(r"instance-(?:gpu|accelerator)-name\|(?P<name>[^|\n]+)")
 
 
+_SIZE = re.compile(r"^(?P<name>standard_\w+):\n\s+gpu: (?P<maker>\w+)", re.MULTILINE)
+_SHAPE = re.compile(r'"shapeName": "(?P<name>[^" ]*GPU[^" ]*)')
+
+
 def unknown_types(document: str) -> list[str]:
-    """Return the instance types with accelerators in Karpenter's reference that no machine is of."""
+    """Return the instance types with accelerators in a provider's list that no machine is of."""
     text = Path(document).read_text(encoding="utf-8")
-    accelerators = {
-        one["name"]: label["name"]
-        for one in _TYPE.finditer(text)
-        if (label := _ACCELERATOR.search(one["labels"])) is not None
-    }
+    match Path(document).suffix:
+        case ".yaml":
+            accelerators = {one["name"]: one["maker"] for one in _SIZE.finditer(text)}
+        case ".json":
+            accelerators = {one["name"]: "gpu" for one in _SHAPE.finditer(text)}
+        case _:
+            accelerators = {
+                one["name"]: label["name"]
+                for one in _TYPE.finditer(text)
+                if (label := _ACCELERATOR.search(one["labels"])) is not None
+            }
     return [
         f"{name}: {chip}"
         for name, chip in sorted(accelerators.items())

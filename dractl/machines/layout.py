@@ -47,7 +47,7 @@ KEYS = (
 FILE_KEYS = ("gpuMemory", "fabric", "cloud", "instanceType", "nvlinks")
 CHOICES = {
     "addressingMode": ("ATS", "HMM", "None"),
-    "cloud": ("alibaba", "aws", "azure", "gce", "oke"),
+    "cloud": ("alibaba", "aws", "azure", "coreweave", "gce", "oke"),
 }
 """NVML's addressing modes, and the clouds that dranet knows."""
 

@@ -162,7 +162,7 @@ def test_a_place_of_another_cloud_is_refused() -> None:
     ):
         inventory("dra.net", hardware.machine("a3-megagpu-8g"), rackId="7")
     with pytest.raises(
-        UsageError, match="cloud must be aws, azure, gce, oke or alibaba, not 'gcp'"
+        UsageError, match="cloud must be aws, azure, gce, oke, alibaba or coreweave, not 'gcp'"
     ):
         inventory("dra.net", hardware.machine("a3-megagpu-8g"), cloud="gcp")
     with pytest.raises(UsageError, match="block has 65 characters; at most 64 are allowed"):
@@ -186,6 +186,28 @@ def test_erdma_on_alibaba_cloud() -> None:
     assert values("dra.net", machine, "alibaba.dra.net/instanceType", **settings) == [
         "ecs.g8i.48xlarge"
     ]
+
+
+def test_fabric_of_a_node_on_coreweave() -> None:
+    """pkg/cloudprovider/coreweave/coreweave.go: labels of the node, on every device; #302 was merged after v1.4.0."""
+    machine = hardware.machine("2xnic")
+    settings = {"cloud": "coreweave", "rack": "r12", "instanceType": "gd-8xh200ib-i128"}
+    devices = inventory("dra.net", machine, "main", **settings).devices
+    assert [device["attributes"]["coreweave.dra.net/rack"] for device in devices] == [
+        {"string": "r12"}
+    ] * 2
+    assert devices[0]["attributes"]["coreweave.dra.net/instanceType"] == {
+        "string": "gd-8xh200ib-i128"
+    }
+    with pytest.raises(UsageError, match="rack came after 1.4"):
+        inventory("dra.net", machine, "1.4", **settings)
+
+
+def test_an_instance_type_is_no_attribute_of_one_cloud_alone() -> None:
+    machine = hardware.machine("2xnic")
+    assert values(
+        "dra.net", machine, "azure.dra.net/vmSize", cloud="azure", instanceType="Standard_X"
+    ) == ["Standard_X", "Standard_X"]
 
 
 def test_aws_brings_a_class_for_adapters() -> None:

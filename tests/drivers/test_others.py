@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from dractl import machines as hardware
 from dractl.drivers import Options, find, render
 from dractl.errors import UsageError
 from dractl.model.releases import Target
@@ -167,6 +168,16 @@ def test_an_amd_driver_version_that_the_api_server_refuses(
         in render(node, asked, ["gpu.amd.com"]).unpublished["gpu.amd.com"]
     )
     assert not render(node, options(), ["gpu.amd.com"]).unpublished
+
+
+def test_no_daemon_where_the_host_manages_imex() -> None:
+    """driver.go, computeDomainPublishedDevices; the gate came with 0.5 (#1236)."""
+    driver = "compute-domain.nvidia.com"
+    chosen = Options(
+        "node-1", Target.of("1.37"), {driver: "0.5"}, {driver: {"HostManagedIMEXDaemon": "true"}}
+    )
+    inventory = find(driver).inventory(hardware.machine("dgx-h100"), chosen)
+    assert [device["name"] for device in inventory.devices] == ["channel-0"]
 
 
 def test_compute_domains_are_rendered_for_every_node_with_nvidia_gpus() -> None:

@@ -113,6 +113,23 @@ def test_instance_types_with_accelerators_that_no_machine_is_of(tmp_path: Path) 
     assert run("types", document).splitlines() == ["p99.48xlarge: x100", "trn99.large: trainium99"]
 
 
+def test_sizes_of_azure_and_shapes_of_oracle_that_no_machine_is_of(tmp_path: Path) -> None:
+    sizes = tmp_path / "supported-gpus.yaml"
+    sizes.write_text(
+        "#  A family:\nstandard_nc4as_t4_v3:\n  gpu: nvidia\n  os: []\n"
+        "standard_nd999_v9:\n  gpu: amd\n  os: []\n",
+        encoding="utf-8",
+    )
+    assert run("types", sizes).splitlines() == ["standard_nd999_v9: amd"]
+    shapes = tmp_path / "oci-shape-meta.json"
+    shapes.write_text(
+        '{"prices": [{"shapeName": "BM.GPU.H100.8"}, {"shapeName": "BM.GPU.X.4 (NVL72)"},'
+        ' {"shapeName": "VM.Standard3.Flex"}]}',
+        encoding="utf-8",
+    )
+    assert run("types", shapes).splitlines() == ["BM.GPU.X.4: gpu"]
+
+
 def list_stale_facts(day: str) -> tuple[int, list[str]]:
     done = subprocess.run([sys.executable, TOOL, "old", day], capture_output=True, text=True)
     return done.returncode, done.stdout.splitlines()

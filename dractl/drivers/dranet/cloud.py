@@ -1,7 +1,8 @@
 """Attributes that dranet adds on cloud machines, from metadata services; here, from a machine file
 or options.
 
-Source: kubernetes-sigs/dranet@f258477 pkg/cloudprovider/{gce,aws,azure,oke,alibaba}.
+Source: kubernetes-sigs/dranet@f258477 pkg/cloudprovider/{gce,aws,azure,oke,alibaba}, @9174644d
+pkg/cloudprovider/coreweave.
 """
 
 from collections.abc import Callable
@@ -13,20 +14,30 @@ from dractl.errors import UsageError
 from dractl.facts import driver
 from dractl.topology.machine import Machine
 
-CLOUDS = ("aws", "azure", "gce", "oke", "alibaba")
+CLOUDS = ("aws", "azure", "gce", "oke", "alibaba", "coreweave")
 _DRIVER = "dra.net"
 _MAX_TEXT = 64
 
-_TYPES = {"gce": "machineType", "azure": "vmSize", "alibaba": "instanceType", "oke": "shape"}
+_TYPES = {
+    "gce": "machineType",
+    "azure": "vmSize",
+    "alibaba": "instanceType",
+    "oke": "shape",
+    "coreweave": "instanceType",
+}
 
 
 def _places(cloud: str | None) -> tuple[str, ...]:
-    """Return the attributes of a provider that all devices have and that are settings here, without
-    the provider's domain.
+    """Return the attributes of a provider that all devices have and that are settings of it alone,
+    without the provider's domain.
     """
     dranet = driver(_DRIVER)
     published = {row.name for row in dranet.attributes}
-    return tuple(row.name for row in dranet.settings if f"{cloud}.dra.net/{row.name}" in published)
+    return tuple(
+        row.name
+        for row in dranet.settings
+        if row.name != "instanceType" and f"{cloud}.dra.net/{row.name}" in published
+    )
 
 
 def attributes(machine: Machine, options: Options) -> Callable[[str], dict[str, Any]]:

@@ -11,6 +11,8 @@ from dractl.topology.machine import Machine
 NAME, VENDOR = "compute-domain.nvidia.com", "0x10de"
 # Feature gates that are on by default, and the version that each came with.
 _DNS_NAMES, _CRASH = "IMEXDaemonsWithDNSNames", "CrashOnNVLinkFabricErrors"
+# Off by default; with imex.mode hostManaged (driver.go, computeDomainPublishedDevices).
+_HOST_IMEX = "HostManagedIMEXDaemon"
 _OLDEST_DRIVER = "570.158.01"  # main.go, IMEXDaemonsWithDNSNamesMinDriverVersion
 
 
@@ -25,9 +27,10 @@ class _ComputeDomain(Known, frozen=True):
         why = _start_fault(machine, options)
         if why is not None:
             return Inventory(unpublished=f"it does not start: {why}")
+        by_host = options.flag(NAME, _HOST_IMEX) and options.has(NAME, "host-imex")
         devices = (
             {"name": f"{kind}-0", "attributes": to_attributes({"type": kind, "id": 0})}
-            for kind in ("channel", "daemon")
+            for kind in (("channel",) if by_host else ("channel", "daemon"))
         )
         return Inventory(single_slice(devices))
 
