@@ -186,6 +186,8 @@ Dependency = Literal[
     "object",
     "key",
     "space",
+    "hostpath",
+    "folder",
     "volume",
     "command",
     "claim",
@@ -203,7 +205,7 @@ class MissingDependency(Struct, frozen=True):
     kind: str = ""
     """``secret`` or ``configmap``, for an object."""
     where: str = ""
-    """The folders in which it was looked for."""
+    """The folders in which it was looked for; of a path of the node what it should be."""
 
 
 # The source of a bind mount: runc libcontainer/rootfs_linux.go, crun src/libcrun/linux.c
@@ -226,6 +228,10 @@ _DEPENDENCY_PATTERNS: tuple[tuple[Dependency, str], ...] = (
     ("space", r"no space left on device"),
     # kubernetes pkg/kubelet/cm/dra/manager.go, GetResources
     ("claim", r"unable to get claim info for (?:claim|ResourceClaim) (?P<name>\S+)"),
+    # kubernetes pkg/volume/hostpath/host_path.go, checkTypeInternal
+    ("hostpath", r"hostPath type check failed: (?P<name>\S+) is not (?P<where>an? [a-z ]+)"),
+    # containerd pkg/cri/opts/spec_linux_opts.go WithMounts: a hostPath without a type is created
+    ("folder", r"failed to (?:mkdir|stat) \"(?P<name>/[^\"]+)\""),
     ("volume", r"volume"),
     ("mount", _MOUNT_SOURCE),
     ("command", r"executable file not found|no such file or directory|permission denied"),

@@ -388,6 +388,13 @@ class Explanation(Struct, frozen=True):
         return bool(self.nodes) and not (self.fixes or settled)
 
     @property
+    def is_driver_at_fault(self) -> bool:
+        """True if a driver does not serve nodes that it should: what lets it run comes before fixes
+        that give the demand up.
+        """
+        return any(reason.code == "driver-absent" for reason in self.reasons)
+
+    @property
     def unchecked(self) -> bool:
         """True if a node fits but an unchecked plugin may object; no fixes are searched for."""
         stopped = bool(self.reasons) and self.reasons[0].code == "node-filter"

@@ -13,6 +13,8 @@ import pytest
 from dractl.allocation import Features
 from dractl.cluster.changes import Patch
 from dractl.explain import Explainer, Explanation, find_subjects
+from dractl.report.canvas import Canvas
+from dractl.report.explain import html as explain_html, text as explain_text
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -138,6 +140,29 @@ def test_the_last_words_of_a_crashing_plugin_are_the_cause() -> None:
     assert "--previous" in answer.next[1].command
 
 
+BIG = {"cel": {"expression": "device.attributes['gpu.intel.com'].model == 'big'"}}
+
+
+def test_a_plugin_that_crashes_comes_before_what_gives_the_demand_up() -> None:
+    wanted = request("r", "gpu", selectors=[BIG])
+    answer = explain(
+        device_class("gpu", f"device.driver == '{INTEL}'"),
+        claim("c", wanted),
+        pod("p", USES, metadata={"uid": "p"}),
+        node("node-1"),
+        node("node-2"),
+        slice_of(INTEL, "node-2", device("gpu-0", model="small")),
+        daemon_set("intel", "ghcr.io/intel/intel-gpu-resource-driver:v0.11.0", desired=2),
+        plugin_pod("intel", "node-1", CRASHES),
+        plugin_pod("intel", "node-2", RUNS),
+    )
+    assert "of driver gpu.intel.com keeps crashing on node-1" in answer.headline
+    lines = explain_text.render([answer], Canvas(100), now=0.0)
+    page = explain_html.render([answer], now=0.0)
+    assert lines.index("claims.json away") < lines.index("To make it fit")
+    assert page.index("claims.json away") < page.index("<h2>To make it fit")
+
+
 @pytest.mark.parametrize(
     ("reason", "message", "step"),
     [
@@ -165,7 +190,7 @@ def test_no_log_is_read_of_a_plugin_that_has_never_run(
             "intel", "node-1", {"state": {"waiting": {"reason": reason, "message": message}}}
         ),
     )
-    assert f"does not run there, {reason}" in answer.headline
+    assert f"does not run on node-1, {reason}" in answer.headline
     assert step in answer.next[0].text
     assert "kubectl logs intel-node-1" not in " ".join(one.command or "" for one in answer.next)
 
@@ -512,6 +537,25 @@ def test_a_command_that_is_absent_is_the_containers_own() -> None:
     words = 'exec: "trainer": executable file not found in $PATH: no such file or directory'
     answer = explain(*failing_container("RunContainerError", words), node("node-1"))
     assert answer.next[0].text == "correct the container's command, or its image"
+
+
+@pytest.mark.parametrize(
+    ("words", "step"),
+    [
+        (
+            'MountVolume.SetUp failed for volume "v" : hostPath type check failed: /data is not a'
+            " directory",
+            "make /data a directory on node-1",
+        ),
+        (
+            'failed to generate spec: failed to mkdir "/data": mkdir /data: read-only file system',
+            "see why /data cannot be created on node-1",
+        ),
+    ],
+)
+def test_a_path_of_the_node_that_cannot_be_mounted_is_named(words: str, step: str) -> None:
+    answer = explain(*failing_container("CreateContainerError", words), node("node-1"))
+    assert answer.next[0].text.startswith(step)
 
 
 def test_a_claim_that_the_kubelet_has_forgotten_needs_another_pod() -> None:

@@ -20,6 +20,7 @@ from dractl.cli.main import main
 from dractl.cluster import live
 from dractl.cluster.state import ClusterState
 from dractl.facts import check, pack
+from dractl.facts.drivers import driver, names
 from dractl.facts.images import runs, versions_that_run
 from dractl.facts.words import pack_option
 from dractl.resources import data_dir
@@ -368,6 +369,11 @@ def test_versions_that_run() -> None:
     assert (
         versions_that_run([{"kind": "DaemonSet", "spec": {"template": 3}}, {"kind": "Pod"}]) == {}
     )
+
+
+def test_images_of_drivers_are_known() -> None:
+    # the images of npu.huawei.com are in no source that could be read
+    assert [name for name in names() if not driver(name).images] == ["npu.huawei.com"]
 
 
 def test_drivers_that_run_and_are_newer(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ class PluginFails(PluginState, frozen=True, kw_only=True):
         reason = self.container.reason or "not running"
         verb = "keeps crashing" if reason == "CrashLoopBackOff" else "does not run"
         message = f": {self.message}" if self.message else ""
-        state = f"pod {self.pod} of driver {self.driver} {verb} there, {reason}{counted}"
+        state = f"pod {self.pod} of driver {self.driver} {verb} on {self.node}, {reason}{counted}"
         return state + message
 
     def steps(self) -> Iterator[NextStep]:

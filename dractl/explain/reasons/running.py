@@ -408,6 +408,23 @@ def _cure_in_pod(lacks: MissingDependency, node: str, asked: AskedObject) -> Nex
             return NextStep(
                 text, quote_command("kubectl get pvc,volumeattachments -n {}", namespace)
             )
+        case "hostpath":
+            text = (
+                f"make {name} {lacks.where} on {node}, keep the pod to nodes that have it, or correct"
+                " path and type of the pod's hostPath volume"
+            )
+            return NextStep(
+                text, quote_command("kubectl get pod {} -n {} -o yaml", asked.name, namespace)
+            )
+        case "folder":
+            text = (
+                f"see why {name} cannot be created on {node}: the runtime creates the path of a"
+                " hostPath volume that is absent, and cannot on a read-only file system; choose"
+                " another path, or create it there"
+            )
+            return NextStep(
+                text, quote_command("kubectl get pod {} -n {} -o yaml", asked.name, namespace)
+            )
         case "claim":
             text = (
                 "recreate the pod, and end pods with their grace period: the kubelet forgets a"

@@ -144,11 +144,14 @@ def _section(e: Explanation, number: int, now: float | None) -> Iterator[str]:
         yield from alignment_html.alignment_section(e.alignment)
         panels = [(alignment_title(alignment), alignment) for alignment in e.alignment]
         yield f"<div class=wide>{alignment_svg.render(panels, alone=False)}</div>"
+    has_steps = bool(e.next) or e.is_without_fix
+    if has_steps and e.is_driver_at_fault:
+        yield from _next_steps(e)
     if e.plan is not None:
         yield f"<h2>Move other pods</h2><ul>{_step(e.plan)}</ul>"
     if e.fixes and not e.fits and not e.unchecked:
         yield from _fixes(e.fixes)
-    if e.next or e.is_without_fix:
+    if has_steps and not e.is_driver_at_fault:
         yield from _next_steps(e)
     if e.scheduler_message:
         yield f"<h2>What the scheduler says</h2><p><code>{escape(e.scheduler_message)}</code></p>"

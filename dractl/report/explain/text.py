@@ -126,13 +126,16 @@ def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> I
                 f" and {len(node.like)} like it" if node.like else ""
             )
             yield from _funnel(node.funnel, canvas)
+    if e.is_driver_at_fault:
+        yield from _next_steps(e, canvas)
     yield from _plan(e, canvas)
     if not e.unchecked:
         yield from _fixes(
             e.fixes, canvas, "by a new allocation" if not e.unread else "with what may be read"
         )
     yield from _list_expected_nodes(e.expected_nodes, canvas)
-    yield from _next_steps(e, canvas)
+    if not e.is_driver_at_fault:
+        yield from _next_steps(e, canvas)
 
 
 def _list_expected_nodes(nodes: Sequence[ExpectedNode], canvas: Canvas) -> Iterator[str]:
