@@ -48,8 +48,7 @@ def test_events_say_whether_a_driver_is_missing_silent_or_refuses(
         ('configmap "settings" not found', MissingDependency("object", "settings", "configmap")),
         ("write /var/lib/x: no space left on device", MissingDependency("space")),
         (
-            'MountVolume.SetUp failed for volume "v" : hostPath type check failed: /data is not a'
-            " character device",
+            "MountVolume.SetUp failed: hostPath type check failed: /data is not a character device",
             MissingDependency("hostpath", "/data", where="a character device"),
         ),
         (

@@ -199,7 +199,7 @@ def test_fabric_of_a_node_on_coreweave() -> None:
     assert devices[0]["attributes"]["coreweave.dra.net/instanceType"] == {
         "string": "gd-8xh200ib-i128"
     }
-    with pytest.raises(UsageError, match="rack came after 1.4"):
+    with pytest.raises(UsageError, match=r"rack came after 1\.4"):
         inventory("dra.net", machine, "1.4", **settings)
 
 

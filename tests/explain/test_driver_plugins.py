@@ -543,8 +543,7 @@ def test_a_command_that_is_absent_is_the_containers_own() -> None:
     ("words", "step"),
     [
         (
-            'MountVolume.SetUp failed for volume "v" : hostPath type check failed: /data is not a'
-            " directory",
+            "MountVolume.SetUp failed: hostPath type check failed: /data is not a directory",
             "make /data a directory on node-1",
         ),
         (

@@ -56,6 +56,23 @@ def test_a_driver_that_nobody_knows_has_the_words_of_shared_libraries() -> None:
         ("failed to read IOMMU group for 0000:01:00.0: readlink", "vfio"),
         # Project-HAMi/ascend-dra-driver@dc1db52 api validate.go
         ("unknown NPU sharing strategy: Half", "sharing"),
+        # johnahull/dra-driver-nvme@47d96a0 api.go, state.go
+        ('invalid mode "raw": must be "block" or "vfio"', "invalid-config"),
+        ("claim 0-1 is already being prepared", "serialized"),
+        # kubernetes-sigs/dra-example-driver, profiles/vfio
+        ("no IOMMU group for 0000:01:00.0: readlink", "vfio"),
+        # RBLN-SW/rbln-k8s-dra-driver@dd9af1b state.go
+        (
+            'stat device "/dev/rbln0": stat /dev/rbln0: no such file or directory',
+            "device-file-absent",
+        ),
+        # gclawes/dra-driver-rockchip@3aac1c8
+        ("device npu-0 node /dev/dri/renderD129 is not available", "device-file-absent"),
+        # ibm-aiu/dra-driver-spyre@ea0e624 senlib_config_generator.go
+        ("error opening file: open /etc/senlib.json: no such file or directory", "file-absent"),
+        # k8snetworkplumbingwg/dra-driver-ovsdpdk@fa2d316 pkg/socketfs
+        ("resolve user: lookup user: unknown user qemu", "account-absent"),
+        ("apply permissions: setfacl binary not found", "program-absent"),
         # ibm-aiu/dra-driver-spyre@ea0e624 state.go
         ("requested devices are not the same type: a, b, please use pre-defined class", None),
     ],
@@ -68,6 +85,19 @@ def test_words_of_one_driver_are_not_taken_for_those_of_another() -> None:
     words = "feature tso not supported by interface"
     assert explained(words, "dra.net") == "ethtool-feature"
     assert explained(words, NVIDIA) is None
+
+
+def test_a_driver_that_lets_another_prepare_is_told_from_it() -> None:
+    words = "prepare gpu.nvidia.com via gRPC: requested device is not allocatable: gpu-0"
+    match = match_words(words, refusals("composite.dra.example.io"))
+    assert match is not None
+    assert (match.fact.id, match.groups) == ("other-driver", {"other": "gpu.nvidia.com"})
+
+
+def test_partitions_in_use_keep_the_mode_of_an_amd_gpu() -> None:
+    words = 'GPU 0 is already in compute mode "cpx", cannot switch to "spx" while allocations exist'
+    assert explained(words, "gpu.amd.com") == "partition-mode"
+    assert explained("kmm driver reload in progress, memory", "gpu.amd.com") == "driver-reload"
 
 
 def test_an_entry_can_be_about_one_type_of_device() -> None:
