@@ -408,23 +408,8 @@ def _cure_in_pod(lacks: MissingDependency, node: str, asked: AskedObject) -> Nex
             return NextStep(
                 text, quote_command("kubectl get pvc,volumeattachments -n {}", namespace)
             )
-        case "hostpath":
-            text = (
-                f"make {name} {lacks.where} on {node}, keep the pod to nodes that have it, or correct"
-                " path and type of the pod's hostPath volume"
-            )
-            return NextStep(
-                text, quote_command("kubectl get pod {} -n {} -o yaml", asked.name, namespace)
-            )
-        case "folder":
-            text = (
-                f"see why {name} cannot be created on {node}: the runtime creates the path of a"
-                " hostPath volume that is absent, and cannot on a read-only file system; choose"
-                " another path, or create it there"
-            )
-            return NextStep(
-                text, quote_command("kubectl get pod {} -n {} -o yaml", asked.name, namespace)
-            )
+        case "hostpath" | "folder":
+            return _cure_host_path(lacks, node, asked)
         case "claim":
             text = (
                 "recreate the pod, and end pods with their grace period: the kubelet forgets a"
@@ -446,6 +431,24 @@ def _cure_in_pod(lacks: MissingDependency, node: str, asked: AskedObject) -> Nex
                 text, quote_command("kubectl get pod {} -n {} -o yaml", asked.name, namespace)
             )
     return None
+
+
+def _cure_host_path(lacks: MissingDependency, node: str, asked: AskedObject) -> NextStep:
+    """Return the step for a hostPath volume whose path the node lacks or cannot create."""
+    if lacks.dependency == "hostpath":
+        text = (
+            f"make {lacks.name} {lacks.where} on {node}, keep the pod to nodes that have it, or"
+            " correct path and type of the pod's hostPath volume"
+        )
+    else:
+        text = (
+            f"see why {lacks.name} cannot be created on {node}: the runtime creates the path of a"
+            " hostPath volume that is absent, and cannot on a read-only file system; choose"
+            " another path, or create it there"
+        )
+    return NextStep(
+        text, quote_command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace)
+    )
 
 
 class MissingDevices(Struct, frozen=True):
