@@ -216,7 +216,7 @@ def test_mig_profiles_fit_their_gpu(layout: str) -> None:
         (
             "title: a\ncloud: awz\n",
             2,
-            "cloud must be one of alibaba, aws, azure, gce, oke, not 'awz'",
+            "cloud must be one of alibaba, aws, azure, coreweave, gce, oke, not 'awz'",
         ),
         (
             "roots:\n- {devices: {nic: [{interface: a b}]}}\n",
