@@ -3,7 +3,7 @@ DeviceClasses.
 """
 
 from dractl.migration.classes import classes_for
-from dractl.migration.migrate import Migrated, Migration
+from dractl.migration.migrate import MigratedFile, Migration
 from dractl.migration.plan import Remark
 
-__all__ = ["Migrated", "Migration", "Remark", "classes_for"]
+__all__ = ["MigratedFile", "Migration", "Remark", "classes_for"]

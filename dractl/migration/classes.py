@@ -6,7 +6,7 @@ from typing import Any
 
 from dractl.drivers import find
 from dractl.drivers.profile import Options
-from dractl.migration.resources import SRIOV, wanted
+from dractl.migration.resources import SRIOV, stand_in_for
 from dractl.model import Target
 
 
@@ -16,12 +16,15 @@ def classes_for(
     """Return the classes that provide device plugins' resources, except those that drivers install;
     and notes.
     """
-    found, notes = [], []
+    classes, notes = [], []
     for resource in sorted(set(resources)):
-        devices = wanted(resource)
+        devices = stand_in_for(resource)
         if devices is None:
             continue
-        installed = {item["metadata"]["name"]: item for item in _installed(devices.driver, target)}
+        installed = {
+            item["metadata"]["name"]: item
+            for item in _list_installed_classes(devices.driver, target)
+        }
         base = installed.get(devices.device_class)
         if base is not None and base["spec"].get("extendedResourceName") == resource:
             notes.append(f"{resource}: the driver's own class {devices.device_class} provides it")
@@ -33,7 +36,7 @@ def classes_for(
             else [{"cel": {"expression": f'device.driver == "{devices.driver}"'}}]
         )
         added = [{"cel": {"expression": text}} for text in devices.selectors]
-        found.append(
+        classes.append(
             {
                 "apiVersion": "resource.k8s.io/v1",
                 "kind": "DeviceClass",
@@ -41,10 +44,11 @@ def classes_for(
                 "spec": {"selectors": [*selectors, *added], "extendedResourceName": resource},
             }
         )
-    return tuple(found), tuple(notes)
+    return tuple(classes), tuple(notes)
 
 
-def _installed(driver: str, target: Target) -> tuple[dict[str, Any], ...]:
+def _list_installed_classes(driver: str, target: Target) -> tuple[dict[str, Any], ...]:
     # Installs the class of EFA devices
+    """Return the classes that a driver's installation includes."""
     settings = {driver: {"cloud": "aws"}} if driver == "dra.net" else {}
     return find(driver).device_classes(Options("node", target, settings=settings))

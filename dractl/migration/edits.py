@@ -13,35 +13,42 @@ from dractl.manifests.documents import Path
 
 
 class Remove(Struct, frozen=True):
-    """Removes a key of a map; comments on its lines stay, but where they are ``moved``."""
+    """The removal of a key of a map; comments on its lines stay unless they are moved."""
 
     path: Path
+    """The path of the key."""
     moved: bool = False
+    """True if the comments on its lines go elsewhere."""
 
 
 class Prepend(Struct, frozen=True):
-    """Puts items in front of a list of the map at ``path``, which is made before the key ``before``
-    where it lacks.
-
-    ``alone``: every other key of that map is removed. ``comment`` stands behind the first item in block style.
-    ``inside``: the key of a map that is made for the list.
-    """
+    """Items that are put in front of a list of a map."""
 
     path: Path
+    """The path of the map."""
     key: str
+    """The key of the list."""
     items: tuple[Mapping[str, str], ...]
+    """The items, whose values are strings."""
     before: str
+    """The key of the map before which the list is made where it lacks."""
     alone: bool = False
+    """True if every other key of the map is removed."""
     comment: str = ""
+    """A comment behind the first item in block style."""
     inside: str = ""
+    """The key of a map that is made for the list; empty if the list stands in the map itself."""
 
 
 class Put(Struct, frozen=True):
-    """Puts a text into the map at ``path``, before its other keys."""
+    """A text that is put into a map, before its other keys."""
 
     path: Path
+    """The path of the map."""
     key: str
+    """The key of the text."""
     value: str
+    """The text."""
 
 
 Alteration = Remove | Prepend | Put
@@ -51,107 +58,112 @@ class Unclear(Exception):
     """The text of a change cannot be told."""
 
 
-def change(value: Any, wanted: Alteration) -> None:
-    """Makes a change in a value."""
+def change(value: Any, alteration: Alteration) -> None:
+    """Make a change in a value."""
     holder = value
-    for step in wanted.path[:-1] if isinstance(wanted, Remove) else wanted.path:
+    for step in alteration.path[:-1] if isinstance(alteration, Remove) else alteration.path:
         holder = holder[step]
-    if isinstance(wanted, Remove):
-        del holder[wanted.path[-1]]
-    elif isinstance(wanted, Put):
-        holder[wanted.key] = wanted.value
+    if isinstance(alteration, Remove):
+        del holder[alteration.path[-1]]
+    elif isinstance(alteration, Put):
+        holder[alteration.key] = alteration.value
     else:
-        if wanted.inside:
-            holder = holder.setdefault(wanted.inside, {})
-        holder[wanted.key] = [dict(item) for item in wanted.items] + (holder.get(wanted.key) or [])
+        if alteration.inside:
+            holder = holder.setdefault(alteration.inside, {})
+        items = [dict(item) for item in alteration.items]
+        holder[alteration.key] = items + (holder.get(alteration.key) or [])
 
 
-def edit(document: Document, wanted: Alteration) -> Edit:
+def edit(document: Document, alteration: Alteration) -> Edit:
     """Return the edit of the text; raises Unclear where it is not plain."""
-    if isinstance(wanted, Put):
-        return _put(document, wanted)
-    return _cut(document, wanted) if isinstance(wanted, Remove) else _prepended(document, wanted)
+    if isinstance(alteration, Put):
+        return _put(document, alteration)
+    return (
+        _cut(document, alteration)
+        if isinstance(alteration, Remove)
+        else _prepend(document, alteration)
+    )
 
 
 def comments(document: Document, path: Path) -> str:
     """Return the comments that the removal of a key leaves behind, in one line."""
-    found = removal(document, path)
-    return " ".join(found.text.split()) if found else ""
+    edit_of_removal = removal(document, path)
+    return " ".join(edit_of_removal.text.split()) if edit_of_removal else ""
 
 
-def _cut(document: Document, wanted: Remove) -> Edit:
-    found = removal(document, wanted.path)
-    if found is None:
+def _cut(document: Document, removed: Remove) -> Edit:
+    edit_of_removal = removal(document, removed.path)
+    if edit_of_removal is None:
         raise Unclear
-    return replace(found, text="") if wanted.moved else found
+    return replace(edit_of_removal, text="") if removed.moved else edit_of_removal
 
 
-def _put(document: Document, wanted: Put) -> Edit:
-    place, present = document.locate(wanted.path), document.at(wanted.path)
-    written = f'{wanted.key}: "{wanted.value}"'
+def _put(document: Document, added: Put) -> Edit:
+    place, present = document.locate(added.path), document.at(added.path)
+    written = f'{added.key}: "{added.value}"'
     if document.line(place.line)[place.column - 1 : place.column] == "{":
         comma = ", " if present else ""
-        return Edit(_at(place, place.line, place.column + 1), written + comma)
+        return Edit(_empty_range(place, place.line, place.column + 1), written + comma)
     if not present:
         raise Unclear
-    first = document.locate((*wanted.path, next(iter(present))), key=True)
+    first = document.locate((*added.path, next(iter(present))), key=True)
     indent = document.line(first.line)[: first.column - 1]
     if indent.strip():
         raise Unclear
-    return Edit(_at(first, first.line, 1), f"{indent}{written}\n")
+    return Edit(_empty_range(first, first.line, 1), f"{indent}{written}\n")
 
 
-def _prepended(document: Document, wanted: Prepend) -> Edit:
-    existing = document.at((*wanted.path, wanted.key))
-    where = (*wanted.path, wanted.key) if existing else wanted.path
-    place = document.locate(where)
+def _prepend(document: Document, added: Prepend) -> Edit:
+    existing = document.at((*added.path, added.key))
+    target = (*added.path, added.key) if existing else added.path
+    place = document.locate(target)
     opening = document.line(place.line)[place.column - 1 : place.column]
     flow = ", ".join(
-        "{" + ", ".join(f"{k}: {v}" for k, v in item.items()) + "}" for item in wanted.items
+        "{" + ", ".join(f"{k}: {v}" for k, v in item.items()) + "}" for item in added.items
     )
     if opening in ("[", "{"):
         inside = Position(place.file, place.line, place.column + 1, place.line, place.column + 1)
-        comma = "" if wanted.alone else ", "
-        made = f"{wanted.key}: [{flow}]"
-        made = f"{wanted.inside}: {{{made}}}" if wanted.inside else made
-        return Edit(inside, f"{flow}, " if opening == "[" else f"{made}{comma}")
-    if wanted.key in document.at(wanted.path) and not existing:
+        comma = "" if added.alone else ", "
+        entry = f"{added.key}: [{flow}]"
+        entry = f"{added.inside}: {{{entry}}}" if added.inside else entry
+        return Edit(inside, f"{flow}, " if opening == "[" else f"{entry}{comma}")
+    if added.key in document.at(added.path) and not existing:
         raise Unclear
     anchor = (
-        document.locate((*where, 0))
+        document.locate((*target, 0))
         if existing
-        else document.locate((*where, wanted.before), key=True)
+        else document.locate((*target, added.before), key=True)
     )
     prefix = document.line(anchor.line)[: anchor.column - 1]
     if existing:
         if prefix.strip() != "-":
             raise Unclear
         indent = prefix[: prefix.index("-")]
-        return Edit(_at(anchor, anchor.line, 1), _block(wanted, indent))
+        return Edit(_empty_range(anchor, anchor.line, 1), _block(added, indent))
     indent = " " * len(prefix)
-    deeper = f"{indent}  " if wanted.inside else indent
-    head = f"{indent}{wanted.inside}:\n" if wanted.inside else ""
-    text = f"{head}{deeper}{wanted.key}:\n{_block(wanted, deeper)}"
+    deeper = f"{indent}  " if added.inside else indent
+    head = f"{indent}{added.inside}:\n" if added.inside else ""
+    text = f"{head}{deeper}{added.key}:\n{_block(added, deeper)}"
     if not prefix.strip():
         line = anchor.line
         # A comment stays with what it is about
         while line > 1 and document.line(line - 1).startswith(f"{indent}#"):
             line -= 1
-        return Edit(_at(anchor, line, 1), text)
-    return Edit(_at(anchor, anchor.line, anchor.column), text[len(indent) :] + indent)
+        return Edit(_empty_range(anchor, line, 1), text)
+    return Edit(_empty_range(anchor, anchor.line, anchor.column), text[len(indent) :] + indent)
 
 
-def _block(wanted: Prepend, indent: str) -> str:
+def _block(added: Prepend, indent: str) -> str:
     lines = []
-    for item in wanted.items:
+    for item in added.items:
         lines += [
             f"{indent}{'- ' if not at else '  '}{key}: {value}\n"
             for at, (key, value) in enumerate(item.items())
         ]
-    if wanted.comment:
-        lines[0] = f"{lines[0][:-1]}  {wanted.comment}\n"
+    if added.comment:
+        lines[0] = f"{lines[0][:-1]}  {added.comment}\n"
     return "".join(lines)
 
 
-def _at(place: Position, line: int, column: int) -> Position:
+def _empty_range(place: Position, line: int, column: int) -> Position:
     return Position(place.file, line, column, line, column)

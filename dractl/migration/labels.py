@@ -25,7 +25,7 @@ def _products() -> dict[str, str]:
     }
 
 
-def without_suffixes(product: str) -> tuple[str, str | None]:
+def split_product(product: str) -> tuple[str, str | None]:
     """Return a product label's GPU and MIG profile."""
     name, _, profile = product.removesuffix("-SHARED").partition("-MIG-")
     return name, profile or None
@@ -36,10 +36,10 @@ def selectors(label: str, value: str) -> tuple[str, ...] | None:
     says it.
     """
     if label == _PRODUCT:
-        name = without_suffixes(value)[0]
-        known = _products().get(name)
-        if known:
-            return (f'{_ATTRIBUTES}.productName == "{known}"',)
+        name = split_product(value)[0]
+        product_name = _products().get(name)
+        if product_name:
+            return (f'{_ATTRIBUTES}.productName == "{product_name}"',)
         return (f'{_ATTRIBUTES}.productName.replace(" ", "-") == "{name}"',)
     if label == _MEMORY and value.isascii() and value.isdecimal() and len(value) < 10:
         memory = 'device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("{}Mi"))'
@@ -51,8 +51,8 @@ def selectors(label: str, value: str) -> tuple[str, ...] | None:
     return None
 
 
-def why_kept(label: str) -> str:
-    """Why a node label stays a node selector."""
+def reason_to_keep(label: str) -> str:
+    """Return the reason why a node label stays a node selector."""
     if label == "nvidia.com/gpu.count":
         return f"{label} is kept: a selector judges one device, not how many a node has"
     return (

@@ -21,30 +21,34 @@ from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.source import Source
 from dractl.migration.edits import Unclear, change, edit
 from dractl.migration.patches import requests_in_patches
-from dractl.migration.plan import PodPlan, Remark, asked, plan
-from dractl.migration.plugin import installs, sharings
-from dractl.migration.resources import wanted
+from dractl.migration.plan import PodPlan, Remark, demand_of, plan
+from dractl.migration.plugin import remarks_on_installation, sharings
+from dractl.migration.resources import stand_in_for
 from dractl.migration.templates import Template, Templates
 from dractl.model import pod_templates
 from dractl.objects.chart_values import controllers
 from dractl.objects.pods import PodSpec
 from dractl.objects.values import items, mapping, text
 
-_MOST_ALONE = 50  # pods that are tried one by one where all at once do not give what was planned
-_DEPTH = 32
-_PATCH = "left as it is: a patch; name the claim of the object that it changes by hand"
+# Pods that are tried one by one where all at once do not give what was planned
+_MAX_PODS_ALONE = 50
+_MAX_DEPTH = 32
+_PATCH_STAYS = "left as it is: a patch; name the claim of the object that it changes by hand"
 
 
-class Migrated(Struct, frozen=True):
-    """A file's text with claims, what is to be said about it, and the device plugins' resources
-    that it asks for.
-    """
+class MigratedFile(Struct, frozen=True):
+    """A file's text with claims."""
 
     name: str
+    """The name of the file."""
     before: str
+    """The text as it was."""
     after: str
+    """The text with claims."""
     remarks: tuple[Remark, ...]
+    """Remarks on places of the file, each once."""
     resources: frozenset[str]
+    """The device plugins' resources that its pods ask for."""
 
 
 class Migration:
@@ -74,7 +78,7 @@ class Migration:
             }
         )
 
-    def of(self, name: str, content: str, scope: str) -> Migrated:
+    def migrate(self, name: str, content: str, scope: str) -> MigratedFile:
         """Return a file with claims in place of device plugins' resources; ``scope`` is its folder.
 
         No pod is changed whose edits do not read as they were planned.
@@ -88,21 +92,21 @@ class Migration:
         pods: list[PodPlan] = []
         for document in documents:
             remarks += (
-                Remark(place, f"{resource} is {_PATCH}")
+                Remark(place, f"{resource} is {_PATCH_STAYS}")
                 for place, resource in requests_in_patches(document)
             )
             if not isinstance(document.value, dict):
                 continue
             specs = list(_pod_specs(document))
-            remarks += _elsewhere(document, [pod.path for pod in specs])
-            remarks += (Remark(place, why) for place, why in installs(document))
+            remarks += _remarks_outside_pods(document, [pod.path for pod in specs])
+            remarks += (Remark(place, why) for place, why in remarks_on_installation(document))
             if specs and is_patch(document, self._kustomizations):
-                remarks += _of_patch(document, specs)
+                remarks += _remarks_on_patch(document, specs)
                 continue
             for spec in specs:
                 pod = plan(
                     spec,
-                    partial(self._templates.of, scope, _namespace(document)),
+                    partial(self._templates.template_for, scope, _namespace(document)),
                     self._tolerates,
                     self._shared,
                 )
@@ -118,11 +122,13 @@ class Migration:
                 )
             )
             pods = []
-        made = self._after(name, whole, documents, pods, remarks)
-        after = content if made == whole else made
-        return Migrated(name, content, after, tuple(dict.fromkeys(remarks)), frozenset(resources))
+        edited = self._apply_plans(name, whole, documents, pods, remarks)
+        after = content if edited == whole else edited
+        return MigratedFile(
+            name, content, after, tuple(dict.fromkeys(remarks)), frozenset(resources)
+        )
 
-    def _after(
+    def _apply_plans(
         self,
         name: str,
         content: str,
@@ -130,15 +136,15 @@ class Migration:
         pods: Sequence[PodPlan],
         remarks: list[Remark],
     ) -> str:
-        good = list(pods)
-        made = self._edited(name, content, documents, good) if good else None
-        if made is None and 1 < len(pods) <= _MOST_ALONE:
-            good = [
-                pod for pod in pods if self._edited(name, content, documents, [pod]) is not None
+        applicable = list(pods)
+        edited = self._edit(name, content, documents, applicable) if applicable else None
+        if edited is None and 1 < len(pods) <= _MAX_PODS_ALONE:
+            applicable = [
+                pod for pod in pods if self._edit(name, content, documents, [pod]) is not None
             ]
-            made = self._edited(name, content, documents, good) if good else None
-        good = [] if made is None else good
-        kept = set(map(id, good))
+            edited = self._edit(name, content, documents, applicable) if applicable else None
+        applicable = [] if edited is None else applicable
+        kept = set(map(id, applicable))
         remarks += (
             Remark(
                 pod.document.locate(()),
@@ -147,10 +153,10 @@ class Migration:
             for pod in pods
             if id(pod) not in kept
         )
-        self._templates.written.update(template for pod in good for template in pod.templates)
-        return content if made is None else made
+        self._templates.written.update(template for pod in applicable for template in pod.templates)
+        return content if edited is None else edited
 
-    def _edited(
+    def _edit(
         self, name: str, content: str, documents: Sequence[Document], pods: Sequence[PodPlan]
     ) -> str | None:
         """Return the text with the changes of some pods, provided that it reads as planned."""
@@ -162,14 +168,14 @@ class Migration:
         }
         try:
             for pod in pods:
-                for wanted_change in pod.changes:
-                    change(values[id(pod.document)], wanted_change)
+                for alteration in pod.changes:
+                    change(values[id(pod.document)], alteration)
             if is_json(content):
-                after = _json_edited(
+                after = _edit_json(
                     content, [(document, values[id(document)]) for document in documents], added
                 )
             else:
-                after = _yaml_edited(content, pods, added)
+                after = _edit_yaml(content, pods, added)
         except (
             KeyError,
             IndexError,
@@ -192,7 +198,10 @@ class Migration:
 
 
 def _namespace(document: Document) -> str | None:
-    """Return the namespace of the pods: Flux and Argo CD may install a release in another one than its object's."""
+    """Return the namespace of the pods.
+
+    Flux and Argo CD may install a release in another namespace than its object's.
+    """
     spec = mapping(document.value.get("spec"))
     named = {
         "HelmRelease": spec.get("targetNamespace"),
@@ -202,22 +211,25 @@ def _namespace(document: Document) -> str | None:
 
 
 def _pod_specs(document: Document) -> Iterator[PodSpec[Document]]:
-    """Pod specifications: those of templates, in custom resources every map whose containers have resources, and the
-    controllers in the values of bjw-s' charts."""
+    """Yield the pod specifications of a document.
+
+    They stand in templates, in custom resources wherever a map has containers with resources, and
+    in the controllers in the values of bjw-s' charts.
+    """
     value = document.value
-    found = dict(pod_templates(value))
-    for path, node in found.items():
+    pod_specs = dict(pod_templates(value))
+    for path, node in pod_specs.items():
         yield PodSpec(document, path, node)
-    made = list(controllers(document, value)) if document.kind else []
-    for pod in made:
-        found[pod.path] = pod.fields
-    yield from made
+    chart_pods = list(controllers(document, value)) if document.kind else []
+    for pod in chart_pods:
+        pod_specs[pod.path] = pod.fields
+    yield from chart_pods
     for path, node in _maps(value):
-        if any(path[: len(spec)] == spec for spec in found):
+        if any(path[: len(spec)] == spec for spec in pod_specs):
             continue
         containers = [mapping(item) for item in items(node.get("containers"))]
         if path and any(mapping(item.get("resources")) for item in containers):
-            found[path] = node
+            pod_specs[path] = node
             yield PodSpec(document, path, node)
 
 
@@ -225,7 +237,7 @@ def _maps(value: Any) -> Iterator[tuple[Path, Mapping[str, Any]]]:
     stack: list[tuple[Path, Any]] = [((), value)]
     while stack:
         path, node = stack.pop()
-        if len(path) > _DEPTH:
+        if len(path) > _MAX_DEPTH:
             continue
         if isinstance(node, dict):
             yield path, node
@@ -234,16 +246,18 @@ def _maps(value: Any) -> Iterator[tuple[Path, Mapping[str, Any]]]:
             stack += [((*path, at), child) for at, child in enumerate(node)][::-1]
 
 
-def _of_patch(document: Document, specs: Sequence[PodSpec[Document]]) -> Iterator[Remark]:
-    """What stays to be done where a patch asks for devices: the claim belongs to the object that it changes, and a
-    template has no place in its file."""
+def _remarks_on_patch(document: Document, specs: Sequence[PodSpec[Document]]) -> Iterator[Remark]:
+    """Yield what stays to be done where a patch requests devices.
+
+    The claim belongs to the object that the patch changes, and a template has no place in its file.
+    """
     for pod in specs:
-        if uses := asked(pod).uses:
+        if uses := demand_of(pod).uses:
             place = document.locate((*uses[0].container, "resources"), key=True)
-            yield Remark(place, _PATCH)
+            yield Remark(place, _PATCH_STAYS)
 
 
-def _elsewhere(document: Document, specs: Sequence[Path]) -> Iterator[Remark]:
+def _remarks_outside_pods(document: Document, specs: Sequence[Path]) -> Iterator[Remark]:
     """Yield the requests that stand in no pod specification: values of charts, quotas, custom
     resources.
     """
@@ -251,8 +265,8 @@ def _elsewhere(document: Document, specs: Sequence[Path]) -> Iterator[Remark]:
         if any(path[: len(spec)] == spec for spec in specs):
             continue
         for at, covered in enumerate(items(node.get("coveredResources"))):
-            if what := wanted(str(covered)):
-                why = f"map {what.device_class} to it in Kueue's deviceClassMappings"
+            if stand_in := stand_in_for(str(covered)):
+                why = f"map {stand_in.device_class} to it in Kueue's deviceClassMappings"
                 place = document.locate((*path, "coveredResources", at))
                 yield Remark(
                     place,
@@ -261,11 +275,11 @@ def _elsewhere(document: Document, specs: Sequence[Path]) -> Iterator[Remark]:
         for key in node:
             resource = str(key).removeprefix("requests.").removeprefix("limits.")
             amounts = path and path[-1] in ("limits", "requests", "hard", "max", "default")
-            if amounts and (what := wanted(resource)):
+            if amounts and (stand_in := stand_in_for(resource)):
                 why = "not in a pod template; whatever creates the pods must let them use claims"
                 if path[-1] == "hard":
                     why = (
-                        f"count {what.device_class}.deviceclass.resource.k8s.io/devices in the"
+                        f"count {stand_in.device_class}.deviceclass.resource.k8s.io/devices in the"
                         " quota"
                     )
                 yield Remark(
@@ -273,11 +287,11 @@ def _elsewhere(document: Document, specs: Sequence[Path]) -> Iterator[Remark]:
                 )
 
 
-def _json_edited(
+def _edit_json(
     content: str, changed: Sequence[tuple[Document, Any]], added: Sequence[Template]
 ) -> str:
     source = Source("", content)
-    after, rest = "", 0
+    after, copied = "", 0
     for document, value in changed:
         if value != document.value:
             place = document.locate(())
@@ -285,12 +299,12 @@ def _json_edited(
                 source.offset(place.line, place.column),
                 source.offset(place.end_line, place.end_column),
             )
-            after += content[rest:start] + rewrite(content, start, document.value, value)
-            rest = end
-    return with_objects(after + content[rest:], [template.value for template in added])
+            after += content[copied:start] + rewrite(content, start, document.value, value)
+            copied = end
+    return with_objects(after + content[copied:], [template.value for template in added])
 
 
-def _yaml_edited(content: str, pods: Sequence[PodPlan], added: Sequence[Template]) -> str:
+def _edit_yaml(content: str, pods: Sequence[PodPlan], added: Sequence[Template]) -> str:
     edits = tuple(edit(pod.document, wanted) for pod in pods for wanted in pod.changes)
     after, _ = applied(content, [TextFix("use claims", edits, safe=True)])
     newline = "\r\n" if "\r\n" in content else "\n"

@@ -16,13 +16,13 @@ from dractl.migration.edits import Alteration, Prepend, Put, Remove, comments
 from dractl.migration.plugin import Sharing
 from dractl.migration.resources import (
     GPU,
-    PARTED,
+    REPLICA_NOTE,
     StandIn,
     is_extended,
-    mig,
-    parted,
-    wanted,
-    why_not,
+    mig_stand_in,
+    reason_without_claim,
+    reasons_of_companions,
+    stand_in_for,
 )
 from dractl.migration.templates import ClaimShape, Template
 from dractl.objects.pods import PodSpec
@@ -41,54 +41,66 @@ class Remark(Struct, frozen=True):
     """A remark on a place: something left to be done by hand, or to know."""
 
     position: Position
+    """The place in the file."""
     message: str
+    """The sentence about it."""
 
     def __str__(self) -> str:
         return f"{self.position.file}:{self.position.line}:{self.position.column}: {self.message}"
 
 
 class PodPlan(Struct, frozen=True):
-    """What becomes of a pod specification of ``document``: the changes that turn it, the templates
-    that they name, what is to be said about it, and the device plugins' resources that it asks for.
-    No changes: there is nothing to turn.
-    """
+    """The plan for a pod specification; without changes there is nothing to turn."""
 
     document: Document
+    """The document of the pod specification."""
     remarks: tuple[Remark, ...]
+    """Remarks on what is left to be done, or to know."""
     resources: frozenset[str] = frozenset()
+    """The device plugins' resources that the pod asks for."""
     changes: tuple[Alteration, ...] = ()
+    """The changes that turn it, in the order in which they are made."""
     templates: tuple[Template, ...] = ()
+    """The templates that its claims name."""
 
 
 class ResourceUse(Struct, frozen=True):
     """A container's request for a resource."""
 
     container: Path
+    """The path of the container."""
     resource: str
+    """The name of the resource."""
     count: int
+    """The number of devices."""
     starts_before: bool
-    """An init container that ends before the containers start, and whose devices they get."""
+    """True for an init container that ends before the containers start, and whose
+    devices they get.
+    """
 
 
 class Demand(Struct, frozen=True):
-    """What the containers of a pod ask device plugins for, the keys that go with it, and what
-    cannot be turned.
-    """
+    """The requests of a pod's containers for resources of device plugins."""
 
     uses: tuple[ResourceUse, ...]
+    """The requests that can be turned."""
     keys: tuple[Path, ...]
+    """The paths of the keys that go with them."""
     remarks: tuple[Remark, ...]
+    """The requests that cannot be turned."""
 
 
 class _Labels(Struct, frozen=True):
-    """The selectors and the MIG profile that a pod's node labels choose, and the labels that go
-    with them.
-    """
+    """The choice among devices that a pod's node labels make."""
 
     selectors: tuple[str, ...] = ()
+    """The CEL expressions that choose the same devices."""
     profile: str | None = None
+    """The profile of MIG devices."""
     keys: tuple[Path, ...] = ()
+    """The paths of the labels that go."""
     remarks: tuple[Remark, ...] = ()
+    """The labels that stay, with the reason."""
 
 
 class _Claim(Struct, frozen=True):
@@ -105,10 +117,13 @@ def plan(
     tolerated: Callable[[str], bool],
     shared: Mapping[str, Sharing] = MappingProxyType({}),
 ) -> PodPlan:
-    """The plan for a pod specification. ``tolerated``: True for a resource if pods are to tolerate the taint that is
-    called as it. ``shared``: the resources that are replicas of devices."""
+    """Return the plan for a pod specification.
+
+    ``tolerated``: True for a resource if pods are to tolerate the taint that is called as it.
+    ``shared``: the resources that are replicas of devices.
+    """
     document, path, spec = pod.subject, pod.path, pod.fields
-    demand = asked(pod)
+    demand = demand_of(pod)
     if not demand.uses:
         return PodPlan(document, demand.remarks)
     home = _home(pod)
@@ -118,17 +133,17 @@ def plan(
     chosen = _node_labels(document, path, spec, demand.uses)
     devices = {use: _devices(use, chosen, shared.get(use.resource)) for use in demand.uses}
     claims = _claims(spec, devices, template_for)
-    made: dict[str, _Claim] = {}
+    claims_by_name: dict[str, _Claim] = {}
     for claim in claims:
-        made.setdefault(claim.name, claim)
+        claims_by_name.setdefault(claim.name, claim)
     resources = dict.fromkeys(use.resource for use in demand.uses)
     missing = [key for key in resources if tolerated(key) and not _tolerates(spec, key)]
 
     remarks = [*demand.remarks, *chosen.remarks]
-    for claim in made.values():
+    for claim in claims_by_name.values():
         place = document.locate((*claim.use.container, "resources"), key=True)
         remarks += (Remark(place, note) for note in devices[claim.use].notes)
-    if any(what.driver == GPU for what in devices.values()) and not (
+    if any(stand_in.driver == GPU for stand_in in devices.values()) and not (
         tolerated("nvidia.com/gpu") or _tolerates(spec, "nvidia.com/gpu")
     ):
         place = document.locate((*path, "containers"), key=True)
@@ -136,18 +151,19 @@ def plan(
 
     entries = tuple(
         {"name": name, "resourceClaimTemplateName": claim.template.name}
-        for name, claim in made.items()
+        for name, claim in claims_by_name.items()
     )
     tolerations = tuple({"key": key, "operator": "Exists"} for key in missing)
-    listed = tuple(_container_claims(document, demand, claims))
+    lists = tuple(_container_claims(document, demand, claims))
+    commented = [prepended.path for prepended in lists if prepended.comment]
     changes: tuple[Alteration, ...] = (
         *([replace(home, key="tolerations", items=tolerations)] if missing else []),
         replace(home, key="resourceClaims", items=entries),
-        *listed,
-        *_for_ray(document, path, demand.uses, remarks),
+        *lists,
+        *_put_gpu_count_of_ray(document, path, demand.uses, remarks),
         # A key is removed after what names it as the place before which a list is put.
         *(
-            Remove(key, any(one.comment and key[: len(one.path)] == one.path for one in listed))
+            Remove(key, any(key[: len(above)] == above for above in commented))
             for key in demand.keys
         ),
         *map(Remove, chosen.keys),
@@ -157,13 +173,16 @@ def plan(
         tuple(remarks),
         frozenset(resources),
         changes,
-        tuple(claim.template for claim in made.values()),
+        tuple(claim.template for claim in claims_by_name.values()),
     )
 
 
 def _home(pod: PodSpec[Document]) -> Prepend | None:
-    """Return where lists of the pod are put: into the specification, or into ``pod`` of a controller in a chart's values.
-    None where all controllers share a list of claims: one of its own would hide it."""
+    """Return where lists of the pod are put: into the specification, or into ``pod`` of a controller
+    in a chart's values.
+
+    None where all controllers share a list of claims: one of its own would hide it.
+    """
     if pod.places is None:
         return Prepend(pod.path, "", (), "containers")
     if any("defaultPodOptions" in path for path, _ in pod.claims):
@@ -174,12 +193,13 @@ def _home(pod: PodSpec[Document]) -> Prepend | None:
     return Prepend(pod.path, "", (), "containers", inside="pod")
 
 
-def _for_ray(
+def _put_gpu_count_of_ray(
     document: Document, path: Path, uses: Sequence[ResourceUse], remarks: list[Remark]
 ) -> Iterator[Put]:
-    """Ray counts the GPUs of its container by the limits (ray-project/kuberay
-    ray-operator/controllers/ray/common pod.go generateRayStartCommand): without them it has to be
-    told.
+    """Yield the change that tells Ray how many GPUs its container has.
+
+    Ray counts them by the limits (ray-project/kuberay ray-operator/controllers/ray/common pod.go
+    generateRayStartCommand): without them it has to be told.
     """
     group = path[:-2]
     count = sum(
@@ -205,8 +225,8 @@ def _for_ray(
         yield Put(params, "num-gpus", str(count))
 
 
-def asked(pod: PodSpec[Document]) -> Demand:
-    """What the containers of a pod specification ask device plugins for."""
+def demand_of(pod: PodSpec[Document]) -> Demand:
+    """Return the demand of the containers of a pod specification."""
     document, spec = pod.subject, pod.fields
     uses: list[ResourceUse] = []
     keys: list[Path] = []
@@ -216,7 +236,7 @@ def asked(pod: PodSpec[Document]) -> Demand:
             container = pod.item_path(kind, at)
             counts: dict[str, int] = {}
             written = mapping(mapping(item).get("resources"))
-            in_parts = parted(
+            in_parts = reasons_of_companions(
                 {name for part in ("limits", "requests") for name in mapping(written.get(part))}
             )
             for part in ("limits", "requests"):
@@ -225,16 +245,16 @@ def asked(pod: PodSpec[Document]) -> Demand:
                 for resource, amount in amounts.items():
                     if not isinstance(resource, str) or not is_extended(resource):
                         continue
-                    where = (*container, "resources", part, resource)
+                    key_path = (*container, "resources", part, resource)
                     reason, count = (
                         (in_parts[resource], 0)
                         if resource in in_parts
                         else _count(resource, amount)
                     )
                     if reason:
-                        remarks.append(Remark(document.locate(where, key=True), reason))
+                        remarks.append(Remark(document.locate(key_path, key=True), reason))
                     elif count and counts.setdefault(resource, count) == count:
-                        turned.append(where)
+                        turned.append(key_path)
                 keys += (
                     [(*container, "resources", part)]
                     if turned and len(turned) == len(amounts)
@@ -249,11 +269,11 @@ def asked(pod: PodSpec[Document]) -> Demand:
 
 
 def _count(resource: str, amount: Any) -> tuple[str | None, int]:
-    """Why a request cannot be turned, or the devices that it is for."""
+    """Return the reason why a request cannot be turned, or the devices that it is for."""
     if holds_placeholder(resource) or holds_placeholder(amount):
         return f"{resource}: {amount} is filled in later; render the manifest first", 0
-    if wanted(resource) is None:
-        return why_not(resource), 0
+    if stand_in_for(resource) is None:
+        return reason_without_claim(resource), 0
     written = str(amount)
     if not (written.isascii() and written.isdecimal() and len(written) < 10):
         return f"{resource}: {amount!r} is not a whole number of devices", 0
@@ -265,35 +285,35 @@ def _node_labels(
 ) -> _Labels:
     if not any(use.resource.startswith(labels.PREFIX) for use in uses):
         return _Labels()
-    wished = mapping(spec.get("nodeSelector"))
+    node_selector = mapping(spec.get("nodeSelector"))
     selectors: list[str] = []
     keys: list[Path] = []
     remarks: list[Remark] = []
     profile = None
-    for label, value in wished.items():
+    for label, value in node_selector.items():
         if not str(label).startswith(labels.PREFIX):
             continue
-        where = (*path, "nodeSelector", label)
+        key_path = (*path, "nodeSelector", label)
         chosen = None if holds_placeholder(value) else labels.selectors(label, str(value))
         if chosen is None:
             why = (
                 f"{label} is kept: it is filled in later"
                 if holds_placeholder(value)
-                else labels.why_kept(label)
+                else labels.reason_to_keep(label)
             )
-            remarks.append(Remark(document.locate(where, key=True), why))
+            remarks.append(Remark(document.locate(key_path, key=True), why))
             continue
         if label == "nvidia.com/gpu.product":
-            profile = labels.without_suffixes(str(value))[1]
+            profile = labels.split_product(str(value))[1]
         selectors += chosen
-        keys.append(where)
+        keys.append(key_path)
     affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
     if labels.PREFIX in json.dumps(affinity, default=str):
         place = document.locate((*path, "affinity", "nodeAffinity"), key=True)
         remarks.append(
             Remark(place, "nodeAffinity is kept: GPU Feature Discovery must keep labelling nodes")
         )
-    if keys and len(keys) == len(wished):
+    if keys and len(keys) == len(node_selector):
         keys = [(*path, "nodeSelector")]
     return _Labels(tuple(selectors), profile, tuple(keys), tuple(remarks))
 
@@ -302,18 +322,18 @@ def _devices(use: ResourceUse, chosen: _Labels, sharing: Sharing | None) -> Stan
     """Return the devices that stand for a use; node labels choose among NVIDIA's. ``sharing``: the
     plugin hands them out several times.
     """
-    devices = wanted(use.resource)
+    devices = stand_in_for(use.resource)
     assert devices is not None
     if sharing is not None:
-        said = PARTED.format(
+        note = REPLICA_NOTE.format(
             resource=sharing.resource, replicas=sharing.replicas, source=sharing.source
         )
-        devices = replace(devices, notes=(said,))
+        devices = replace(devices, notes=(note,))
     if devices.driver != GPU:
         return devices
     if chosen.profile is not None and devices.device_class == GPU:
         # Strategy "single": MIG devices are called nvidia.com/gpu.
-        devices = replace(mig(chosen.profile), notes=devices.notes)
+        devices = replace(mig_stand_in(chosen.profile), notes=devices.notes)
     return replace(devices, selectors=devices.selectors + chosen.selectors)
 
 
@@ -327,26 +347,28 @@ def _claims(
     """
     names = {text(mapping(claim).get("name")) for claim in items(spec.get("resourceClaims"))}
     claims: list[_Claim] = []
-    for use in sorted(devices, key=lambda one: one.starts_before):
-        lent = (
+    for use in sorted(devices, key=lambda use: use.starts_before):
+        lenders = (
             c
             for c in claims
             if use.starts_before and c.use.resource == use.resource and c.use.count >= use.count
         )
-        if lender := next(lent, None):
+        if lender := next(lenders, None):
             claims.append(replace(lender, use=use))
             continue
-        what = devices[use]
-        name, number = what.name, 1
+        stand_in = devices[use]
+        name, number = stand_in.name, 1
         while name in names:
             number += 1
-            name = f"{what.name}-{number}"
+            name = f"{stand_in.name}-{number}"
         names.add(name)
         claims.append(
             _Claim(
                 use,
                 name,
-                template_for(ClaimShape(what.name, what.device_class, use.count, what.selectors)),
+                template_for(
+                    ClaimShape(stand_in.name, stand_in.device_class, use.count, stand_in.selectors)
+                ),
             )
         )
     return tuple(claims)
@@ -363,10 +385,12 @@ def _container_claims(
         keys = [str(key) for key in document.at(resources)]
         names = tuple({"name": claim.name} for claim in claims if claim.use.container == container)
         alone = all((*resources, key) in pod.keys for key in keys)
-        place, one = document.locate(resources), len(names) == 1 and "claims" not in keys
-        moved = one and document.line(place.line)[place.column - 1 : place.column] != "{"
-        gone = (comments(document, key) for key in pod.keys if key[: len(resources)] == resources)
-        comment = " ".join(dict.fromkeys(filter(None, gone))) if moved else ""
+        place, single = document.locate(resources), len(names) == 1 and "claims" not in keys
+        moved = single and document.line(place.line)[place.column - 1 : place.column] != "{"
+        removed_comments = (
+            comments(document, key) for key in pod.keys if key[: len(resources)] == resources
+        )
+        comment = " ".join(dict.fromkeys(filter(None, removed_comments))) if moved else ""
         yield Prepend(resources, "claims", names, keys[0], alone=alone, comment=comment)
 
 

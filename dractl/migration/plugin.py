@@ -1,4 +1,6 @@
-"""What device plugins hand out, by their configuration in the input, and what installs them."""
+"""Sharing by device plugins, as their configuration in the input says, and the objects that install
+them.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -11,24 +13,25 @@ from dractl.objects.values import items, mapping, number, text
 
 _OPERATOR = "nvidia.com"
 _KINDS = ("ClusterPolicy", "GPUCluster")
-_BESIDE = (
+_DISABLE_PLUGIN_HINT = (
     "{kind}: set devicePlugin.enabled: false where the DRA driver hands out the GPUs: plugin and"
     " driver do not see each other's pods"
 )
-_SINGLE = (
+_SINGLE_STRATEGY_HINT = (
     "with strategy single, nvidia.com/gpu is a MIG device where MIG is on: there, ask for class"
     " mig.nvidia.com"
 )
 
 
 class Sharing(Struct, frozen=True):
-    """A resource whose devices the plugin hands out several times: the number, and the ConfigMap
-    that says so.
-    """
+    """A resource whose devices the plugin hands out several times."""
 
     resource: str
+    """The name that pods ask for."""
     replicas: int
+    """The number of times that each device is handed out."""
     source: str
+    """The ConfigMap that says so."""
 
 
 def sharings(documents: Iterable[Document]) -> dict[str, Sharing]:
@@ -36,16 +39,20 @@ def sharings(documents: Iterable[Document]) -> dict[str, Sharing]:
     (NVIDIA/k8s-device-plugin api/config/v1 replicas.go); of several configurations the one that
     divides most.
     """
-    found: dict[str, Sharing] = {}
+    sharings_by_name: dict[str, Sharing] = {}
     for document in documents:
         if document.kind == "ConfigMap" and isinstance(document.value.get("data"), dict):
             for content in document.value["data"].values():
                 for name, replicas in (
                     _replicas(content) if isinstance(content, str) and "replicas" in content else ()
                 ):
-                    if replicas > 1 and (name not in found or replicas > found[name].replicas):
-                        found[name] = Sharing(name, replicas, f"ConfigMap {document.name}")
-    return found
+                    if replicas > 1 and (
+                        name not in sharings_by_name or replicas > sharings_by_name[name].replicas
+                    ):
+                        sharings_by_name[name] = Sharing(
+                            name, replicas, f"ConfigMap {document.name}"
+                        )
+    return sharings_by_name
 
 
 def _replicas(content: str) -> Iterator[tuple[str, int]]:
@@ -61,15 +68,15 @@ def _replicas(content: str) -> Iterator[tuple[str, int]]:
                 yield renamed, number(mapping(row).get("replicas"))
 
 
-def installs(document: Document) -> Iterator[tuple[Position, str]]:
-    """What to change in an object from which NVIDIA's operator installs the device plugin."""
+def remarks_on_installation(document: Document) -> Iterator[tuple[Position, str]]:
+    """Yield what to change in an object from which NVIDIA's operator installs the device plugin."""
     version: Any = document.api_version or ""
     if document.kind not in _KINDS or version.partition("/")[0] != _OPERATOR:
         return
     path = ("spec", "devicePlugin", "enabled")
     if document.at(path) is not False:
-        where = path if document.at(path) is not None else ("spec",)
-        yield document.locate(where, key=True), _BESIDE.format(kind=document.kind)
+        place = path if document.at(path) is not None else ("spec",)
+        yield document.locate(place, key=True), _DISABLE_PLUGIN_HINT.format(kind=document.kind)
     strategy = ("spec", "mig", "strategy")
     if document.at(strategy) == "single":
-        yield document.locate(strategy), _SINGLE
+        yield document.locate(strategy), _SINGLE_STRATEGY_HINT

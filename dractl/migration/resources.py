@@ -16,54 +16,63 @@ SHARED = ".shared"
 
 
 class StandIn(Struct, frozen=True):
-    """A request for devices: class, selectors, the name of request and claim, and what the user has
-    to know.
-    """
+    """A request for devices that stand for a resource."""
 
     name: str
+    """The name of request and claim."""
     device_class: str
+    """The name of the DeviceClass."""
     driver: str
+    """The name of the driver that publishes the devices."""
     selectors: tuple[str, ...] = ()
+    """The CEL expressions of the request."""
     notes: tuple[str, ...] = ()
+    """Sentences that the user has to know."""
 
 
-_SHARING = (
+_SHARED_REPLICA_NOTE = (
     "{resource} is a replica of a shared device; the claim gets a whole device unless"
     " gpu.nvidia.com runs with consumableShares=N (since 0.5)"
 )
-PARTED = (
+REPLICA_NOTE = (
     "{resource} is one of {replicas} replicas of a device ({source}); the claim gets a whole device"
     " unless gpu.nvidia.com runs with consumableShares={replicas} (since 0.5)"
 )
-_POOL = (
+_SRIOV_POOL_NOTE = (
     "{resource}: the selector needs a DeviceAttributes object that sets resourceName to {pool};"
     " replace the network annotation with a VfConfig that names the NetworkAttachmentDefinition"
 )
 
 
-def wanted(resource: str) -> StandIn | None:
+def stand_in_for(resource: str) -> StandIn | None:
     """Return the devices that a device plugin's resource stands for; None where no driver is known
     to publish them.
     """
     if resource.endswith(SHARED):
         shared = (
-            wanted(resource.removesuffix(SHARED)) if resource.startswith("nvidia.com/") else None
+            stand_in_for(resource.removesuffix(SHARED))
+            if resource.startswith("nvidia.com/")
+            else None
         )
-        return shared and replace(shared, notes=(_SHARING.format(resource=resource),))
+        return shared and replace(shared, notes=(_SHARED_REPLICA_NOTE.format(resource=resource),))
     if resource.startswith("nvidia.com/mig-"):
-        return mig(resource.removeprefix("nvidia.com/mig-"))
+        return mig_stand_in(resource.removeprefix("nvidia.com/mig-"))
     domain, _, pool = resource.partition("/")
     if "sriov" in pool.lower() and domain != SRIOV:
         expression = f'device.attributes["{SRIOV}"].resourceName == "{pool}"'
         return StandIn(
-            "vf", SRIOV, SRIOV, (expression,), (_POOL.format(resource=resource, pool=pool),)
+            "vf",
+            SRIOV,
+            SRIOV,
+            (expression,),
+            (_SRIOV_POOL_NOTE.format(resource=resource, pool=pool),),
         )
     row = by_name().get(resource)
     return None if row is None else StandIn(row.request, row.device_class, row.drivers[0])
 
 
-def mig(suffix: str) -> StandIn:
-    """MIG devices of a profile as resource names and labels spell it: ``1g.10gb.me`` for
+def mig_stand_in(suffix: str) -> StandIn:
+    """Return MIG devices of a profile as resource names and labels spell it: ``1g.10gb.me`` for
     ``1g.10gb+me``.
 
     Source: NVIDIA/k8s-device-plugin, internal/rm/rm.go AddDefaultResourcesToConfig (``+`` becomes
@@ -81,13 +90,13 @@ def is_extended(resource: str) -> bool:
     return "/" in resource and "kubernetes.io/" not in resource
 
 
-def why_not(resource: str) -> str:
-    """Why a resource has no claim."""
-    known = next((row.why for row in resources().without if row.name == resource), None)
-    if known:
-        return f"{resource}: {known}"
+def reason_without_claim(resource: str) -> str:
+    """Return the reason why a resource has no claim."""
+    reason = next((row.why for row in resources().without if row.name == resource), None)
+    if reason:
+        return f"{resource}: {reason}"
     near = nearest(resource, by_name())
-    drivers = () if near else drivers_of(resource) or _of_vendor(resource)
+    drivers = () if near else drivers_of(resource) or _drivers_of_vendor(resource)
     if drivers:
         return (
             f"{resource}: no class of {' or '.join(drivers)} is known to stand for it; write the"
@@ -98,35 +107,35 @@ def why_not(resource: str) -> str:
     )
 
 
-def parted(resources_of_container: Collection[str]) -> dict[str, str]:
-    """Why a container's resources have no claim where some say which part of a device the others
-    are.
+def reasons_of_companions(resources_of_container: Collection[str]) -> dict[str, str]:
+    """Return the reasons why a container's resources have no claim where some say which part of a
+    device the others are.
     """
-    said: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for row in resources().companions:
         if row.name in resources_of_container:
-            said[row.name] = (
+            reasons[row.name] = (
                 f"{row.name}: it says which part of {row.of} the container gets; write the claim by"
                 " hand"
             )
             if row.of in resources_of_container:
-                said[row.of] = (
+                reasons[row.of] = (
                     f"{row.of} with {row.name} is a part of a device, and a claim would get all"
                     " of it"
                 )
-    return said
+    return reasons
 
 
-def _of_vendor(resource: str) -> tuple[str, ...]:
+def _drivers_of_vendor(resource: str) -> tuple[str, ...]:
     """Return the drivers of the vendor of a resource: those whose name, or one of whose resources,
     has its domain.
     """
     domain = resource.partition("/")[0]
     owners = (row.drivers for row in resources().resources if row.name.partition("/")[0] == domain)
-    own = (
+    namesakes = (
         name
         for name in names()
         if name == domain or name.endswith(f".{domain}")
         if domain != "example.com"
     )
-    return tuple(dict.fromkeys((*(name for drivers in owners for name in drivers), *own)))
+    return tuple(dict.fromkeys((*(name for drivers in owners for name in drivers), *namesakes)))

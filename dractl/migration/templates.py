@@ -10,9 +10,13 @@ class ClaimShape(Struct, frozen=True):
     """The devices that a claim requests."""
 
     name: str
+    """The name of the request."""
     device_class: str
+    """The name of the DeviceClass."""
     count: int
+    """The number of devices."""
     selectors: tuple[str, ...]
+    """The CEL expressions of the request."""
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -29,9 +33,13 @@ class Template(Struct, frozen=True):
     """A template of a shape; ``scope`` is the folder that it is written in."""
 
     scope: str
+    """The folder that it is written in."""
     namespace: str | None
+    """Its namespace; None if the file names none."""
     name: str
+    """Its name."""
     shape: ClaimShape
+    """The devices that it requests."""
 
     @property
     def value(self) -> dict[str, Any]:
@@ -45,13 +53,16 @@ class Template(Struct, frozen=True):
 
 
 class Templates(Struct):
-    """The templates of a run; ``taken`` are the names in use, by namespace."""
+    """The templates of a run."""
 
     taken: set[tuple[str | None, str]] = field(default_factory=set)
+    """The names in use, by namespace."""
     known: dict[tuple[str, str | None, ClaimShape], Template] = field(default_factory=dict)
+    """The templates of the run, by folder, namespace and shape."""
     written: set[Template] = field(default_factory=set)
+    """The templates that stand in a file already."""
 
-    def of(self, scope: str, namespace: str | None, shape: ClaimShape) -> Template:
+    def template_for(self, scope: str, namespace: str | None, shape: ClaimShape) -> Template:
         """Return the template of a shape, named when it is first asked for. The same shape has the
         same name everywhere.
         """
@@ -71,7 +82,7 @@ class Templates(Struct):
     def _free(self, namespace: str | None, shape: ClaimShape) -> str:
         others = {template.name for template in self.known.values()}
         detail = [
-            found[1] for text in shape.selectors if (found := re.search(r'"([^"]+)"\Z', text))
+            match[1] for text in shape.selectors if (match := re.search(r'"([^"]+)"\Z', text))
         ]
         words = "-".join([shape.name, *([str(shape.count)] if shape.count > 1 else []), *detail])
         base = re.sub(r"[^a-z0-9]+", "-", words.lower())[:50].strip("-")

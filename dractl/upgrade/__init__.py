@@ -1,7 +1,7 @@
 """The same objects under two releases and two versions of drivers: what differs, at which step."""
 
 from dractl.cluster.described_nodes import DescribedNode
-from dractl.upgrade.finding import Finding, Plan, Step, concerned
+from dractl.upgrade.finding import Finding, Plan, Step, affected_objects
 from dractl.upgrade.flags import (
     RuntimeConfig,
     runtime_config_of_documents,
@@ -10,10 +10,9 @@ from dractl.upgrade.flags import (
 from dractl.upgrade.gates import GateSetting, settings_of_documents, settings_of_objects
 from dractl.upgrade.placing import Outcome
 from dractl.upgrade.server import Input
-from dractl.upgrade.upgrade import Compared, gates_of, path_of, plan, refuse_unknown_gates
+from dractl.upgrade.upgrade import UpgradeInput, gates_of, path_of, plan, refuse_unknown_gates
 
 __all__ = [
-    "Compared",
     "DescribedNode",
     "Finding",
     "GateSetting",
@@ -22,7 +21,8 @@ __all__ = [
     "Plan",
     "RuntimeConfig",
     "Step",
-    "concerned",
+    "UpgradeInput",
+    "affected_objects",
     "gates_of",
     "path_of",
     "plan",

@@ -31,20 +31,26 @@ _SOURCE = "kubernetes/apiserver pkg/admission/plugin/webhook/generic/webhook.go 
 def differences(
     objects: Iterable[Raw], before: str, after: str, config: RuntimeConfig
 ) -> Iterator[Finding]:
-    """Yield a break for each webhook and policy that a release no longer asks, since it serves no version that is named."""
+    """Yield a break for each webhook and policy that is no longer called, since the later release
+    serves no version that it names.
+    """
     for value in objects:
         for name, rule in _rules(value):
             versions = [text(each) for each in items(rule.get("apiVersions"))]
             kinds = _kinds(rule)
             if "*" in versions or not kinds:
                 continue
-            named = {f"{_GROUP}/{version}" for version in versions}
-            matched = [kind for kind in kinds if named & set(served_versions(kind, before))]
+            group_versions = {f"{_GROUP}/{version}" for version in versions}
+            matched = [
+                kind for kind in kinds if group_versions & set(served_versions(kind, before))
+            ]
             lost = [
-                kind for kind in matched if not named & versions_after(kind, before, after, config)
+                kind
+                for kind in matched
+                if not group_versions & versions_after(kind, before, after, config)
             ]
             if lost and len(lost) == len(matched):
-                yield _finding(value, name, sorted(named), lost, after)
+                yield _finding(value, name, sorted(group_versions), lost, after)
 
 
 def _rules(value: Raw) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -69,8 +75,8 @@ def _rules(value: Raw) -> Iterator[tuple[str, Mapping[str, object]]]:
 
 
 def _kinds(rule: Mapping[str, object]) -> list[str]:
-    named = {text(each).partition("/")[0] for each in items(rule.get("resources"))}
-    return [kind for plural, kind in _KINDS.items() if named & {plural, "*"}]
+    plurals = {text(each).partition("/")[0] for each in items(rule.get("resources"))}
+    return [kind for plural, kind in _KINDS.items() if plurals & {plural, "*"}]
 
 
 def _finding(value: Raw, name: str, versions: list[str], kinds: list[str], after: str) -> Finding:

@@ -1,4 +1,4 @@
-"""What a driver's upgrade does to the claims, templates and classes that read what changes."""
+"""The effect of a driver's upgrade on the claims, templates and classes that read what changes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -24,13 +24,14 @@ _PHRASES: Mapping[str, str] = {
     "type": "{} publishes with another type",
     "text": "{} publishes with another value",
 }
-_LONGEST = 100  # characters of a selector in a message
+_MAX_SELECTOR_LENGTH = 100  # characters of a selector in a message
 
 
 class DriverUpgrade(Struct, frozen=True):
     """The upgrade of a driver, as the cluster sees it."""
 
     name: str
+    """The name of the driver."""
     to: str
     """The later version."""
     changed: Mapping[tuple[str, str], str]
@@ -42,13 +43,14 @@ class DriverUpgrade(Struct, frozen=True):
 
 
 class Use(Struct, frozen=True):
-    """A subject that gets its devices through an object, and what becomes of it."""
+    """A subject that gets its devices through an object, with its outcomes."""
 
     subject: Applicant
+    """The pod, claim or template."""
     before: tuple[Outcome, Outcome]
     """Its outcome in the present cluster and in the empty one."""
     after: tuple[Outcome, Outcome]
-    """The same with the later version."""
+    """Its outcome in both clusters with the later version."""
     difference: Difference | None
     """What differs between them; None if nothing does."""
 
@@ -68,7 +70,7 @@ class Affected(Struct, frozen=True):
     before: frozenset[str] | None
     """Devices that its selectors which read it match; None if no selector reads it."""
     after: frozenset[str] | None
-    """The same with the later version."""
+    """Devices that they match with the later version."""
     is_unseen: bool = False
     """True if the input has no device of the driver."""
 
@@ -92,7 +94,7 @@ def find_affected(upgrade: DriverUpgrade, readers: Iterable[Reader]) -> Iterator
     matches: dict[tuple[str, ...], tuple[frozenset[str], frozenset[str]]] = {}
     for reader in readers:
         reads = tuple(
-            (read, _shown(upgrade, read, change))
+            (read, _report_read(upgrade, read, change))
             for read in reader.reads
             if (change := _change(upgrade, read)) is not None
         )
@@ -101,8 +103,8 @@ def find_affected(upgrade: DriverUpgrade, readers: Iterable[Reader]) -> Iterator
         texts = tuple(dict.fromkeys(read.text for read, _ in reads if read.by == "selector"))
         if texts and texts not in matches:
             matches[texts] = (
-                _matched(upgrade.before, upgrade.name, texts),
-                _matched(upgrade.after, upgrade.name, texts),
+                _matching_devices(upgrade.before, upgrade.name, texts),
+                _matching_devices(upgrade.after, upgrade.name, texts),
             )
         before, after = matches.get(texts, (None, None))
         yield Affected(reader, reads, before, after, is_unseen)
@@ -118,19 +120,19 @@ def _full(upgrade: DriverUpgrade, read: Read) -> str:
     return read.name if "/" in read.name else f"{upgrade.name}/{read.name}"
 
 
-def _shown(upgrade: DriverUpgrade, read: Read, change: str) -> AttributeRead:
+def _report_read(upgrade: DriverUpgrade, read: Read, change: str) -> AttributeRead:
     path = ".".join(map(str, read.path))
     return AttributeRead(_full(upgrade, read), change, read.by, path, read.text)
 
 
-def _matched(scheduler: Scheduler, driver: str, texts: Sequence[str]) -> frozenset[str]:
+def _matching_devices(scheduler: Scheduler, driver: str, texts: Sequence[str]) -> frozenset[str]:
     """Return the devices of a driver on which selectors are true; one that fails on a device is marked, since it ends
     the attempt.
     """
     programs = [scheduler.compile_selector(text) for text in texts]
     if not all(program.ok for program in programs):
         return frozenset()
-    found = set[str]()
+    names = set[str]()
     for item in scheduler.slices:
         if item.spec.driver != driver:
             continue
@@ -138,22 +140,26 @@ def _matched(scheduler: Scheduler, driver: str, texts: Sequence[str]) -> frozens
             results = [program.evaluate(driver, device) for program in programs]
             name = f"{item.spec.pool.name}/{device.name}"
             if all(result is True for result in results):
-                found.add(name)
+                names.add(name)
             elif any(not isinstance(result, bool) for result in results):
-                found.add(f"{name} (error)")
-    return frozenset(found)
+                names.add(f"{name} (error)")
+    return frozenset(names)
 
 
 # -- what becomes of them --
 
 
-class _Alike(Struct, frozen=True):
-    """What objects have in common that share a finding."""
+class _FindingKey(Struct, frozen=True):
+    """The properties in common of objects that share a finding."""
 
     kind: str
+    """The kind of the objects."""
     reads: tuple[AttributeRead, ...]
+    """The attributes and capacities that they read."""
     code: str
+    """The code of the finding."""
     level: Level
+    """Its level."""
 
 
 def findings(
@@ -166,15 +172,15 @@ def findings(
 
     ``uses`` are the subjects by the name of the object.
     """
-    groups: dict[_Alike, list[tuple[Affected, Use | None]]] = {}
+    groups: dict[_FindingKey, list[tuple[Affected, Use | None]]] = {}
     for each in affected:
         use = _worst(uses.get(each.reader.name, ()))
         shown = tuple(shown for _, shown in each.reads)
         code, level = _judge(each, use)
-        key = _Alike(each.reader.kind, shown, code, level)
+        key = _FindingKey(each.reader.kind, shown, code, level)
         groups.setdefault(key, []).append((each, use))
-    for alike, members in groups.items():
-        yield _finding(upgrade, alike, members, describe)
+    for key, members in groups.items():
+        yield _finding(upgrade, key, members, describe)
 
 
 def _worst(uses: Sequence[Use]) -> Use | None:
@@ -208,19 +214,19 @@ def _names(matched: frozenset[str] | None) -> list[str]:
 
 def _finding(
     upgrade: DriverUpgrade,
-    alike: _Alike,
+    key: _FindingKey,
     members: Sequence[tuple[Affected, Use | None]],
     describe: Describe,
 ) -> Finding:
     first, use = members[0]
-    code, level = alike.code, alike.level
+    code, level = key.code, key.level
     names: dict[str, None] = {}
     subjects: dict[str, None] = {}
-    for each, its_use in members:
+    for each, member_use in members:
         names[each.reader.name] = None
         names |= dict.fromkeys(object_name("ResourceClaim", key) for key in each.reader.generated)
-        if its_use is not None and its_use.difference is not None:
-            subjects |= dict.fromkeys(its_use.subject.objects)
+        if member_use is not None and member_use.difference is not None:
+            subjects |= dict.fromkeys(member_use.subject.objects)
     names |= subjects
     difference = use.difference if use is not None else None
     reads = f"reads {_describe_reads(upgrade, first)}"
@@ -280,7 +286,9 @@ def _place(shown: AttributeRead) -> str:
     if shown.by != "selector":
         return f"{shown.by} request" if shown.by == "capacity" else shown.by
     text = " ".join(shown.expression.split())
-    return f"selector {text[:_LONGEST]}{'…' if len(text) > _LONGEST else ''}"
+    return (
+        f"selector {text[:_MAX_SELECTOR_LENGTH]}{'…' if len(text) > _MAX_SELECTOR_LENGTH else ''}"
+    )
 
 
 def _describe_matches(affected: Affected, code: str) -> str:
@@ -295,9 +303,9 @@ def _describe_matches(affected: Affected, code: str) -> str:
 
 
 def _describe_difference(difference: Difference, reads: str, earlier: str, later: str) -> str:
-    about, where = difference.subject.about, difference.where
+    about, place = difference.subject.about, difference.where
     if difference.before.fits and not difference.after.fits:
-        return f"{about}no longer fits{where}: {reads}; {later}"
+        return f"{about}no longer fits{place}: {reads}; {later}"
     if difference.after.fits and not difference.before.fits:
-        return f"{about}fits then{where}: {reads}; before: {earlier}"
-    return f"{about}{difference.message}{where}: {reads}"
+        return f"{about}fits then{place}: {reads}; before: {earlier}"
+    return f"{about}{difference.message}{place}: {reads}"

@@ -1,4 +1,4 @@
-"""Drivers that speak no version of the API which a release serves: their slices and claims end."""
+"""Drivers that speak no version of the API that a release serves: their slices and claims end."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -19,9 +19,10 @@ _GROUP = "resource.k8s.io/"
 
 
 class Speaker(Struct, frozen=True):
-    """A driver that runs, and what it speaks."""
+    """A driver that runs, and the versions of the API that it speaks."""
 
     name: str
+    """The name of the driver."""
     speaks: tuple[str, ...]
     """The apiVersions."""
     evidence: str
@@ -29,14 +30,18 @@ class Speaker(Struct, frozen=True):
     objects: tuple[str, ...]
     """The workloads that run it, and its slices."""
     source: str | None = None
+    """The source of the fact about the image."""
     read: str | None = None
+    """The date of that fact."""
     speech: Speech | None = None
+    """The fact about the image; None if the slices show the version."""
 
 
 class Drivers(Struct, frozen=True):
     """The drivers of an input."""
 
     speakers: tuple[Speaker, ...]
+    """The drivers whose versions of the API are known."""
     silent: Mapping[str, str]
     """Why it is not known what others speak, by name of the driver."""
 
@@ -65,28 +70,28 @@ def find_drivers(state: ClusterState, others: Iterable[Raw], release: str) -> Dr
         )
         workloads = tuple(dict.fromkeys(runs(name, objects)))
         if speaker is None:
-            tag = tags.get(name)
-            silent[name] = (
-                f"the version {tag} of its image is not known"
-                if tag
-                else "its image has no version"
-                if workloads
-                else "no pod of it is in the input"
-            )
+            silent[name] = _silence(tags.get(name), has_workloads=bool(workloads))
             continue
-        named = tuple(f"{_KIND}/{View(value).name}" for value in slices.get(name, ()))
+        slice_names = tuple(f"{_KIND}/{View(value).name}" for value in slices.get(name, ()))
         speakers.append(
             Speaker(
                 name,
                 speaker.speaks,
                 speaker.evidence,
-                (*workloads, *named),
+                (*workloads, *slice_names),
                 speaker.source,
                 speaker.read,
                 speaker.speech,
             )
         )
     return Drivers(tuple(speakers), silent)
+
+
+def _silence(tag: str | None, *, has_workloads: bool) -> str:
+    """Return why the versions of the API that a driver speaks are unknown."""
+    if tag:
+        return f"the version {tag} of its image is not known"
+    return "its image has no version" if has_workloads else "no pod of it is in the input"
 
 
 def _by_image(name: str, tag: str) -> Speaker | None:
@@ -101,15 +106,15 @@ def _by_image(name: str, tag: str) -> Speaker | None:
 def _by_fields(name: str, slices: Iterable[Raw], release: str) -> Speaker | None:
     if _GROUP + "v1" not in served_versions(_KIND, release):
         return None
-    written = {
+    api_versions = {
         manager.api_version
         for value in slices
         for manager in View(value).field_managers
         if manager.api_version.startswith(_GROUP)
     }
-    if not written or _GROUP + "v1" in written:
+    if not api_versions or _GROUP + "v1" in api_versions:
         return None
-    versions = tuple(sorted(written))
+    versions = tuple(sorted(api_versions))
     return Speaker(name, versions, f"{name}, by the managed fields of its slices,", ())
 
 
@@ -168,9 +173,11 @@ def _fix(driver: Speaker, after: str, spoken: list[str]) -> str:
 
 
 def list_unknown(drivers: Drivers, path: Iterable[str]) -> Iterator[str]:
-    """Yield the drivers of which it is not known what they speak, where a release on the way ends a version."""
+    """Yield the drivers whose versions of the API are unknown, where a release on the way ends a
+    version.
+    """
     served = [set(served_versions(_KIND, release)) for release in path]
-    gone = sorted(set().union(*served) - served[-1])
-    if gone:
+    ended = sorted(set().union(*served) - served[-1])
+    if ended:
         for name, why in drivers.silent.items():
-            yield f"whether {name} speaks another version than {', '.join(gone)}: {why}"
+            yield f"whether {name} speaks another version than {', '.join(ended)}: {why}"

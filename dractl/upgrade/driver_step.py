@@ -1,4 +1,4 @@
-"""The step at which a driver is upgraded: what it publishes then, and what that does to whoever reads it."""
+"""The upgrade of one driver: the slices after it, and its effect on the objects that read them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -20,25 +20,35 @@ from dractl.views import Pod
 
 
 class DriverChange(Struct, frozen=True):
-    """A driver's upgrade; ``start`` are the versions that its present slices fit, oldest first."""
+    """A driver's upgrade."""
 
     name: str
     start: tuple[str, ...]
+    """The versions that its present slices fit, oldest first."""
     to: str
+    """The version to which it is upgraded."""
 
 
 def find_change(state: ClusterState, name: str, text: str) -> DriverChange | None:
-    """The upgrade of a driver; None if nothing of it is in the input. Raises UsageError."""
+    """Return the upgrade of a driver; None if the input shows nothing of the driver. Raises
+    UsageError.
+    """
     first, dots, last = text.rpartition("..")
-    to = drivers.later(name, last)
+    to = drivers.parse_version(name, last)
     slices = [
         item
-        for found in drivers.by_node(state.objects("ResourceSlice").values(), name).values()
-        for item in found
+        for node_slices in drivers.group_by_node(
+            state.objects("ResourceSlice").values(), name
+        ).values()
+        for item in node_slices
     ]
     objects = (value for kind in state.kinds for value in state.objects(kind).values())
     tag = first if dots else versions_that_run(objects).get(name)
-    start = (drivers.later(name, first),) if dots else drivers.present(name, slices, tag)
+    start = (
+        (drivers.parse_version(name, first),)
+        if dots
+        else drivers.versions_that_fit(name, slices, tag)
+    )
     if not slices and tag is None:
         return None
     if not start:
@@ -46,61 +56,63 @@ def find_change(state: ClusterState, name: str, text: str) -> DriverChange | Non
             f"the slices of {name} fit no version that dractl knows",
             hint=f"write {name}=PRESENT..{last}",
         )
-    if drivers.downgrade(name, start[0], to):
-        known = ", ".join(drivers.versions(name))
+    if drivers.is_downgrade(name, start[0], to):
+        versions = ", ".join(drivers.versions(name))
         raise UsageError(
-            f"{name} {start[0]} to {to} is a downgrade", hint=f"dractl knows {known}, oldest first"
+            f"{name} {start[0]} to {to} is a downgrade",
+            hint=f"dractl knows {versions}, oldest first",
         )
     return DriverChange(name, start, to)
 
 
-class Published(Struct, frozen=True):
-    """What a driver publishes after its upgrade."""
+class DriverSlices(Struct, frozen=True):
+    """The slices of a driver after its upgrade."""
 
     state: ClusterState
     """The cluster with the slices of the later version."""
     findings: tuple[Finding, ...]
+    """The differences."""
     changed: Mapping[tuple[str, str], str]
     """The code of what happens to each attribute and capacity, by part of a device and full name."""
     notes: tuple[str, ...]
     """What the input does not decide."""
 
 
-def publish(
+def upgrade_slices(
     state: ClusterState, change: DriverChange, described: Iterable[DescribedNode], target: Target
-) -> Published:
-    """Return the cluster with the slices of the later version, and what differs."""
+) -> DriverSlices:
+    """Return the cluster with the slices of the later version, and the differences."""
     name, start, to = change.name, change.start[0], change.to
-    before = drivers.by_node(state.objects("ResourceSlice").values(), name)
+    before = drivers.group_by_node(state.objects("ResourceSlice").values(), name)
     machines = {each.node: each for each in described}
     after = {
-        node: drivers.Predicted(drivers.published(machines[node], name, to, target))
+        node: drivers.PredictedSlices(drivers.render_slices(machines[node], name, to, target))
         if node in machines
-        else drivers.predicted(slices, name, start, to)
+        else drivers.predict_slices(slices, name, start, to)
         for node, slices in before.items()
     }
     changes = drivers.collect_changes(name, before, after, _holders(state))
-    found = [*drivers.differences(changes)]
+    findings_of_step = [*drivers.difference_findings(changes)]
     notes = []
-    guessed = [node for node in before if node not in machines]
-    if guessed and start != to:
-        found += drivers.changes(name, start, to)
+    predicted_nodes = [node for node in before if node not in machines]
+    if predicted_nodes and start != to:
+        findings_of_step += drivers.behavior_changes(name, start, to)
         notes.append(
-            f"{name} on {_nodes(guessed)}: its present slices and what is known of {start} to {to} are compared"
+            f"{name} on {_nodes(predicted_nodes)}: its present slices and what is known of {start} to {to} are compared"
         )
         unknown = sorted(
             {each.name for one in after.values() for many in one.coming.values() for each in many}
         )
         notes += [f"{name} {to}: the values of {', '.join(unknown)}"] if unknown else []
     slices = (item for one in after.values() for item in one.slices)
-    later = drivers.republished(state, name, slices)
-    changed = drivers.changed_names(name, changes)
+    upgraded = drivers.replace_slices(state, name, slices)
+    changed = drivers.codes_by_name(name, changes)
     if not before and start != to:
-        changed = drivers.known_changes(name, start, to)
+        changed = drivers.catalogue_codes(name, start, to)
         notes.append(
             f"{name}: no slice of it is in the input; {start} and {to} are compared by what is known of them"
         )
-    return Published(later, tuple(found), changed, tuple(notes))
+    return DriverSlices(upgraded, tuple(findings_of_step), changed, tuple(notes))
 
 
 # -- whoever reads what changes --
@@ -109,7 +121,7 @@ def publish(
 def place_readers(
     placing: Placing,
     change: DriverChange,
-    published: Published,
+    driver_slices: DriverSlices,
     present: tuple[ClusterState, Outcomes],
     later: Outcomes,
     features: Features,
@@ -122,18 +134,21 @@ def place_readers(
     upgrade = DriverUpgrade(
         change.name,
         change.to,
-        published.changed,
+        driver_slices.changed,
         Scheduler(state, features),
-        Scheduler(published.state, features),
+        Scheduler(driver_slices.state, features),
     )
-    affected = tuple(find_affected(upgrade, find_readers(state))) if published.changed else ()
+    affected = tuple(find_affected(upgrade, find_readers(state))) if driver_slices.changed else ()
     differences = {id(each.subject): each for each in placing.compare(outcomes, later)}
     uses = _list_uses(
-        placing, state, (outcomes, later), differences, {one.reader.name for one in affected}
+        placing, state, (outcomes, later), differences, {each.reader.name for each in affected}
     )
     yield from findings(upgrade, affected, uses, placing.describe)
     explained = {
-        id(use.subject) for one in affected if one.is_cause for use in uses.get(one.reader.name, ())
+        id(use.subject)
+        for each in affected
+        if each.is_cause
+        for use in uses.get(each.reader.name, ())
     }
     for key, difference in differences.items():
         if key not in explained:
@@ -141,12 +156,12 @@ def place_readers(
 
 
 def read_without_slices(
-    state: ClusterState, change: DriverChange, published: Published, features: Features
+    state: ClusterState, change: DriverChange, driver_slices: DriverSlices, features: Features
 ) -> Iterator[Finding]:
     """Yield the objects that read what changes, where the input has no devices that could be allocated."""
     scheduler = Scheduler(state, features)
-    upgrade = DriverUpgrade(change.name, change.to, published.changed, scheduler, scheduler)
-    affected = find_affected(upgrade, find_readers(state)) if published.changed else ()
+    upgrade = DriverUpgrade(change.name, change.to, driver_slices.changed, scheduler, scheduler)
+    affected = find_affected(upgrade, find_readers(state)) if driver_slices.changed else ()
     yield from findings(upgrade, affected, {}, quote_scheduler)
 
 
@@ -168,19 +183,19 @@ def _list_uses(
 
 def sources_of(state: ClusterState, subject: Applicant) -> frozenset[str]:
     """Return the names of the claims, templates and classes through which subjects get devices."""
-    found = frozenset[str]()
+    sources = frozenset[str]()
     for name in subject.objects:
         kind, _, full_name = name.partition("/")
         key = tuple(full_name.split("/"))
         if kind == "ResourceClaim" and len(key) == 2:
-            found |= sources_of_claim((key[0], key[1]), state.claim((key[0], key[1])))
+            sources |= sources_of_claim((key[0], key[1]), state.claim((key[0], key[1])))
         elif kind == "Pod" and len(key) == 2 and (key[0], key[1]) in state.pods:
-            found |= sources_of_pod(state, state.pod((key[0], key[1])))
+            sources |= sources_of_pod(state, state.pod((key[0], key[1])))
         elif subject.pod is not None:
-            found |= sources_of_pod(state, Pod(subject.pod))
+            sources |= sources_of_pod(state, Pod(subject.pod))
             if kind == "ResourceClaimTemplate":
-                found |= {name}
-    return found
+                sources |= {name}
+    return sources
 
 
 def _nodes(names: Sequence[str]) -> str:

@@ -1,5 +1,8 @@
-"""What two versions of a driver publish: for a known machine exactly, else the present slices with what the catalogue
-says of the versions between."""
+"""Slices of two versions of a driver, and what differs between them.
+
+A known machine is rendered with each version; elsewhere the present slices are changed as the
+catalogue says of the versions between.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,57 +34,62 @@ _VALUES = {
     "ints": "int",
 }
 _ADDRESS = "resource.kubernetes.io/pciBusID"
-_OF_ADDRESS = ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode")
+_SHARED_BY_ADDRESS = ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode")
 """Attributes that all devices of a PCI address share."""
 
 
 class ComingAttribute(Struct, frozen=True):
-    """An attribute, or a capacity (whose ``type`` is ``quantity``), that a device will have, or (not ``certain``) may have; the slices do not tell its value."""
+    """An attribute or a capacity that comes, with a value that the present slices do not show."""
 
     name: str
+    """The name as the catalogue has it."""
     type: str
+    """The type of its value; ``quantity`` for a capacity."""
     certain: bool
+    """True if the device will have it, False if it may have it."""
 
 
-class Predicted(Struct, frozen=True):
-    """Slices as another version would publish them. ``coming``: by name of a device what has no known value and is not
-    in the slices."""
+class PredictedSlices(Struct, frozen=True):
+    """Slices as another version would publish them."""
 
     slices: tuple[dict[str, Any], ...]
     coming: Mapping[str, tuple[ComingAttribute, ...]] = field(default_factory=dict)
+    """By name of a device what it gets and the slices lack, since its value is unknown."""
 
 
 # -- versions --
 
 
-def later(name: str, text: str) -> str:
-    """The version that ``text`` names, as dractl calls it. Raises UsageError for an unknown driver or version, which is
-    never judged by the nearest one."""
-    known = find(name).catalogue
-    index = known.index(text)
+def parse_version(name: str, text: str) -> str:
+    """Return the version that ``text`` names, as the catalogue calls it.
+
+    Raises UsageError for an unknown driver or version, which is never judged by the nearest one.
+    """
+    catalogue = find(name).catalogue
+    index = catalogue.index(text)
     bare = text.rpartition("v")[2]
-    tags = {tag.rpartition("v")[2] for tag in known.names}
-    if known.stand_in(text) is not None or (bare.count(".") > 1 and bare not in tags):
-        listed = ", ".join(map(known.with_tags, known.versions))
+    tags = {tag.rpartition("v")[2] for tag in catalogue.names}
+    if catalogue.stand_in(text) is not None or (bare.count(".") > 1 and bare not in tags):
+        names = ", ".join(map(catalogue.with_tags, catalogue.versions))
         raise UsageError(
-            f"{name} {text} is not a version that dractl knows", hint=f"dractl knows {listed}"
+            f"{name} {text} is not a version that dractl knows", hint=f"dractl knows {names}"
         )
-    return known.versions[index]
+    return catalogue.versions[index]
 
 
-def present(name: str, slices: Iterable[Raw], tag: str | None) -> tuple[str, ...]:
+def versions_that_fit(name: str, slices: Iterable[Raw], tag: str | None) -> tuple[str, ...]:
     """Return the versions that may publish these slices, oldest first.
 
     It is that of the image's tag, if dractl knows it; else those with the attributes of the slices.
     """
-    known = find(name).catalogue
-    if tag is not None and known.knows(tag) and known.stand_in(tag) is None:
-        return (known.versions[known.index(tag)],)
+    catalogue = find(name).catalogue
+    if tag is not None and catalogue.knows(tag) and catalogue.stand_in(tag) is None:
+        return (catalogue.versions[catalogue.index(tag)],)
     shapes = {_shape(device) for item in map(slice_of, slices) for device in item.devices}
     return tuple(
         version
-        for version in known.versions
-        if all(_fits(known, version, shape) for shape in shapes)
+        for version in catalogue.versions
+        if all(_fits(catalogue, version, shape) for shape in shapes)
     )
 
 
@@ -96,35 +104,39 @@ def _shape(device: Device) -> _Shape:
     return frozenset(device.attributes), device.attribute_text("type"), is_partition
 
 
-def _fits(known: Driver, version: str, shape: _Shape) -> bool:
-    """True if a version can publish a device: with none of the attributes that it lacks, and all that it always has."""
+def _fits(catalogue: Driver, version: str, shape: _Shape) -> bool:
+    """Return True if a version can publish a device: with none of the attributes that it lacks, and
+    all that it always has.
+    """
     attributes, kind, partition = shape
-    for row in known.attributes:
-        there, concerns = row.name in attributes, not row.devices or kind in row.devices
+    for row in catalogue.attributes:
+        is_present, concerns = row.name in attributes, not row.devices or kind in row.devices
         always = concerns and not row.when and not partition  # partitions lack some
-        if there != known.covers(row, version) and (there or always):
+        if is_present != catalogue.covers(row, version) and (is_present or always):
             return False
     return True
 
 
-def downgrade(name: str, start: str, to: str) -> bool:
-    """True if the later version is the older one."""
+def is_downgrade(name: str, start: str, to: str) -> bool:
+    """Return True if the later version is the older one."""
     order = find(name).catalogue.versions
     return order.index(to) < order.index(start)
 
 
 def versions(name: str) -> tuple[str, ...]:
-    """The versions that dractl knows, oldest first."""
+    """Return the versions in the catalogue, oldest first."""
     return find(name).catalogue.versions
 
 
-def changes(name: str, start: str, to: str) -> Iterator[Finding]:
-    """What the driver's code does differently in the versions between, which slices alone need not show."""
-    known = find(name).catalogue
-    order = known.versions
-    for row in known.changes.values():
+def behavior_changes(name: str, start: str, to: str) -> Iterator[Finding]:
+    """Yield what the driver's code does differently in the versions between, which slices alone
+    need not show.
+    """
+    catalogue = find(name).catalogue
+    order = catalogue.versions
+    for row in catalogue.changes.values():
         if row.since is not None and order.index(start) < order.index(row.since) <= order.index(to):
-            source, date = row.source or known.source, row.read or known.read
+            source, date = row.source or catalogue.source, row.read or catalogue.read
             yield Finding(
                 "driver-change",
                 "info",
@@ -137,53 +149,72 @@ def changes(name: str, start: str, to: str) -> Iterator[Finding]:
 # -- slices --
 
 
-def published(
+def render_slices(
     described: DescribedNode, name: str, version: str, target: Target
 ) -> tuple[dict[str, Any], ...]:
-    """What a version publishes on a known machine; nothing where it would not start."""
+    """Return the slices of a version on a known machine; none where it would not start."""
     options = Options(described.node, target, {name: version}, described.settings)
     return render(described.machine, options, [name]).slices
 
 
+class _CatalogueChanges(Struct, frozen=True):
+    """The differences between two versions of a driver, by the catalogue."""
+
+    rows: tuple[tuple[Attribute | Capacity, bool], ...]
+    """Attributes and capacities that come, each with whether that is certain."""
+    lost_attributes: frozenset[str]
+    """Names of the attributes that the later version lacks."""
+    lost_capacities: frozenset[str]
+    """Names of the capacities that the later version lacks."""
+
+
 @cache
-def _changed(
-    name: str, start: str, to: str
-) -> tuple[tuple[tuple[Attribute | Capacity, bool], ...], frozenset[str], frozenset[str]]:
-    """The attributes and capacities that come, and whether it is certain; the attributes and capacities that a version
-    lacks."""
-    known = find(name).catalogue
-    order = known.versions
-    every: tuple[Attribute | Capacity, ...] = (*known.attributes, *known.capacities)
-    rows = (row for row in every if known.covers(row, to) and _came(known, row, start, to))
-    comes = tuple(
-        (row, not row.when and order.index(row.since or to) > order.index(start)) for row in rows
+def _catalogue_changes(name: str, start: str, to: str) -> _CatalogueChanges:
+    """Return the differences between two versions, by the catalogue."""
+    catalogue = find(name).catalogue
+    order = catalogue.versions
+    every: tuple[Attribute | Capacity, ...] = (*catalogue.attributes, *catalogue.capacities)
+    rows = (
+        row
+        for row in every
+        if catalogue.covers(row, to) and _appears_between(catalogue, row, start, to)
     )
-    gone = frozenset(row.name for row in known.attributes if not known.covers(row, to))
-    return comes, gone, frozenset(row.name for row in known.capacities if not known.covers(row, to))
+
+    def lost(rows: Iterable[Attribute | Capacity]) -> frozenset[str]:
+        return frozenset(row.name for row in rows if not catalogue.covers(row, to))
+
+    return _CatalogueChanges(
+        tuple(
+            (row, not row.when and order.index(row.since or to) > order.index(start))
+            for row in rows
+        ),
+        lost(catalogue.attributes),
+        lost(catalogue.capacities),
+    )
 
 
 @cache
-def _lost(name: str, start: str, to: str) -> Mapping[str, frozenset[str]]:
+def _lost_attributes(name: str, start: str, to: str) -> Mapping[str, frozenset[str]]:
     """Return the attributes that the devices of a type no longer have, by type."""
-    known = find(name).catalogue
-    order = known.versions
-    lost: dict[str, set[str]] = defaultdict(set)
-    for row in known.attributes:
+    catalogue = find(name).catalogue
+    order = catalogue.versions
+    lost_by_type: dict[str, set[str]] = defaultdict(set)
+    for row in catalogue.attributes:
         since = row.fewer_since
         if since is not None and order.index(start) < order.index(since) <= order.index(to):
             for kind in row.lost_by:
-                lost[kind].add(row.name)
-    return {kind: frozenset(names) for kind, names in lost.items()}
+                lost_by_type[kind].add(row.name)
+    return {kind: frozenset(names) for kind, names in lost_by_type.items()}
 
 
-pack.forget_with(_changed.cache_clear)
-pack.forget_with(_lost.cache_clear)
+pack.forget_with(_catalogue_changes.cache_clear)
+pack.forget_with(_lost_attributes.cache_clear)
 
 
-def predicted(slices: Sequence[Raw], name: str, start: str, to: str) -> Predicted:
+def predict_slices(slices: Sequence[Raw], name: str, start: str, to: str) -> PredictedSlices:
     """Return the present slices of a driver with the differences between two versions."""
-    rows, gone, capacities = _changed(name, start, to)
-    lost = _lost(name, start, to)
+    catalogue_changes = _catalogue_changes(name, start, to)
+    lost = _lost_attributes(name, start, to)
     shared = _by_address(slices)
     coming: dict[str, tuple[ComingAttribute, ...]] = {}
     changed = []
@@ -192,10 +223,10 @@ def predicted(slices: Sequence[Raw], name: str, start: str, to: str) -> Predicte
         devices = []
         for device in resource_slice.devices:
             kind = device.attribute_text("type")
-            missing = gone | lost.get(kind, frozenset())
+            missing = catalogue_changes.lost_attributes | lost.get(kind, frozenset())
             attributes = {k: v for k, v in device.attributes.items() if k not in missing}
             unknown = []
-            for row, certain in rows:
+            for row, certain in catalogue_changes.rows:
                 concerns = not row.devices or kind in row.devices
                 if isinstance(row, Capacity):
                     if concerns and row.name not in device.capacity:
@@ -206,7 +237,8 @@ def predicted(slices: Sequence[Raw], name: str, start: str, to: str) -> Predicte
                 address = device.attribute_text(_ADDRESS)
                 text = device.attributes.get(row.same_as) or shared.get((row.name, address))
                 if text is not None and (
-                    row.name not in _OF_ADDRESS or _known_to_helper(device.attributes, attributes)
+                    row.name not in _SHARED_BY_ADDRESS
+                    or _helper_finds(device.attributes, attributes)
                 ):
                     attributes[row.name] = text
                 elif certain and len(row.values) == 1:
@@ -216,7 +248,9 @@ def predicted(slices: Sequence[Raw], name: str, start: str, to: str) -> Predicte
             fields = {**device.fields, "attributes": attributes}
             if "capacity" in fields:
                 fields["capacity"] = {
-                    key: amount for key, amount in device.capacity.items() if key not in capacities
+                    key: amount
+                    for key, amount in device.capacity.items()
+                    if key not in catalogue_changes.lost_capacities
                 }
             devices.append(fields)
             coming[device.name] = tuple(unknown)
@@ -224,17 +258,24 @@ def predicted(slices: Sequence[Raw], name: str, start: str, to: str) -> Predicte
         changed.append(
             {**value, "spec": {**spec, "devices": devices} if "devices" in spec else spec}
         )
-    return Predicted(tuple(changed), {device: each for device, each in coming.items() if each})
+    return PredictedSlices(
+        tuple(changed), {device: each for device, each in coming.items() if each}
+    )
 
 
-def _known_to_helper(had: Raw, kept: Raw) -> bool:
-    """True if the helper library finds the function: it knows PCI domains of four digits alone
-    (k8s.io/dynamic-resource-allocation/deviceattribute pci.go), and finds the root and the NUMA node of all others."""
-    return not {"dra.net/pciAddress"} & had.keys() or _OF_ADDRESS[0] in kept
+def _helper_finds(had: Raw, kept: Raw) -> bool:
+    """Return True if the helper library finds the function.
+
+    It knows PCI domains of four digits alone (k8s.io/dynamic-resource-allocation/deviceattribute
+    pci.go), and finds the root and the NUMA node of all others.
+    """
+    return not {"dra.net/pciAddress"} & had.keys() or _SHARED_BY_ADDRESS[0] in kept
 
 
-def _came(known: Driver, row: Attribute | Capacity, start: str, to: str) -> bool:
-    """True if devices have an attribute or a capacity in one version that they, or some of them, lack in the other."""
+def _appears_between(known: Driver, row: Attribute | Capacity, start: str, to: str) -> bool:
+    """Return True if devices get an attribute or a capacity after ``start``, up to ``to``: all of
+    them, or some more.
+    """
     order, first = known.versions, known.versions.index(start)
     return any(
         since is not None and first < order.index(since) <= order.index(to)
@@ -247,13 +288,13 @@ def _by_address(slices: Iterable[Raw]) -> dict[tuple[str, str], Any]:
     values = {}
     for device in (device for item in map(slice_of, slices) for device in item.devices):
         address = device.attribute_text(_ADDRESS)
-        for name in _OF_ADDRESS:
+        for name in _SHARED_BY_ADDRESS:
             if address and name in device.attributes:
                 values[name, address] = device.attributes[name]
     return values
 
 
-def republished(state: ClusterState, name: str, slices: Iterable[Raw]) -> ClusterState:
+def replace_slices(state: ClusterState, name: str, slices: Iterable[Raw]) -> ClusterState:
     """Return the cluster with these slices of a driver in place of its present ones."""
     new = list(slices)
     others = {
@@ -270,9 +311,10 @@ def republished(state: ClusterState, name: str, slices: Iterable[Raw]) -> Cluste
 
 
 class Change(Struct, frozen=True):
-    """Something that is published otherwise."""
+    """One difference between the slices of two versions."""
 
     code: str
+    """The code of the finding."""
     name: str
     """The attribute or capacity as slices have it, the family of the devices, or the claim that holds one."""
     text: str = ""
@@ -286,64 +328,71 @@ Changes = Mapping[Change, Sequence[str]]
 def collect_changes(
     name: str,
     before: Mapping[str, Sequence[Raw]],
-    after: Mapping[str, Predicted],
+    after: Mapping[str, PredictedSlices],
     holders: Mapping[str, Sequence[str]],
 ) -> Changes:
-    """Return what a driver publishes otherwise. ``holders``: the claims that hold a device, which is named
-    ``DRIVER/POOL/DEVICE``."""
+    """Return the differences between two versions of a driver, with the node of each device.
+
+    ``holders``: the claims that hold a device, which is named ``DRIVER/POOL/DEVICE``.
+    """
     changes: dict[Change, list[str]] = defaultdict(list)
     for node in sorted(before.keys() | after.keys()):
-        new = after.get(node, Predicted(()))
-        for change in _of_node(name, node, before.get(node, ()), new, holders):
+        new = after.get(node, PredictedSlices(()))
+        for change in _changes_on_node(name, node, before.get(node, ()), new, holders):
             changes[change].append(node)
     return changes
 
 
-def differences(changes: Changes) -> Iterator[Finding]:
+def difference_findings(changes: Changes) -> Iterator[Finding]:
     """Yield what a driver publishes otherwise, by node."""
     for change, nodes in changes.items():
         level, text = _SENTENCES[change.code]
-        many = f" ({len(nodes)} devices)" if change.code not in _ONCE else ""
-        there = tuple(f"Node/{node}" for node in dict.fromkeys(nodes))
+        many = f" ({len(nodes)} devices)" if change.code not in _CODES_WITHOUT_COUNT else ""
+        node_names = tuple(f"Node/{node}" for node in dict.fromkeys(nodes))
         is_held = change.code == "held-device-gone"
         yield Finding(
             change.code,
             level,
             text.format("" if is_held else change.text or change.name) + many,
-            (change.name,) if is_held else there,
+            (change.name,) if is_held else node_names,
         )
 
 
-def changed_names(name: str, changes: Changes) -> dict[tuple[str, str], str]:
+def codes_by_name(name: str, changes: Changes) -> dict[tuple[str, str], str]:
     """Return the code of each attribute and capacity that changes, by part of the device and full name."""
     parts = {"attribute": "attributes", "capacity": "capacity"}
-    found: dict[tuple[str, str], str] = {}
+    codes: dict[tuple[str, str], str] = {}
     for change in changes:
         part = parts.get(change.code.partition("-")[0])
         if part is not None:
             full = change.name if "/" in change.name else f"{name}/{change.name}"
-            found.setdefault((part, full), change.code)
-    return found
+            codes.setdefault((part, full), change.code)
+    return codes
 
 
-def known_changes(name: str, start: str, to: str) -> dict[tuple[str, str], str]:
-    """Return the same from the facts alone, where no slice of the driver is in the input."""
-    known = find(name).catalogue
-    rows, _, _ = _changed(name, start, to)
-    found: dict[tuple[str, str], str] = {}
-    for row, is_certain in rows:
+def catalogue_codes(name: str, start: str, to: str) -> dict[tuple[str, str], str]:
+    """Return the code of each attribute and capacity that changes, from the catalogue alone.
+
+    It serves an input without slices of the driver.
+    """
+    catalogue = find(name).catalogue
+    codes: dict[tuple[str, str], str] = {}
+    for row, is_certain in _catalogue_changes(name, start, to).rows:
         part = "capacity" if isinstance(row, Capacity) else "attributes"
         code = f"{'capacity' if part == 'capacity' else 'attribute'}-{'comes' if is_certain else 'may-come'}"
-        found[part, known.full(row.name)] = code
-    for part, listed in (("attributes", known.attributes), ("capacity", known.capacities)):
-        for row in listed:
-            if known.covers(row, start) and not known.covers(row, to):
+        codes[part, catalogue.full(row.name)] = code
+    for part, rows_of_part in (
+        ("attributes", catalogue.attributes),
+        ("capacity", catalogue.capacities),
+    ):
+        for row in rows_of_part:
+            if catalogue.covers(row, start) and not catalogue.covers(row, to):
                 code = f"{'capacity' if part == 'capacity' else 'attribute'}-gone"
-                found[part, known.full(row.name)] = code
-    return found
+                codes[part, catalogue.full(row.name)] = code
+    return codes
 
 
-_ONCE = ("held-device-gone",)
+_CODES_WITHOUT_COUNT = ("held-device-gone",)
 _SENTENCES: Mapping[str, tuple[Any, str]] = {
     "attribute-gone": ("changes", "attribute {} is no longer published"),
     "attribute-new": ("changes", "attribute {} is published"),
@@ -380,11 +429,11 @@ _KINDS = {
 }
 
 
-def _of_node(
+def _changes_on_node(
     name: str,
     node: str,
     before: Sequence[Raw],
-    after: Predicted,
+    after: PredictedSlices,
     holders: Mapping[str, Sequence[str]],
 ) -> Iterator[Change]:
     old = _devices(before, node, name)
@@ -396,13 +445,13 @@ def _of_node(
     for device in sorted(new.keys() - old.keys()):
         yield Change("device-new", _family(device))
     for device in sorted(new.keys() & old.keys()):
-        yield from _of_device(old[device], new[device])
+        yield from _changes_of_device(old[device], new[device])
         for each in after.coming.get(device, ()):
             part = "capacity" if each.type == "quantity" else "attribute"
             yield Change(f"{part}-comes" if each.certain else f"{part}-may-come", each.name)
 
 
-def _of_device(old: Raw, new: Raw) -> Iterator[Change]:
+def _changes_of_device(old: Raw, new: Raw) -> Iterator[Change]:
     for part, code in (("attributes", "attribute"), ("capacity", "capacity")):
         left, right = mapping(old.get(part)), mapping(new.get(part))
         for key in sorted(left.keys() | right.keys()):
@@ -429,15 +478,15 @@ def _devices(slices: Iterable[Raw], node: str, name: str) -> dict[str, Raw]:
 
 
 def _family(device: str) -> str:
-    """The name of a device without its numbers: ``gpu-*-mig-*``."""
+    """Return the name of a device without its numbers: ``gpu-*-mig-*``."""
     parts = ("*" if any(c.isdigit() for c in part) else part for part in device.split("-"))
-    found = "-".join(parts)
-    while "*-*" in found:
-        found = found.replace("*-*", "*")
-    return found
+    pattern = "-".join(parts)
+    while "*-*" in pattern:
+        pattern = pattern.replace("*-*", "*")
+    return pattern
 
 
-def by_node(slices: Iterable[Raw], name: str) -> dict[str, list[Raw]]:
+def group_by_node(slices: Iterable[Raw], name: str) -> dict[str, list[Raw]]:
     """Return the slices of a driver by node; those of no single node are under an empty name."""
     nodes: dict[str, list[Raw]] = defaultdict(list)
     for value in slices:

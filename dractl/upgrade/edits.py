@@ -16,7 +16,7 @@ from dractl.objects import mapping, selectors_of
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
 from dractl.upgrade.finding import ObjectEdit, Operation
-from dractl.upgrade.placing import Applicant, outcome
+from dractl.upgrade.placing import Applicant, find_outcome
 from dractl.upgrade.readers import Read, Reader
 from dractl.views import View
 
@@ -70,30 +70,32 @@ def find_edit(
 def _candidates(
     driver: str, reader: Reader, reads: Sequence[Read], proof: Proof
 ) -> Iterator[_Candidate]:
-    """Yield edits of all places at once: the ones that keep the meaning, then those that drop it where they must."""
-    kept: list[_Candidate | None] = []
-    dropped: list[_Candidate | None] = []
+    """Yield edits of all places at once: first those that keep the meaning, then those that drop it
+    where they must.
+    """
+    equivalent: list[_Candidate | None] = []
+    reduced: list[_Candidate | None] = []
     by_place: dict[tuple[object, ...], list[Read]] = {}
     for read in reads:
         by_place.setdefault(read.path, []).append(read)
     for place_reads in by_place.values():
         first = place_reads[0]
         if first.by == "selector":
-            kept.append(_rewrite_selector(driver, first, place_reads))
-            dropped.append(kept[-1])
+            equivalent.append(_rewrite_selector(driver, first, place_reads))
+            reduced.append(equivalent[-1])
         elif first.by == "capacity":
-            kept.append(None)
-            dropped.append(_remove(first, f"remove the capacity {first.name}"))
+            equivalent.append(None)
+            reduced.append(_remove(first, f"remove the capacity {first.name}"))
         else:
-            kept.append(_other_attribute(driver, first, proof))
-            dropped.append(kept[-1] or _remove(first, f"remove {first.by} {first.name}"))
-    for chosen in (kept, dropped):
+            equivalent.append(_replace_attribute(driver, first, proof))
+            reduced.append(equivalent[-1] or _remove(first, f"remove {first.by} {first.name}"))
+    for chosen in (equivalent, reduced):
         parts = [each for each in chosen if each is not None]
         if parts and len(parts) == len(chosen):
             title = "; ".join(part.title for part in parts)
             operations = tuple(each for part in reversed(parts) for each in part.operations)
-            again = " (create it again)" if _is_fixed(reader) else ""
-            yield _Candidate(f"in {reader.name}{again}: {title}", operations)
+            recreate_note = " (create it again)" if _is_fixed(reader) else ""
+            yield _Candidate(f"in {reader.name}{recreate_note}: {title}", operations)
 
 
 def _is_fixed(reader: Reader) -> bool:
@@ -110,18 +112,20 @@ def _rewrite_selector(driver: str, first: Read, reads: Sequence[Read]) -> _Candi
     for lookup in sorted(program.lookups, key=lambda each: -each.start):
         if lookup.full_name not in names or lookup.tested or lookup.name is None:
             continue
-        other = _other_name(driver, lookup.full_name)
+        alias = _alias(driver, lookup.full_name)
         written = text[lookup.start : lookup.end]
-        if other is not None:
-            domain, _, name = other.rpartition("/")
+        if alias is not None:
+            domain, _, name = alias.rpartition("/")
             new = f'device.{lookup.kind}["{domain}"].{name}'
-            both = f'("{name}" in device.{lookup.kind}["{domain}"] ? {new} : {written})'
-            text = text[: lookup.start] + both + text[lookup.end :]
+            guarded = f'("{name}" in device.{lookup.kind}["{domain}"] ? {new} : {written})'
+            text = text[: lookup.start] + guarded + text[lookup.end :]
             continue
-        part = next((one for one in program.conjuncts if one.start <= lookup.start < one.end), None)
-        if part is not None:
+        conjunct = next(
+            (one for one in program.conjuncts if one.start <= lookup.start < one.end), None
+        )
+        if conjunct is not None:
             guard = f'!("{lookup.name}" in device.{lookup.kind}["{lookup.domain}"])'
-            guards.setdefault((part.start, part.end), []).append(guard)
+            guards.setdefault((conjunct.start, conjunct.end), []).append(guard)
     if guards and text == first.text:
         for (start, end), conditions in sorted(guards.items(), reverse=True):
             tests = " || ".join(dict.fromkeys(conditions))
@@ -132,18 +136,18 @@ def _rewrite_selector(driver: str, first: Read, reads: Sequence[Read]) -> _Candi
     return _Candidate(f"write the selector as {text}", (operation,))
 
 
-def _other_name(driver: str, name: str) -> str | None:
+def _alias(driver: str, name: str) -> str | None:
     """Return the name that an attribute has in other versions of the driver, by the facts."""
     if driver not in known_drivers():
         return None
-    known = find_driver(driver)
-    for row in known.attributes:
-        if row.same_as and name in (known.full(row.name), known.full(row.same_as)):
-            return known.full(row.same_as if name == known.full(row.name) else row.name)
+    catalogue = find_driver(driver)
+    for row in catalogue.attributes:
+        if row.same_as and name in (catalogue.full(row.name), catalogue.full(row.same_as)):
+            return catalogue.full(row.same_as if name == catalogue.full(row.name) else row.name)
     return None
 
 
-def _other_attribute(driver: str, read: Read, proof: Proof) -> _Candidate | None:
+def _replace_attribute(driver: str, read: Read, proof: Proof) -> _Candidate | None:
     """Ask for an attribute that both versions have, and that tells devices apart in the same way."""
     for name in _equivalents(driver, read.name, proof):
         operation = Operation("replace", pointer(*read.path, read.by), name)
@@ -154,21 +158,21 @@ def _other_attribute(driver: str, read: Read, proof: Proof) -> _Candidate | None
 def _equivalents(driver: str, name: str, proof: Proof) -> Iterator[str]:
     """Yield the attributes of both versions whose values correspond to those of ``name``, one to one on every node."""
     with_name, other = proof.before, proof.after
-    if not _devices(with_name, driver, name):
+    if not _values_of_attribute(with_name, driver, name):
         with_name, other = other, with_name
-    values = _devices(with_name, driver, name)
-    everywhere: set[str] | None = None
+    values = _values_of_attribute(with_name, driver, name)
+    common: set[str] | None = None
     for side in (with_name, other):
-        for pool, device in _published(side, driver):
+        for pool, device in _devices_of_driver(side, driver):
             if (pool, device.name) in values:
                 present = {one if "/" in one else f"{driver}/{one}" for one in device.attributes}
-                everywhere = present if everywhere is None else everywhere & present
-    for candidate in sorted(everywhere or (), key=partial(_rank, name)):
-        found = _devices(with_name, driver, candidate)
-        joined = {(key[0], text, found[key]) for key, text in values.items()}
-        left = {(pool, text) for pool, text, _ in joined}
-        right = {(pool, text) for pool, _, text in joined}
-        if candidate != name and len(joined) == len(left) == len(right):
+                common = present if common is None else common & present
+    for candidate in sorted(common or (), key=partial(_rank, name)):
+        other_values = _values_of_attribute(with_name, driver, candidate)
+        triples = {(key[0], text, other_values[key]) for key, text in values.items()}
+        left = {(pool, text) for pool, text, _ in triples}
+        right = {(pool, text) for pool, _, text in triples}
+        if candidate != name and len(triples) == len(left) == len(right):
             yield candidate
 
 
@@ -179,17 +183,19 @@ def _rank(name: str, other: str) -> tuple[float, bool, str]:
     return -similar, not other.startswith(_STANDARD), other
 
 
-def _published(scheduler: Scheduler, driver: str) -> Iterator[tuple[str, Device]]:
+def _devices_of_driver(scheduler: Scheduler, driver: str) -> Iterator[tuple[str, Device]]:
     for item in scheduler.slices:
         if item.spec.driver == driver:
             for device in item.spec.devices:
                 yield item.spec.pool.name, device
 
 
-def _devices(scheduler: Scheduler, driver: str, name: str) -> dict[tuple[str, str], str]:
+def _values_of_attribute(
+    scheduler: Scheduler, driver: str, name: str
+) -> dict[tuple[str, str], str]:
     """Return the value of an attribute, by pool and device."""
     values: dict[tuple[str, str], str] = {}
-    for pool, device in _published(scheduler, driver):
+    for pool, device in _devices_of_driver(scheduler, driver):
         attribute = device.attribute(name, driver)
         if attribute is not None:
             values[pool, device.name] = repr(attribute.value)
@@ -215,7 +221,7 @@ def _works(reader: Reader, value: dict[str, Any], proof: Proof, side: Scheduler)
         subject = Applicant(subject.objects, subject.key, None, claim)
     elif subject.runs is False and subject.pod is not None and reader.generated:
         subject = Applicant(subject.objects, subject.key, subject.pod, runs=False)
-    return outcome(scheduler, subject).fits
+    return find_outcome(scheduler, subject).fits
 
 
 def _with_object(state: ClusterState, reader: Reader, value: dict[str, Any]) -> ClusterState:
@@ -233,5 +239,5 @@ def _matches_any(value: dict[str, Any], driver: str, scheduler: Scheduler) -> bo
     programs = [scheduler.compile_selector(each.text) for each in selectors_of(value)]
     return all(program.ok for program in programs) and any(
         all(program.evaluate(driver, device) is True for program in programs)
-        for _, device in _published(scheduler, driver)
+        for _, device in _devices_of_driver(scheduler, driver)
     )

@@ -1,4 +1,4 @@
-"""What an upgrade changes: findings, the steps at which they happen, what comes before these, and whom they concern."""
+"""Findings of an upgrade, its steps, the work before each step, and the owners of the objects."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -49,36 +49,43 @@ class ObjectEdit(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True, rename={"earlier": "before", "later": "after"}):
-    """One difference, with the objects (``KIND/[NAMESPACE/]NAME``) that it is true of.
-
-    ``breaks``: it worked before the step and does not after. ``changes``: it behaves differently. ``info``: there is
-    nothing to do. ``owner``: who applies the objects, with their namespaces; ``source`` and ``date`` are a fact's.
-    """
+    """One difference, with the objects that it is true of."""
 
     code: str
     level: Level
+    """``breaks``: it worked before the step and does not after; ``changes``: it behaves
+    differently; ``info``: there is nothing to do.
+    """
     message: str
     objects: tuple[str, ...] = ()
+    """``KIND/[NAMESPACE/]NAME`` of each object."""
     owner: str | None = None
+    """The tools that apply the objects, with their namespaces."""
     fix: str | None = None
+    """A change of the objects that mends it, as an imperative."""
     source: str | None = None
+    """The source of the fact on which it rests."""
     date: str | None = None
+    """The date on which that source was read."""
     reads: tuple[AttributeRead, ...] | None = None
     """The attributes and capacities that change and that the objects read."""
     earlier: str | None = None
-    """What explain says before the step."""
+    """The answer of explain before the step."""
     later: str | None = None
-    """What explain says after the step."""
+    """The answer of explain after the step."""
     edits: tuple[ObjectEdit, ...] | None = None
     """Changes of the objects after which they fit before the step and after it, each proven on both sides."""
 
 
 class Step(Struct, frozen=True):
-    """A release or a driver's version, what has to be done before it, and what it changes."""
+    """A release or a driver's version, the work before it, and its changes."""
 
     step: str
+    """The title of the step."""
     before: tuple[str, ...] = ()
+    """The work that has to be done before it, as imperatives."""
     findings: tuple[Finding, ...] = ()
+    """The findings of the step."""
 
 
 class Plan(Struct, frozen=True):
@@ -89,7 +96,7 @@ class Plan(Struct, frozen=True):
     to: str
     """The later release."""
     steps: tuple[Step, ...]
-    """What each step changes."""
+    """The steps in their order."""
     drivers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """The present and the later version of each driver."""
     not_compared: tuple[str, ...] = ()
@@ -98,16 +105,20 @@ class Plan(Struct, frozen=True):
     """The kinds of objects that were read: nothing is known of others."""
 
     def count(self, level: Level) -> int:
-        """Number of findings of a level."""
+        """Return the number of findings of a level."""
         return sum(finding.level == level for step in self.steps for finding in step.findings)
 
 
-def grouped(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings that differ in their objects alone become one; what breaks comes first."""
-    found: dict[Finding, dict[str, None]] = {}
+def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Merge the findings that differ in their objects alone, and sort them: breaks come first."""
+    objects_by_finding: dict[Finding, dict[str, None]] = {}
     for finding in findings:
-        found.setdefault(replace(finding, objects=()), {}).update(dict.fromkeys(finding.objects))
-    merged = [replace(finding, objects=tuple(objects)) for finding, objects in found.items()]
+        objects_by_finding.setdefault(replace(finding, objects=()), {}).update(
+            dict.fromkeys(finding.objects)
+        )
+    merged = [
+        replace(finding, objects=tuple(objects)) for finding, objects in objects_by_finding.items()
+    ]
     return tuple(sorted(merged, key=_rank))
 
 
@@ -116,44 +127,46 @@ def _rank(finding: Finding) -> tuple[int, bool, str, str]:
     return LEVELS.index(finding.level), finding.reads is None, finding.code, finding.message
 
 
-def concerned(plan: Plan) -> tuple[str, ...]:
-    """The objects of which something breaks or changes, sorted."""
-    found = (one for step in plan.steps for one in step.findings if one.level != "info")
-    return tuple(sorted({name for one in found for name in one.objects}))
+def affected_objects(plan: Plan) -> tuple[str, ...]:
+    """Return the objects of which something breaks or changes, sorted."""
+    findings = (one for step in plan.steps for one in step.findings if one.level != "info")
+    return tuple(sorted({name for one in findings for name in one.objects}))
 
 
 # -- what has to be done before a step --
 
 _SKEW = 3
 """Minor releases that kubelet may be older than kube-apiserver (kubernetes.io/releases/version-skew-policy)."""
-_SHOWN = 3
+_MAX_NAMED = 3
 _CHANGED_KINDS = ("ResourceClaim", "DeviceClass")
 UPGRADED_FIRST = ("driver-api", "program-api")
 """Codes of findings whose fix is a step before the release."""
 
 
-def before_release(
+def steps_before_release(
     release: str, findings: Iterable[Finding], nodes: Iterable[Node]
 ) -> Iterator[str]:
     """Yield the steps before the control plane becomes a release.
 
     Objects that break are changed, and kubelets that are too old are upgraded; the others follow.
     """
-    yield from _changes(findings)
+    yield from _change_steps(findings)
     oldest = int(release.partition(".")[2]) - _SKEW
     kubelets = ((node.name, _minor(node)) for node in nodes)
     old = sorted(name for name, minor in kubelets if minor is not None and minor < oldest)
     if old:
-        yield f"upgrade the kubelets of {_some(old)}: they may be at most {_SKEW} releases older than {release}"
+        yield f"upgrade the kubelets of {_join_some(old)}: they may be at most {_SKEW} releases older than {release}"
 
 
-def before_nodes(release: str, findings: Iterable[Finding], nodes: Iterable[Node]) -> Iterator[str]:
+def steps_before_nodes(
+    release: str, findings: Iterable[Finding], nodes: Iterable[Node]
+) -> Iterator[str]:
     """Yield the steps before kubelets become a release, which they do after the control plane.
 
     Objects that break are changed, and nodes are drained, as for every minor release of kubelet
     (kubernetes.io/releases/version-skew-policy).
     """
-    yield from _changes(findings)
+    yield from _change_steps(findings)
     older = {node.name: _minor(node) for node in nodes}
     last = int(release.partition(".")[2])
     names = sorted(name for name, minor in older.items() if minor is not None and minor < last)
@@ -161,19 +174,23 @@ def before_nodes(release: str, findings: Iterable[Finding], nodes: Iterable[Node
         minors = sorted({minor for minor in older.values() if minor is not None and minor < last})
         kubelets = ", ".join(f"1.{minor}" for minor in minors)
         by_one = " one by one" if len(names) > 1 else ""
-        yield f"drain {_some(names)}{by_one} (kubelet {kubelets})"
+        yield f"drain {_join_some(names)}{by_one} (kubelet {kubelets})"
 
 
-def before_driver(name: str, findings: Iterable[Finding]) -> Iterator[str]:
-    """Before a driver is upgraded: what breaks is changed, and no claim holds a device that goes."""
-    found = tuple(findings)
-    yield from _changes(each for each in found if each.code != "held-device-gone")
-    held = [each for one in found if one.code == "held-device-gone" for each in one.objects]
-    if held:
-        yield f"end the pods of {_some(sorted(set(held)))}: they hold devices that {name} will name otherwise"
+def steps_before_driver(name: str, findings: Iterable[Finding]) -> Iterator[str]:
+    """Yield the steps before a driver is upgraded: objects that break are changed, and pods that
+    hold a vanishing device are ended.
+    """
+    all_findings = tuple(findings)
+    yield from _change_steps(each for each in all_findings if each.code != "held-device-gone")
+    holders = [
+        each for one in all_findings if one.code == "held-device-gone" for each in one.objects
+    ]
+    if holders:
+        yield f"end the pods of {_join_some(sorted(set(holders)))}: they hold devices that {name} will name otherwise"
 
 
-def _changes(findings: Iterable[Finding]) -> Iterator[str]:
+def _change_steps(findings: Iterable[Finding]) -> Iterator[str]:
     """Yield what is changed before a step; a driver that speaks no version of the API is upgraded."""
     broken = set[str]()
     for finding in findings:
@@ -185,7 +202,7 @@ def _changes(findings: Iterable[Finding]) -> Iterator[str]:
                 names = tuple(name for name in names if name.startswith(_CHANGED_KINDS))
             broken.update(names)
     if broken:
-        yield f"change {_some(sorted(broken))}"
+        yield f"change {_join_some(sorted(broken))}"
 
 
 def _minor(node: Node) -> int | None:
@@ -193,31 +210,33 @@ def _minor(node: Node) -> int | None:
     return int(match[1]) if match else None
 
 
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (
-        f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+def _join_some(names: list[str]) -> str:
+    return ", ".join(names[:_MAX_NAMED]) + (
+        f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
     )
 
 
 # -- who owns the objects: the tool that applies them, and their namespace --
 
 
-def owned(
+def add_owners(
     findings: Iterable[Finding], state: ClusterState, driver: str = ""
 ) -> tuple[Finding, ...]:
-    """Findings with the owners of their objects: of nodes, which nobody owns, those of the workloads that run a
-    ``driver``."""
-    return tuple(replace(one, owner=_of(one, state, driver)) for one in findings)
+    """Return the findings with the owners of their objects.
+
+    Nodes have no owner: the workloads that run ``driver`` stand for them.
+    """
+    return tuple(replace(one, owner=_owners(one, state, driver)) for one in findings)
 
 
-def _of(finding: Finding, state: ClusterState, driver: str) -> str | None:
+def _owners(finding: Finding, state: ClusterState, driver: str) -> str | None:
     names = finding.objects
     if driver and all(name.startswith("Node/") for name in names):
         names = tuple(
             runs(driver, (value for kind in state.kinds for value in state.objects(kind).values()))
         )
-    found = dict.fromkeys(filter(None, (_owner(name, state) for name in names)))
-    return _some(list(found)) or None
+    owners = dict.fromkeys(filter(None, (_owner(name, state) for name in names)))
+    return _join_some(list(owners)) or None
 
 
 def _owner(named: str, state: ClusterState) -> str:

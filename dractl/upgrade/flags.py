@@ -47,9 +47,11 @@ class Flag(Struct, frozen=True):
     """A flag of a component."""
 
     component: str
+    """The name of the component."""
     path: Path
     """The place in the object that sets it."""
     value: str
+    """The value of the flag."""
 
 
 def type_of(value: Raw) -> tuple[str, str]:
@@ -149,20 +151,26 @@ def _texts(value: Raw) -> Iterator[tuple[Path, Any]]:
 
 
 class RuntimeConfig(Struct, frozen=True):
-    """What kube-apiserver's --runtime-config switches on and off."""
+    """The versions of the API that kube-apiserver's --runtime-config switches on and off."""
 
     values: Mapping[str, bool] = {}
+    """True or False by version, ``api/beta``, ``api/alpha`` or ``api/all``."""
 
     def merge(self, other: "RuntimeConfig") -> "RuntimeConfig":
-        """Return what both set; the other counts where they differ."""
+        """Return the settings of both; the other's count where they differ."""
         return RuntimeConfig({**self.values, **other.values})
 
     def serves(self, api_version: str) -> bool:
         """Return True if it switches a version on that is off by default."""
-        version = api_version.rpartition("/")[2]
-        stage = "api/beta" if _BETA.match(version) else "api/alpha" if _ALPHA.match(version) else ""
-        keys = (api_version, stage, "api/all")
+        keys = (api_version, _stage_key(api_version.rpartition("/")[2]), "api/all")
         return next((self.values[key] for key in keys if key in self.values), False)
+
+
+def _stage_key(version: str) -> str:
+    """Return the key of --runtime-config for all versions of a stage; empty for a stable version."""
+    if _BETA.match(version):
+        return "api/beta"
+    return "api/alpha" if _ALPHA.match(version) else ""
 
 
 def versions_after(kind: str, before: str, after: str, config: RuntimeConfig) -> frozenset[str]:
@@ -171,21 +179,21 @@ def versions_after(kind: str, before: str, after: str, config: RuntimeConfig) ->
     A version that is off by default may have been switched on, and stays so. Up to 1.33 each had to be: whoever comes to the
     first release with a version that is on by default has the others only if the input says so.
     """
-    every = served_versions(kind, after)
-    default = served_versions(kind, after, by_default=True)
-    if default and not served_versions(kind, before, by_default=True):
-        return frozenset(default) | frozenset(filter(config.serves, every))
-    return frozenset(every)
+    served = served_versions(kind, after)
+    served_by_default = served_versions(kind, after, by_default=True)
+    if served_by_default and not served_versions(kind, before, by_default=True):
+        return frozenset(served_by_default) | frozenset(filter(config.serves, served))
+    return frozenset(served)
 
 
 def runtime_config_of_documents(documents: Iterable[Document]) -> RuntimeConfig:
-    """Return what files set: kubeadm's, kind's, and static pods."""
+    """Return the settings of files: kubeadm's, kind's, and static pods."""
     parts = (part for one in documents for part in parts_of(one, (_RUNTIME_CONFIG,)))
     return runtime_config_of_objects(part.value for part in parts)
 
 
 def runtime_config_of_objects(objects: Iterable[Raw]) -> RuntimeConfig:
-    """Return what objects of a cluster set."""
+    """Return the settings of objects of a cluster."""
     values: dict[str, bool] = {}
     for value in objects:
         pairs = [

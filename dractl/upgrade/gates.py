@@ -35,16 +35,20 @@ class Gates(Struct, frozen=True):
     """Gates that one component is started with."""
 
     component: str
+    """The name of the component."""
     path: Path
     """The place in the object that sets them."""
     values: Mapping[str, bool]
+    """True or False by gate."""
 
 
 class GateSetting(Struct, frozen=True):
     """A place at which the gates of a component are set."""
 
     component: str
+    """The name of the component."""
     values: Mapping[str, bool]
+    """True or False by gate."""
     place: str
     """The file and line, or the object and the field."""
     objects: tuple[str, ...] = ()
@@ -160,9 +164,11 @@ def _is_locked_otherwise(gate: str, on: bool, release: str) -> bool:
 def default_changes(
     settings: Iterable[GateSetting], items: Iterable[Input], before: Target, after: Target
 ) -> Iterator[Finding]:
-    """Yield the gates whose default changes: the places that set them, else the stored objects with a field of theirs.
+    """Yield the gates whose default changes, at the places that set them, else at the stored
+    objects with a field of theirs.
 
-    What an API server makes of objects that are created is said of each (:mod:`dractl.upgrade.server`).
+    The answer of an API server to objects that are created is another module's
+    (:mod:`dractl.upgrade.server`).
     """
     places: dict[str, list[tuple[GateSetting, bool]]] = {}
     for setting in settings:
@@ -176,10 +182,10 @@ def default_changes(
         default = f"{gate} is {_word(new.default)} by default from Kubernetes {after.release} on"
         for setting, on in places.get(gate, ()):
             if setting.objects:
-                kept = f"it stays {_word(on)} at {setting.place}"
+                consequence = f"it stays {_word(on)} at {setting.place}"
                 fix = f"remove {gate}" if on == new.default else None
                 yield Finding(
-                    "gate-default", "info", f"{default}; {kept}", setting.objects, fix=fix
+                    "gate-default", "info", f"{default}; {consequence}", setting.objects, fix=fix
                 )
         if gate not in places:
             yield from _dependents(gate, default, stored, after)
@@ -190,8 +196,10 @@ def _dependents(
 ) -> Iterator[Finding]:
     without = Target(after.release, after.gates - {gate})
     for item in items:
-        lost = [one for one in drop(dict(to_v1(item.value)), without)[1] if one.gate == gate]
-        paths = (dot_path(path) for one in lost for path in one.paths)
+        dropped_fields = [
+            one for one in drop(dict(to_v1(item.value)), without)[1] if one.gate == gate
+        ]
+        paths = (dot_path(path) for one in dropped_fields for path in one.paths)
         fields = dict.fromkeys(re.sub(r"\[\d+\]", "[]", path) for path in paths)
         if fields:
             effect = "takes effect" if after.enabled(gate) else "has no effect any more"

@@ -1,4 +1,4 @@
-"""What is known to be broken in the versions that a cluster, its nodes and drivers run, or will run."""
+"""Known faults of the versions that a cluster, its nodes and drivers run, or will run."""
 
 from collections.abc import Collection, Container, Iterator
 from typing import Final
@@ -10,8 +10,8 @@ from dractl.objects import slice_of
 from dractl.upgrade.finding import Finding, Level
 
 
-def of_nodes(state: ClusterState) -> Iterator[Finding]:
-    """Yield what is broken in the kubelets, kernels and container runtimes of nodes."""
+def faults_of_nodes(state: ClusterState) -> Iterator[Finding]:
+    """Yield the known faults of the kubelets, kernels and container runtimes of nodes."""
     for (_, name), node in state.nodes.items():
         runtime, _, runtime_version = node.container_runtime.partition("://")
         versions = {
@@ -37,10 +37,14 @@ _TITLES: Final[dict[Component, str]] = {
 }
 
 
-def of_release(components: Collection[Component], text: str, start: str = "") -> Iterator[Finding]:
-    """Yield what is broken in components of a patch release; of a release, what its first patch releases have.
+def faults_of_release(
+    components: Collection[Component], text: str, start: str = ""
+) -> Iterator[Finding]:
+    """Yield the known faults of components in a release.
 
-    What every patch release of ``start`` has, too, breaks nothing. What a release is the first without is named, too.
+    For a patch release these are its own; for a minor release those of its first patch releases. A
+    fault that every patch release of ``start`` has, too, breaks nothing. A release that is the
+    first without a fault is named, too.
     """
     for row in breakages():
         if row.of not in components:
@@ -55,8 +59,8 @@ def of_release(components: Collection[Component], text: str, start: str = "") ->
             yield _finding(row, f"{title} {text}", level)
 
 
-def of_drivers(state: ClusterState, upgraded: Container[str]) -> Iterator[Finding]:
-    """Yield what is broken in the drivers that run and are not ``upgraded``."""
+def faults_of_drivers(state: ClusterState, upgraded: Container[str]) -> Iterator[Finding]:
+    """Yield the known faults of the drivers that run and are not ``upgraded``."""
     present = versions_that_run(
         value for kind in state.kinds for value in state.objects(kind).values()
     )
@@ -72,8 +76,8 @@ def of_drivers(state: ClusterState, upgraded: Container[str]) -> Iterator[Findin
             yield _finding(row, f"{row.name} {present.get(row.name, '')}".strip(), "changes")
 
 
-def of_driver(name: str, present: Collection[str], version: str) -> Iterator[Finding]:
-    """Yield what is broken in the version that a driver is upgraded to.
+def faults_of_driver(name: str, present: Collection[str], version: str) -> Iterator[Finding]:
+    """Yield the known faults of the version that a driver is upgraded to.
 
     A fault that each of the ``present`` versions has, too, breaks nothing.
     """
@@ -83,9 +87,11 @@ def of_driver(name: str, present: Collection[str], version: str) -> Iterator[Fin
             yield _finding(row, f"{name} {version}", "info" if is_old else "breaks")
 
 
-def _finding(row: Breakage, what: str, level: Level, *objects: str) -> Finding:
-    """``coming``: it depends on something that the cluster does not show."""
+def _finding(row: Breakage, title: str, level: Level, *objects: str) -> Finding:
+    """Return the finding about a fault; information only, if it depends on something that the
+    cluster does not show.
+    """
     level = "info" if row.coming else level
     return Finding(
-        "known-problem", level, f"{what}: {row.what}", objects, None, row.fix, row.source, row.read
+        "known-problem", level, f"{title}: {row.what}", objects, None, row.fix, row.source, row.read
     )

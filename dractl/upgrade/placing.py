@@ -1,4 +1,6 @@
-"""What kube-scheduler of two releases, or beside two versions of drivers, does with the same pods and claims."""
+"""Outcomes of the same pods and claims with kube-scheduler of two releases, or beside two versions
+of drivers.
+"""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
@@ -22,35 +24,46 @@ from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.upgrade.finding import Finding, Level
 from dractl.views import Pod
 
-_LEADERS = 12  # nodes of different kinds whose devices are compared
-_NAMED = 3
-_SHARED = 2  # users of a claim
+_MAX_LEADERS = 12  # nodes of different kinds whose devices are compared
+_MAX_NAMED = 3
+_USERS_OF_SHARED_CLAIM = 2  # users of a claim
 _MAX_SENTENCES = 64  # that explain makes
 
 
 class Applicant(Struct, frozen=True):
-    """Pods that the scheduler cannot tell apart, or a claim that no pod uses (``pod`` is None then). ``objects`` are
-    their names; ``runs``: they have a node, which is asked about as if one of them were recreated. ``about`` begins the
-    sentence about it. ``alone``: what it loses, nobody uses now."""
+    """Pods that the scheduler cannot tell apart, or a claim that no pod uses."""
 
     objects: tuple[str, ...]
+    """Their names, as ``KIND/[NAMESPACE/]NAME``."""
     key: Key
+    """The namespace and name of the first of them."""
     pod: Raw | None
+    """The first pod; None for a claim that no pod uses."""
     claim: PodClaim | None = None
+    """The claim that no pod uses."""
     runs: bool = False
+    """True if they have a node; the question is then what happens if one of them is recreated."""
     about: str = ""
-    alone: bool = False
+    """The words that begin the sentence about it."""
+    is_unused: bool = False
+    """True if nobody uses now what it loses."""
 
 
 class Outcome(Struct, frozen=True):
-    """What became of a subject. ``undecided`` are nodes for which the search ended without a proof."""
+    """The result of the scheduler for a subject."""
 
     subject: Applicant
+    """The subject."""
     scheduler: Scheduler
+    """The scheduler that was asked."""
     attempt: Attempt
+    """Its attempt."""
     fits: bool
+    """True if the subject fits, with its gang."""
     nodes: Mapping[str, NodeVerdict]
+    """The nodes on which it fits."""
     undecided: tuple[str, ...]
+    """The nodes for which the search ended without a proof."""
 
     @property
     def state(self) -> ClusterState:
@@ -58,7 +71,7 @@ class Outcome(Struct, frozen=True):
         return self.scheduler.state
 
     @property
-    def said(self) -> str:
+    def scheduler_message(self) -> str:
         """The scheduler's message, or what stops the pod before any node."""
         stops = (getattr(stop, "text", "") for stop in self.attempt.stops)
         return self.attempt.message or "; ".join(filter(None, stops))
@@ -70,10 +83,10 @@ Describe = Callable[[Outcome], str]
 
 def quote_scheduler(outcome: Outcome) -> str:
     """Return the nodes on which a subject fits, or what kube-scheduler says."""
-    return f"fits on {_some(outcome.nodes)}" if outcome.fits else outcome.said
+    return f"fits on {_join_some(outcome.nodes)}" if outcome.fits else outcome.scheduler_message
 
 
-def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, ...]:
+def list_subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, ...]:
     """Return the pods of a cluster that want devices, grouped; its claims that no pod uses; and the
     pods that manifests make.
     """
@@ -82,9 +95,9 @@ def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, .
     compared = {name for name in schedulers if identify(state, name).is_kube_scheduler}
     for key, pod in state.pods.items():
         if _wants_devices(pod) and not pod.has_ended and pod.scheduler_name in compared:
-            alike = (key[0], pod.is_pending, _kind(state, key[0], pod))
-            groups.setdefault(alike, []).append(pod)
-    found = [
+            group_key = (key[0], pod.is_pending, _interchange_key(state, key[0], pod))
+            groups.setdefault(group_key, []).append(pod)
+    applicants = [
         Applicant(
             tuple(f"Pod/{'/'.join(pod.key)}" for pod in pods),
             pods[0].key,
@@ -94,14 +107,16 @@ def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, .
         )
         for pods in groups.values()
     ]
-    used = _used(manifests)
+    template_names = _template_names(manifests)
     for kind in manifests.kinds:
         for key in manifests.objects(kind):
-            made = _made(state, kind, key, used)
-            if made is not None:
-                found.append(Applicant(("/".join(filter(None, (kind, *key))),), key, made))
-    found += _unused_templates(state, manifests)
-    named = {
+            manifest_pod = _pod_of_manifest(state, kind, key, template_names)
+            if manifest_pod is not None:
+                applicants.append(
+                    Applicant(("/".join(filter(None, (kind, *key))),), key, manifest_pod)
+                )
+    applicants += _unused_templates(state, manifests)
+    claim_keys = {
         (namespace, claim)
         for (namespace, _), pod in state.pods.items()
         for claim in pod.claim_names
@@ -110,20 +125,24 @@ def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, .
     for key, claim in state.claims.items():
         if claim.is_allocated and not claim.owner_pods:
             is_timed = "allocationTimestamp" in claim.allocation
-            has_room = len(claim.reserved_for) < _SHARED
+            has_room = len(claim.reserved_for) < _USERS_OF_SHARED_CLAIM
             similar = (key[0], repr(claim.raw.get("spec")), is_timed, has_room)
             allocated.setdefault(similar, []).append(key)
-        elif not claim.is_allocated and key not in named:
+        elif not claim.is_allocated and key not in claim_keys:
             pod_claim = PodClaim("", key, claim.raw, state.decode(claim.raw))
-            found.append(Applicant((f"ResourceClaim/{'/'.join(key)}",), key, None, pod_claim))
-    for (*_, alone), keys in allocated.items():
+            applicants.append(Applicant((f"ResourceClaim/{'/'.join(key)}",), key, None, pod_claim))
+    for (*_, is_unused), keys in allocated.items():
         names = tuple(f"ResourceClaim/{'/'.join(key)}" for key in keys)
-        found.append(
+        applicants.append(
             Applicant(
-                names, keys[0], _further(*keys[0]), about="a further pod that uses it ", alone=alone
+                names,
+                keys[0],
+                _joining_pod(*keys[0]),
+                about="a further pod that uses it ",
+                is_unused=is_unused,
             )
         )
-    return tuple(found)
+    return tuple(applicants)
 
 
 def _unused_templates(state: ClusterState, manifests: ClusterState) -> Iterator[Applicant]:
@@ -134,17 +153,17 @@ def _unused_templates(state: ClusterState, manifests: ClusterState) -> Iterator[
         for key, pod in state.pods.items()
         for reference in pod.claim_references
     }
-    alike: dict[Hashable, list[Key]] = {}
+    keys_by_spec: dict[Hashable, list[Key]] = {}
     for key, value in state.objects(kind).items():
         if key not in used and key not in manifests.objects(kind):
-            alike.setdefault((key[0], repr(value.get("spec"))), []).append(key)
-    for keys in alike.values():
+            keys_by_spec.setdefault((key[0], repr(value.get("spec"))), []).append(key)
+    for keys in keys_by_spec.values():
         names = tuple(f"{kind}/{'/'.join(key)}" for key in keys)
         pod = copies.copies_of_object(state, kind, keys[0]).pod
         yield Applicant(names, keys[0], pod, about="a pod that uses it ")
 
 
-def _further(namespace: str, claim: str) -> Raw:
+def _joining_pod(namespace: str, claim: str) -> Raw:
     """Return a pod that joins the pods of a claim."""
     return {
         "apiVersion": "v1",
@@ -161,7 +180,7 @@ def _wants_devices(pod: Pod) -> bool:
     return bool(pod.claim_references or pod.extended_requests)
 
 
-def _kind(state: ClusterState, namespace: str, pod: Pod) -> Hashable:
+def _interchange_key(state: ClusterState, namespace: str, pod: Pod) -> Hashable:
     """Return a key that is equal for pods that want the same.
 
     Their own names do not matter, nor do the names of claims with equal specs.
@@ -169,13 +188,13 @@ def _kind(state: ClusterState, namespace: str, pod: Pod) -> Hashable:
     claims = []
     for reference in pod.claim_references:
         claim = state.claim((namespace, reference.claim_name))
-        wanted = claim.spec if claim.exists else reference
-        claims.append((repr(wanted), pod.is_pending and claim.is_allocated))
+        demand = claim.spec if claim.exists else reference
+        claims.append((repr(demand), pod.is_pending and claim.is_allocated))
     spec = {name: value for name, value in pod.spec.items() if name != "resourceClaims"}
     return tuple(claims), scheduling_key(Pod({**pod.raw, "spec": spec}))
 
 
-def _made(state: ClusterState, kind: str, key: Key, used: frozenset[str]) -> Raw | None:
+def _pod_of_manifest(state: ClusterState, kind: str, key: Key, used: frozenset[str]) -> Raw | None:
     """Return a pod of a workload, or a pod for a template that nothing among the manifests uses."""
     if kind in API_GROUPS and (kind != "ResourceClaimTemplate" or key[1] in used):
         return None
@@ -183,7 +202,7 @@ def _made(state: ClusterState, kind: str, key: Key, used: frozenset[str]) -> Raw
     return pod if _wants_devices(Pod(pod)) else None
 
 
-def _used(manifests: ClusterState) -> frozenset[str]:
+def _template_names(manifests: ClusterState) -> frozenset[str]:
     """Return the names of the templates that pods and workloads use."""
     values = (value for kind in manifests.kinds for value in manifests.objects(kind).values())
     pods = (Pod({"spec": spec}) for value in values for _, spec in pod_templates(value))
@@ -193,7 +212,7 @@ def _used(manifests: ClusterState) -> frozenset[str]:
 # -- what the scheduler does --
 
 
-def emptied(state: ClusterState) -> ClusterState:
+def empty_cluster(state: ClusterState) -> ClusterState:
     """Return the cluster with no pod and no allocated claim."""
     claims = {
         key: deallocate(claim.raw) if "status" in claim.raw else claim.raw
@@ -203,40 +222,42 @@ def emptied(state: ClusterState) -> ClusterState:
     return state.with_kinds({"Pod": {}, "ResourceClaim": claims})
 
 
-def outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
+def find_outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
     """Return what the scheduler does with a subject; a pod that runs is recreated first."""
     if subject.runs:
-        scheduler = scheduler.with_state(_without(scheduler.state, subject))
+        scheduler = scheduler.with_state(_without_subject(scheduler.state, subject))
     if subject.pod is None:
         assert subject.claim is not None
         attempt, starts = scheduler.attempt_claim(subject.claim), True
     else:
         attempt = scheduler.attempt_pod(subject.pod, recreated=subject.runs)
-        given = attempt.claim_to_deallocate(Pod(subject.pod).uid)
-        if given is not None and given.value is not None:
-            released = scheduler.state.replace("ResourceClaim", given.key, deallocate(given.value))
-            scheduler = scheduler.with_state(released)
+        claim_change = attempt.claim_to_deallocate(Pod(subject.pod).uid)
+        if claim_change is not None and claim_change.value is not None:
+            deallocated = scheduler.state.replace(
+                "ResourceClaim", claim_change.key, deallocate(claim_change.value)
+            )
+            scheduler = scheduler.with_state(deallocated)
             attempt = scheduler.attempt_pod(subject.pod, recreated=subject.runs)
         state, pod, group = (
             scheduler.state,
             subject.pod,
             find_pod_group(scheduler.state, Pod(subject.pod)),
         )
-        alone = group is None or not attempt.fits
+        starts_alone = group is None or not attempt.fits
         starts = (
-            alone
+            starts_alone
             or find_gang_wait(state, pod, group, scheduler.features, recreated=subject.runs) is None
         )
     nodes = {node.name: node for node in attempt.nodes if node.fits} if attempt.fits else {}
-    open_ = tuple(
+    undecided = tuple(
         node.name
         for node in attempt.nodes
         if node.passes_filters and isinstance(node.allocator_verdict, Exhausted)
     )
-    return Outcome(subject, scheduler, attempt, attempt.fits and starts, nodes, open_)
+    return Outcome(subject, scheduler, attempt, attempt.fits and starts, nodes, undecided)
 
 
-def _without(state: ClusterState, subject: Applicant) -> ClusterState:
+def _without_subject(state: ClusterState, subject: Applicant) -> ClusterState:
     """Return the cluster without a pod and what is reserved for it alone."""
     changed = dict(state.objects("ResourceClaim"))
     for key in state.claims_of_pod(subject.key):
@@ -254,68 +275,78 @@ def _without(state: ClusterState, subject: Applicant) -> ClusterState:
 # -- what differs --
 
 
-def difference(
+class Divergence(Struct, frozen=True):
+    """The difference between two outcomes, as a finding has it."""
+
+    code: str
+    """The code of the finding."""
+    level: Level
+    """Its level."""
+    message: str
+    """The difference, as a clause about the subject."""
+
+
+def compare_outcomes(
     before: Outcome, after: Outcome, describe: Describe = quote_scheduler
-) -> tuple[str, Level, str] | None:
-    """Code, level and sentence of what differs between two outcomes; None if nothing does."""
+) -> Divergence | None:
+    """Return the difference between two outcomes; None if there is none, or none that is proven."""
     if before.fits and not after.fits:
         if after.undecided:
             return None
-        failed = after.attempt.fatal_node
-        error = failed is not None and isinstance(failed.allocator_verdict, Fatal)
-        return (
-            "selector-error" if error else "no-longer-fits",
-            "breaks",
-            f"no longer fits: {describe(after)}",
-        )
+        fatal = after.attempt.fatal_node
+        is_error = fatal is not None and isinstance(fatal.allocator_verdict, Fatal)
+        code = "selector-error" if is_error else "no-longer-fits"
+        return Divergence(code, "breaks", f"no longer fits: {describe(after)}")
     if after.fits and not before.fits:
-        where = f"fits now, on {_some(after.nodes)}"
-        return (
-            None
-            if before.undecided
-            else ("fits-now", "changes", f"{where}; before: {describe(before)}")
-        )
+        if before.undecided:
+            return None
+        message = f"fits now, on {_join_some(after.nodes)}; before: {describe(before)}"
+        return Divergence("fits-now", "changes", message)
     if not after.fits:
-        text = f"still does not fit; kube-scheduler says now: {after.said}"
-        return None if before.said == after.said else ("other-message", "info", text)
-    lost, won = sorted(before.nodes.keys() - after.nodes), sorted(after.nodes.keys() - before.nodes)
+        if before.scheduler_message == after.scheduler_message:
+            return None
+        message = f"still does not fit; kube-scheduler says now: {after.scheduler_message}"
+        return Divergence("other-message", "info", message)
+    lost, won = before.nodes.keys() - after.nodes, after.nodes.keys() - before.nodes
     if lost or won:
         parts = [
-            f"no longer on {_some(lost)}" if lost else "",
-            f"also on {_some(won)}" if won else "",
+            f"no longer on {_join_some(lost)}" if lost else "",
+            f"also on {_join_some(won)}" if won else "",
         ]
-        return "other-nodes", "changes", f"fits {' and '.join(filter(None, parts))}"
-    return _devices(before, after)
+        message = f"fits {' and '.join(filter(None, parts))}"
+        return Divergence("other-nodes", "changes", message)
+    return _compare_devices(before, after)
 
 
-def _devices(before: Outcome, after: Outcome) -> tuple[str, Level, str] | None:
-    """Nodes that a scheduler cannot tell apart stand for each other."""
+def _compare_devices(before: Outcome, after: Outcome) -> Divergence | None:
+    """Return the first difference between the devices of two outcomes on the same node.
+
+    Nodes that a scheduler cannot tell apart stand for each other.
+    """
     leaders = {name: None for each in (before, after) for name in _leaders(each)}
-    for name in list(leaders)[:_LEADERS]:
-        old, new = taken(before, name), taken(after, name)
+    for name in list(leaders)[:_MAX_LEADERS]:
+        old, new = devices_on(before, name), devices_on(after, name)
         if old != new:
-            outcomes = (before.nodes[name].allocator_verdict, after.nodes[name].allocator_verdict)
-            random = any(one is not None and one.unordered for one in outcomes)
-            gets = "can get" if random else "gets"
-            return (
-                "other-devices",
-                "changes",
-                f"on {name} it {gets} {_list(new - old)} instead of {_list(old - new)}",
-            )
+            verdicts = (before.nodes[name].allocator_verdict, after.nodes[name].allocator_verdict)
+            is_random = any(verdict is not None and verdict.unordered for verdict in verdicts)
+            gets = "can get" if is_random else "gets"
+            gained, lost = _join_devices(new - old), _join_devices(old - new)
+            message = f"on {name} it {gets} {gained} instead of {lost}"
+            return Divergence("other-devices", "changes", message)
     return None
 
 
-def _leaders(one: Outcome) -> list[str]:
+def _leaders(result: Outcome) -> list[str]:
     return list(
-        {verdict.group: name for name, verdict in reversed(tuple(one.nodes.items()))}.values()
+        {verdict.group: name for name, verdict in reversed(tuple(result.nodes.items()))}.values()
     )
 
 
-def taken(one: Outcome, node: str) -> frozenset[str]:
+def devices_on(result: Outcome, node: str) -> frozenset[str]:
     """``REQUEST: DRIVER/POOL/DEVICE`` of the devices on a node."""
-    verdict = one.nodes[node]
-    found = one.scheduler.allocate(verdict.node, verdict.claims)
-    results = found.results if isinstance(found, Allocated) else ()
+    verdict = result.nodes[node]
+    verdict_on_node = result.scheduler.allocate(verdict.node, verdict.claims)
+    results = verdict_on_node.results if isinstance(verdict_on_node, Allocated) else ()
     return frozenset(
         f"{device.request}: {device.driver}/{device.pool}/{device.device}"
         for result in results
@@ -323,21 +354,22 @@ def taken(one: Outcome, node: str) -> frozenset[str]:
     )
 
 
-def _some(names: Iterable[str]) -> str:
-    found = sorted(names)
-    return ", ".join(found[:_NAMED]) + (
-        f" and {len(found) - _NAMED} more nodes" if len(found) > _NAMED else ""
+def _join_some(names: Iterable[str]) -> str:
+    ordered = sorted(names)
+    return ", ".join(ordered[:_MAX_NAMED]) + (
+        f" and {len(ordered) - _MAX_NAMED} more nodes" if len(ordered) > _MAX_NAMED else ""
     )
 
 
-def _list(devices: frozenset[str]) -> str:
-    return _some(devices).replace(" more nodes", " more") or "nothing"
+def _join_devices(devices: frozenset[str]) -> str:
+    return _join_some(devices).replace(" more nodes", " more") or "nothing"
 
 
 class Difference(Struct, frozen=True):
     """What differs for a subject between two outcomes."""
 
     subject: Applicant
+    """The pod, claim or template."""
     before: Outcome
     """What became of it before the step."""
     after: Outcome
@@ -358,10 +390,10 @@ class Difference(Struct, frozen=True):
     def finding(self, describe: Describe) -> Finding:
         """Return it as a finding, with what explain says on both sides if the subject fits on one of them alone."""
         message = f"{self.subject.about}{self.message}{self.where}"
-        found = Finding(self.code, self.level, message, self.subject.objects)
+        finding = Finding(self.code, self.level, message, self.subject.objects)
         if not self.shows_fit:
-            return found
-        return replace(found, earlier=describe(self.before), later=describe(self.after))
+            return finding
+        return replace(finding, earlier=describe(self.before), later=describe(self.after))
 
 
 Outcomes = Sequence[tuple[Outcome, Outcome]]
@@ -374,7 +406,7 @@ class Placing:
     def __init__(
         self, state: ClusterState, manifests: ClusterState, describe: Describe = quote_scheduler
     ) -> None:
-        self.subjects = subjects(state, manifests)
+        self.subjects = list_subjects(state, manifests)
         self._describe = describe
         self._sentences: dict[int, tuple[Outcome, str]] = {}
         self.undecided: dict[str, None] = {}
@@ -389,27 +421,31 @@ class Placing:
     def outcomes(self, state: ClusterState, features: Features) -> Outcomes:
         """Return what a scheduler does with every subject."""
         present = Scheduler(state, features)
-        empty = present.with_state(emptied(state))
+        empty = present.with_state(empty_cluster(state))
         return [
-            (outcome(present, one), outcome(empty, replace(one, runs=True)))
+            (find_outcome(present, one), find_outcome(empty, replace(one, runs=True)))
             for one in self.subjects
         ]
 
     def compare(self, before: Outcomes, after: Outcomes) -> Iterator[Difference]:
-        """What differs for each subject; in the empty cluster only where the present one shows nothing."""
+        """Yield what differs for each subject; in the empty cluster only where the present one
+        shows nothing.
+        """
         for subject, old, new in zip(self.subjects, before, after, strict=True):
-            for one in (*old, *new):
-                if one.undecided and not one.fits:
-                    named = f"{subject.objects[0]} on {_some(one.undecided)} in {one.scheduler.features.release}"
+            for each in (*old, *new):
+                if each.undecided and not each.fits:
+                    named = f"{subject.objects[0]} on {_join_some(each.undecided)} in {each.scheduler.features.release}"
                     self.undecided[f"{named}: the search ended without a proof (undecided)"] = None
-            for (earlier, later), where in zip(
+            for (earlier, later), words in zip(
                 zip(old, new, strict=True), ("", " (in an empty cluster)"), strict=True
             ):
-                found = difference(earlier, later, self.describe)
-                if found is not None:
-                    code, level, message = found
-                    level = "changes" if subject.alone and level == "breaks" else level
-                    yield Difference(subject, earlier, later, code, level, message, where)
+                change = compare_outcomes(earlier, later, self.describe)
+                if change is not None:
+                    level = change.level
+                    level = "changes" if subject.is_unused and level == "breaks" else level
+                    yield Difference(
+                        subject, earlier, later, change.code, level, change.message, words
+                    )
                     break
 
     def differences(self, before: Outcomes, after: Outcomes) -> Iterator[Finding]:

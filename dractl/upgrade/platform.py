@@ -1,4 +1,4 @@
-"""What runs and configures a cluster beside its objects of DRA, and what a later release makes of it."""
+"""The components, drivers and programs of a cluster, and what a later release makes of them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -12,7 +12,7 @@ from dractl.upgrade.driver_apis import Drivers
 from dractl.upgrade.finding import Finding
 from dractl.upgrade.flags import KUBELET, RuntimeConfig
 from dractl.upgrade.gates import GateSetting, default_changes, differences
-from dractl.upgrade.program_apis import Installed
+from dractl.upgrade.program_apis import InstalledProgram
 from dractl.upgrade.server import Input
 from dractl.validation.roles import ROLES
 
@@ -27,7 +27,7 @@ class Platform(Struct, frozen=True):
     objects: tuple[Raw, ...]
     """Objects that a state has not: admission, custom kinds, roles."""
     drivers: Drivers
-    programs: tuple[Installed, ...]
+    programs: tuple[InstalledProgram, ...]
     """Programs that read claims."""
 
     def differences(
@@ -49,7 +49,7 @@ class Platform(Struct, frozen=True):
         return differences(settings, before, after)
 
     def list_unknown(self, releases: Sequence[str]) -> Iterator[str]:
-        """Yield what the input does not tell of the drivers and programs that it shows."""
+        """Yield the versions of drivers and programs that the input does not show."""
         yield from driver_apis.list_unknown(self.drivers, releases)
         yield from program_apis.list_unknown(self.programs, releases)
 

@@ -17,7 +17,7 @@ _KIND = "ResourceClaim"
 _DEFINITION = "CustomResourceDefinition"
 
 
-class Installed(Struct, frozen=True):
+class InstalledProgram(Struct, frozen=True):
     """A program of the input."""
 
     program: Program
@@ -30,26 +30,26 @@ class Installed(Struct, frozen=True):
 
     @property
     def spoken(self) -> Spoken | None:
-        """What its version speaks; None if it reads no claims, or is not known."""
+        """The API versions of its version; None if it reads no claims, or is not known."""
         return self.program.find_version(self.tag)
 
 
-def find_programs(objects: Sequence[Raw]) -> Iterator[Installed]:
+def find_programs(objects: Sequence[Raw]) -> Iterator[InstalledProgram]:
     """Yield the programs whose images or kinds are in the input."""
     for program in helpers().programs:
-        found = [
+        images = [
             (value, tag) for value in objects for name, tag in tags(value) if name in program.images
         ]
-        defined = any(
+        is_defined = any(
             value.get("kind") == _DEFINITION
             and text(View(value).spec.get("group")).endswith(program.group)
             for value in objects
         )
-        if found or defined:
-            named = tuple(dict.fromkeys(describe(value) for value, _ in found))
-            known = sorted({tag for _, tag in found if tag})
+        if images or is_defined:
+            workloads = tuple(dict.fromkeys(describe(value) for value, _ in images))
+            versions = sorted({tag for _, tag in images if tag})
             configured = any(_has_mark(value, program) for value in objects)
-            yield Installed(program, known[0] if known else "", named, configured)
+            yield InstalledProgram(program, versions[0] if versions else "", workloads, configured)
 
 
 def _has_mark(value: Raw, program: Program) -> bool:
@@ -60,44 +60,44 @@ def _has_mark(value: Raw, program: Program) -> bool:
         or kind == "ConfigMap"
         or any(name in program.images for name, _ in tags(value))
     )
-    return concerns and any(mark in _written(value) for mark in program.marks)
+    return concerns and any(mark in _text_of(value) for mark in program.marks)
 
 
-def _written(value: Raw) -> str:
+def _text_of(value: Raw) -> str:
     return repr(value).replace("\\n", " ")
 
 
 def differences(
-    programs: Iterable[Installed], before: str, after: str, config: RuntimeConfig
+    programs: Iterable[InstalledProgram], before: str, after: str, config: RuntimeConfig
 ) -> Iterator[Finding]:
     """Yield the programs that read claims of ``before``, and not of ``after``.
 
     It breaks where the input shows that the program is told to read them.
     """
-    for one in programs:
-        spoken = one.spoken
+    for program in programs:
+        spoken = program.spoken
         if spoken is None or set(spoken.speaks).isdisjoint(served_versions(_KIND, before)):
             continue
         if not versions_after(_KIND, before, after, config).isdisjoint(spoken.speaks):
             continue
-        title = one.program.title
-        first = one.program.first(frozenset(served_versions(_KIND, after, by_default=True)))
+        title = program.program.title
+        first = program.program.first(frozenset(served_versions(_KIND, after, by_default=True)))
         yield Finding(
             "program-api",
-            "breaks" if one.uses_claims else "changes",
-            f"{title} {one.tag} reads claims in {', '.join(spoken.speaks)} alone, which {after} does not serve by default",
-            one.objects,
+            "breaks" if program.uses_claims else "changes",
+            f"{title} {program.tag} reads claims in {', '.join(spoken.speaks)} alone, which {after} does not serve by default",
+            program.objects,
             fix=f"upgrade {title} to {first} or later" if first else None,
-            source=one.program.source,
-            date=one.program.read,
+            source=program.program.source,
+            date=program.program.read,
         )
 
 
-def list_unknown(programs: Iterable[Installed], path: Iterable[str]) -> Iterator[str]:
+def list_unknown(programs: Iterable[InstalledProgram], path: Iterable[str]) -> Iterator[str]:
     """Yield the programs whose version is not in the input, where a release on the way ends what one of them speaks."""
     served = [set(served_versions(_KIND, release)) for release in path]
     gone = set().union(*served) - served[-1]
-    for one in programs:
-        spoken = {version for row in one.program.versions for version in row.speaks}
-        if not one.tag and spoken & gone:
-            yield f"which version of the API {one.program.title} speaks: no image of it with a version is in the input"
+    for program in programs:
+        spoken = {version for row in program.program.versions for version in row.speaks}
+        if not program.tag and spoken & gone:
+            yield f"which version of the API {program.program.title} speaks: no image of it with a version is in the input"

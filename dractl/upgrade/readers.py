@@ -1,4 +1,4 @@
-"""Claims, templates and classes, and the attributes and capacities that they read."""
+"""Claims, templates and classes, with the attributes and capacities that they read."""
 
 from collections.abc import Iterator, Mapping
 from typing import Literal
@@ -21,9 +21,11 @@ class Read(Struct, frozen=True):
     """A place of an object that reads an attribute or a capacity."""
 
     part: Part
+    """The part of a device that is read."""
     name: str
     """``domain/name``; a capacity of a request can be without the domain."""
     by: Place
+    """The kind of the place."""
     path: Path
     """The place: of the expression, the constraint, or the amounts."""
     text: str = ""
@@ -33,10 +35,12 @@ class Read(Struct, frozen=True):
 
 
 class Reader(Struct, frozen=True):
-    """An object, and what it reads."""
+    """An object, with the attributes and capacities that it reads."""
 
     kind: str
+    """The kind of the object."""
     key: Key
+    """Its namespace and name."""
     value: Raw
     """The object as it was read."""
     reads: tuple[Read, ...]
@@ -78,13 +82,16 @@ def find_readers(state: ClusterState) -> Iterator[Reader]:
 
 def _claims_by_template(state: ClusterState) -> dict[Key, tuple[Key, ...]]:
     """Return the claims that were made for pods, by the template of the input that made them."""
-    found: dict[Key, list[Key]] = {}
-    known = state.objects("ResourceClaimTemplate")
+    claims_by_template: dict[Key, list[Key]] = {}
+    template_objects = state.objects("ResourceClaimTemplate")
     for key in state.pods:
         for claim, template in template_of_claims(state, key).items():
-            if template in known:
-                found.setdefault(template, []).append(claim)
-    return {template: tuple(claims) for template, claims in found.items()}
+            if template in template_objects:
+                claims_by_template.setdefault(template, []).append(claim)
+    return {
+        template: tuple(claims_by_template)
+        for template, claims_by_template in claims_by_template.items()
+    }
 
 
 def template_of_claims(state: ClusterState, pod: Key) -> dict[Key, Key]:
@@ -94,12 +101,12 @@ def template_of_claims(state: ClusterState, pod: Key) -> dict[Key, Key]:
         for reference in state.pod(pod).claim_references
         if reference.template_name
     }
-    found: dict[Key, Key] = {}
+    templates: dict[Key, Key] = {}
     for key in state.claims_of_pod(pod) if names else ():
         name = state.claim(key).annotations.get(POD_CLAIM_NAME, "")
         if name in names:
-            found[key] = pod[0], names[name]
-    return found
+            templates[key] = pod[0], names[name]
+    return templates
 
 
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
@@ -111,21 +118,27 @@ def _drivers_of(selectors: list[Expression]) -> frozenset[str]:
 
 
 def _reads_of_claim(claim: Claim[None], drivers: Mapping[str, frozenset[str]]) -> Iterator[Read]:
-    asked: dict[str, frozenset[str]] = {}
+    drivers_by_request: dict[str, frozenset[str]] = {}
     for request in claim.alternatives:
-        known = drivers.get(request.device_class, frozenset()) or _drivers_of(request.selectors)
-        asked[request.reference] = known
-        yield from _reads_of(request.selectors, known)
+        request_drivers = drivers.get(request.device_class, frozenset()) or _drivers_of(
+            request.selectors
+        )
+        drivers_by_request[request.reference] = request_drivers
+        yield from _reads_of(request.selectors, request_drivers)
         for name in request.capacity:
             path = (*request.path, "capacity", "requests", name)
-            yield Read("capacity", name, "capacity", path, drivers=known)
+            yield Read("capacity", name, "capacity", path, drivers=request_drivers)
     for constraint in claim.constraints:
         targets = claim.targets(constraint.requests)
-        known_of_targets = [asked[request.reference] for request in targets]
-        known = frozenset().union(*known_of_targets) if all(known_of_targets) else frozenset[str]()
+        known_of_targets = [drivers_by_request[request.reference] for request in targets]
+        request_drivers = (
+            frozenset().union(*known_of_targets) if all(known_of_targets) else frozenset[str]()
+        )
         by: Place = "matchAttribute" if constraint.kind == "matchAttribute" else "distinctAttribute"
         if constraint.attribute:
-            yield Read("attributes", constraint.attribute, by, constraint.path, drivers=known)
+            yield Read(
+                "attributes", constraint.attribute, by, constraint.path, drivers=request_drivers
+            )
 
 
 def _reads_of(selectors: list[Expression], drivers: frozenset[str]) -> Iterator[Read]:
@@ -160,8 +173,8 @@ def sources_of_pod(state: ClusterState, pod: Pod) -> frozenset[str]:
             )
     if pod.extended_requests:
         classes = classes_by_resource(state.classes)
-        wanted = {classes[name] for name in pod.extended_requests if name in classes}
-        names |= {object_name("DeviceClass", ("", name)) for name in wanted}
+        class_names = {classes[name] for name in pod.extended_requests if name in classes}
+        names |= {object_name("DeviceClass", ("", name)) for name in class_names}
     return frozenset(names)
 
 

@@ -1,4 +1,4 @@
-"""Roles of drivers that the API server of one release lets do their work, and that of the next one does not."""
+"""Roles of drivers that one release lets do their work, and the next one does not."""
 
 from collections.abc import Iterable, Iterator
 
@@ -20,9 +20,9 @@ def differences(objects: Iterable[Raw], before: Target, after: Target) -> Iterat
     bindings = [found for value in values if (found := binding_of(value)) is not None]
     for role in roles:
         others = companions(role, roles, bindings)
-        known = {(fault.kind, fault.path) for fault in find_faults(role, before, others)}
+        earlier_faults = {(fault.kind, fault.path) for fault in find_faults(role, before, others)}
         for fault in find_faults(role, after, others):
-            if (fault.kind, fault.path) not in known:
+            if (fault.kind, fault.path) not in earlier_faults:
                 objects_named = (describe(role),)
                 yield Finding(
                     "role-lacks-permission",

@@ -1,4 +1,4 @@
-"""What the API servers of two releases say to the same object."""
+"""The answers of the API servers of two releases to the same object."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
@@ -22,20 +22,23 @@ from dractl.views import View
 Labels = Mapping[str, Mapping[str, str]]
 
 
-_STAYS = frozenset({"ResourceClaim", "DeviceClass", "DeviceTaintRule"})
+_STORED_KINDS = frozenset({"ResourceClaim", "DeviceClass", "DeviceTaintRule"})
 """Stored objects that nobody makes anew: drivers publish slices, controllers make claims and pods of templates."""
-_SHOWN = 3
+_MAX_SHOWN = 3
 _LIFECYCLE = "kubernetes/api resource/*/zz_generated.prerelease-lifecycle.go"
 
 
 class Input(Struct, frozen=True):
-    """An object, and what strict decoding says against its text. ``stored``: it is in the cluster; otherwise it is a
-    manifest that is created anew."""
+    """An object that API servers judge."""
 
     value: Raw
+    """The object."""
     faults: tuple[DoubledKey, ...] = ()
+    """The faults that strict decoding finds in its text."""
     stored: bool = False
+    """True for an object of the cluster, False for a manifest that is created again."""
     others: tuple[str, ...] = ()
+    """Names of further objects of which every server says the same."""
 
     @property
     def objects(self) -> tuple[str, ...]:
@@ -70,7 +73,7 @@ class Input(Struct, frozen=True):
     @property
     def stays(self) -> bool:
         """True if a release meets the object as it is stored, and nobody creates it again."""
-        return self.stored and self.value.get("kind") in _STAYS
+        return self.stored and self.value.get("kind") in _STORED_KINDS
 
     @property
     def published(self) -> bool:
@@ -78,7 +81,7 @@ class Input(Struct, frozen=True):
         return self.stored and self.value.get("kind") == "ResourceSlice"
 
 
-def merged(items: Iterable[Input]) -> tuple[Input, ...]:
+def merge_inputs(items: Iterable[Input]) -> tuple[Input, ...]:
     """Merge the inputs of which every server says the same."""
     groups: dict[Hashable, list[Input]] = {}
     for item in items:
@@ -102,11 +105,13 @@ def _shape(device: Raw) -> dict[str, Any]:
     return {**device, "name": None, "attributes": attributes}
 
 
-class Said(Struct, frozen=True):
-    """The answer of one release: the errors for which it refuses an object, and the fields that it drops silently."""
+class ServerAnswer(Struct, frozen=True):
+    """The answer of one release to an object."""
 
     errors: tuple[Violation, ...]
+    """The errors for which it refuses the object."""
     dropped: frozenset[str] = frozenset()
+    """The fields that it drops silently."""
     doubts: tuple[str, ...] = ()
     """What is not known of a preview, as sentences: the object may be refused for it."""
     gates: frozenset[tuple[str, str]] = frozenset()
@@ -126,23 +131,28 @@ _OLDER_SHAPE = ("resource.k8s.io/v1alpha3", "resource.k8s.io/v1beta1")
 _UNDECODED = ("BadRequest", "NotServed")
 
 
-def said(item: Input, target: Target, namespaces: Labels) -> Said:
-    """What a release says when an object is created. A stored object is asked for in a version that it serves."""
+def ask_server(item: Input, target: Target, namespaces: Labels) -> ServerAnswer:
+    """Return the answer of a release to the creation of an object.
+
+    A stored object is asked for in a version that the release serves.
+    """
     value = dict(item.value)
     if item.stored:
         value = dict(to_v1(value))
         versions = served_versions(str(value.get("kind")), target.release)
         is_reshaped = value.get("kind") in _RESHAPED
         if versions and is_reshaped and all(version in _OLDER_SHAPE for version in versions):
-            return Said(())  # it is stored, in a shape that only that release's server knows
+            return ServerAnswer(
+                ()
+            )  # it is stored, in a shape that only that release's server knows
         if versions and value.get("apiVersion") not in versions:
             value["apiVersion"] = versions[0]
-    found = validate(value, target, namespaces=namespaces, faults=item.faults)
-    errors = tuple(violation for violation in found if violation.type)
-    lost = () if errors else drop(dict(to_v1(value)), target)[1]
-    doubts = tuple(violation.message for violation in found if is_doubt(violation))
-    gates = frozenset((dot_path(path), one.gate) for one in lost for path in one.paths)
-    return Said(errors, frozenset(path for path, _ in gates), doubts, gates)
+    violations = validate(value, target, namespaces=namespaces, faults=item.faults)
+    errors = tuple(violation for violation in violations if violation.type)
+    dropped_fields = () if errors else drop(dict(to_v1(value)), target)[1]
+    doubts = tuple(violation.message for violation in violations if is_doubt(violation))
+    gates = frozenset((dot_path(path), one.gate) for one in dropped_fields for path in one.paths)
+    return ServerAnswer(errors, frozenset(path for path, _ in gates), doubts, gates)
 
 
 def differences(
@@ -150,39 +160,43 @@ def differences(
     before: Target,
     after: Target,
     namespaces: Labels,
-    answers: dict[Any, Said] | None = None,
+    answers: dict[Any, ServerAnswer] | None = None,
 ) -> Iterator[Finding]:
-    """What one release says to these objects and the next one does not. ``answers`` keeps what a release said, for the
-    next step."""
-    known: dict[Any, Said] = {} if answers is None else answers
+    """Yield what one release answers to these objects and the next one does not.
 
-    def ask(item: Input, target: Target) -> Said:
+    ``answers`` keeps the answers of a release for the next step.
+    """
+    known_answers: dict[Any, ServerAnswer] = {} if answers is None else answers
+
+    def ask(item: Input, target: Target) -> ServerAnswer:
         key = id(item.value), target
-        if key not in known:
-            known[key] = said(item, target, namespaces)
-        return known[key]
+        if key not in known_answers:
+            known_answers[key] = ask_server(item, target, namespaces)
+        return known_answers[key]
 
     for item in items:
         old, new = ask(item, before), ask(item, after)
-        for code, level, message in _between(item, old, new, after.release):
+        for code, level, message in _compare_answers(item, old, new, after.release):
             yield Finding(code, level, message, item.objects)
 
 
-def _between(item: Input, old: Said, new: Said, release: str) -> Iterator[tuple[str, Any, str]]:
+def _compare_answers(
+    item: Input, old: ServerAnswer, new: ServerAnswer, release: str
+) -> Iterator[tuple[str, Any, str]]:
     if new.doubts and not new.errors:
-        yield "not-known", "info", f"may be refused: {'; '.join(new.doubts[:_SHOWN])}"
+        yield "not-known", "info", f"may be refused: {'; '.join(new.doubts[:_MAX_SHOWN])}"
         return
     if old.causes == new.causes and old.dropped == new.dropped:
         return
-    text = "; ".join(dict.fromkeys(_text(one) for one in new.errors[:_SHOWN]))
-    text += f" (and {len(new.errors) - _SHOWN} more)" if len(new.errors) > _SHOWN else ""
+    text = "; ".join(dict.fromkeys(_text(one) for one in new.errors[:_MAX_SHOWN]))
+    text += f" (and {len(new.errors) - _MAX_SHOWN} more)" if len(new.errors) > _MAX_SHOWN else ""
     if new.errors and not old.errors:
-        lost = [one.field for one in new.errors if one.rule == "unknown-field" and one.field]
-        if item.stays and lost:
+        lost_fields = [one.field for one in new.errors if one.rule == "unknown-field" and one.field]
+        if item.stays and lost_fields:
             yield (
                 "field-lost",
                 "breaks",
-                f"{', '.join(lost)}: {release} does not have the field and forgets it",
+                f"{', '.join(lost_fields)}: {release} does not have the field and forgets it",
             )
         elif item.stays:
             yield (
@@ -197,47 +211,47 @@ def _between(item: Input, old: Said, new: Said, release: str) -> Iterator[tuple[
                 f"stays while its driver leaves spec.devices as it is; then it is refused: {text}",
             )
         else:
-            gone = new.errors[0].type == "NotServed"
+            is_unserved = new.errors[0].type == "NotServed"
             yield (
-                ("not-served" if gone else "refused"),
+                ("not-served" if is_unserved else "refused"),
                 "breaks",
-                text if gone else f"is refused: {text}",
+                text if is_unserved else f"is refused: {text}",
             )
     elif old.errors and not new.errors:
         missing = f", without {', '.join(sorted(new.dropped))}" if new.dropped else ""
-        was = "; ".join(dict.fromkeys(_text(one) for one in old.errors[:1]))
-        yield "accepted", "changes", f"is accepted{missing}; before: {was}"
+        earlier = "; ".join(dict.fromkeys(_text(one) for one in old.errors[:1]))
+        yield "accepted", "changes", f"is accepted{missing}; before: {earlier}"
     elif new.errors:
         if old.causes != new.causes:
             yield "refused-otherwise", "info", f"is still refused, now: {text}"
     elif not item.stays:
         if lost_now := sorted(new.dropped - old.dropped):
             yield "field-dropped", "breaks", f"{', '.join(lost_now)}: {release} drops it silently"
-        if kept := sorted(old.dropped - new.dropped):
-            gates = ", ".join(sorted({gate for path, gate in old.gates if path in kept}))
+        if kept_fields := sorted(old.dropped - new.dropped):
+            gates = ", ".join(sorted({gate for path, gate in old.gates if path in kept_fields}))
             yield (
                 "field-kept",
                 "changes",
-                f"{', '.join(kept)}: dropped silently before, in effect from {release} on, with {gates}",
+                f"{', '.join(kept_fields)}: dropped silently before, in effect from {release} on, with {gates}",
             )
 
 
 def endings(items: Iterable[Input], release: str) -> Iterator[Finding]:
-    """The manifests whose version a later release no longer serves."""
+    """Yield the manifests whose version a later release no longer serves."""
     facts = kubernetes()
     for item in items:
         for row in facts.served:
-            named = (row.api_version, row.kind) == (
+            is_manifest = (row.api_version, row.kind) == (
                 item.value.get("apiVersion"),
                 item.value.get("kind"),
             )
             if (
-                named
+                is_manifest
                 and row.removed is not None
                 and row.api_version in served_versions(row.kind, release)
             ):
-                instead = served_versions(row.kind, release)[0]
-                fix = f"write it in {instead}" if instead != row.api_version else None
+                successor = served_versions(row.kind, release)[0]
+                fix = f"write it in {successor}" if successor != row.api_version else None
                 message = f"{row.api_version} is not served from Kubernetes {row.removed} on"
                 source, date = row.source or _LIFECYCLE, row.read or facts.read
                 yield Finding(
@@ -246,7 +260,5 @@ def endings(items: Iterable[Input], release: str) -> Iterator[Finding]:
 
 
 def _text(violation: Violation) -> str:
-    where = violation.field
-    return (
-        violation.said if where is None or where in violation.said else f"{where}: {violation.said}"
-    )
+    path = violation.field
+    return violation.said if path is None or path in violation.said else f"{path}: {violation.said}"

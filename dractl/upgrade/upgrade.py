@@ -29,16 +29,21 @@ from dractl.model.releases import (
 )
 from dractl.objects import Raw
 from dractl.upgrade import known, server
-from dractl.upgrade.driver_step import find_change, place_readers, publish, read_without_slices
+from dractl.upgrade.driver_step import (
+    find_change,
+    place_readers,
+    read_without_slices,
+    upgrade_slices,
+)
 from dractl.upgrade.finding import (
     Finding,
     Plan,
     Step,
-    before_driver,
-    before_nodes,
-    before_release,
-    grouped,
-    owned,
+    add_owners,
+    merge_findings,
+    steps_before_driver,
+    steps_before_nodes,
+    steps_before_release,
 )
 from dractl.upgrade.flags import RuntimeConfig
 from dractl.upgrade.gates import GateSetting
@@ -51,15 +56,19 @@ _NO_DEVICES = ("what kube-scheduler does: the input has no ResourceSlice",)
 _DRA = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice", "DeviceTaintRule")
 
 
-class Compared(Struct, frozen=True):
-    """What is compared: manifests, which are created anew, and the stored objects of a cluster. ``versions`` are the
-    later versions of drivers, or ``PRESENT..LATER``; ``machines`` the nodes whose hardware is known."""
+class UpgradeInput(Struct, frozen=True):
+    """The objects that are compared, and what is known of the cluster."""
 
     manifests: tuple[Input, ...]
+    """Manifests that are created again in each release."""
     state: ClusterState
+    """The stored objects of a cluster."""
     gates: Mapping[str, bool] = field(default_factory=dict)
+    """The gates that are set for all components."""
     versions: Mapping[str, str] = field(default_factory=dict)
+    """The later versions of drivers, or ``PRESENT..LATER``, by driver."""
     machines: tuple[DescribedNode, ...] = ()
+    """The nodes whose hardware is known."""
     settings: tuple[GateSetting, ...] = ()
     """The places at which components set their gates."""
     runtime_config: RuntimeConfig = RuntimeConfig()
@@ -69,71 +78,78 @@ class Compared(Struct, frozen=True):
 
 
 def path_of(start: str, to: str) -> tuple[str, ...]:
-    """Every release from one to another, both included. Raises UsageError for an unknown one, and for a downgrade."""
-    known = ", ".join(RELEASES)
+    """Return every release from one to another, both included.
+
+    Raises UsageError for an unknown one, and for a downgrade.
+    """
+    releases = ", ".join(RELEASES)
     for text in (start, to):
         if is_newer(text) or release_of(text) not in RELEASES:
-            raise UsageError(f"unknown Kubernetes release {text}", hint=f"dractl knows {known}")
+            raise UsageError(f"unknown Kubernetes release {text}", hint=f"dractl knows {releases}")
     first, last = RELEASES.index(release_of(start)), RELEASES.index(release_of(to))
     if last < first:
         raise UsageError(
             f"Kubernetes {start} to {to} is a downgrade",
-            hint=f"--to is {start} or a later release; dractl knows {known}",
+            hint=f"--to is {start} or a later release; dractl knows {releases}",
         )
     return RELEASES[first : last + 1]
 
 
-def plan(inputs: Compared, start: str, to: str, describe: Describe = quote_scheduler) -> Plan:
-    """What each step of an upgrade changes. ``describe`` makes the sentence about what the scheduler does.
+def plan(inputs: UpgradeInput, start: str, to: str, describe: Describe = quote_scheduler) -> Plan:
+    """Return the plan of an upgrade: what each of its steps changes.
 
-    Raises UsageError.
+    ``describe`` makes the sentence about what the scheduler does. Raises UsageError.
     """
     releases = path_of(start, to)
     refuse_unknown_gates(releases[-1], inputs.gates)
     gates = {release: gates_of(release, inputs.gates) for release in releases}
     targets = [Target.of(release, gates[release]) for release in releases]
     features = [_features(release, gates[release], inputs.gates) for release in releases]
-    items = server.merged((*inputs.manifests, *stored(inputs.state)))
+    items = server.merge_inputs((*inputs.manifests, *list_stored(inputs.state)))
     namespaces = _labels(inputs)
-    answers: dict[Any, server.Said] = {}
-    written = sources.from_objects(item.value for item in inputs.manifests)
-    state = inputs.state.merge(written)
-    placing = Placing(state, written, describe) if state.has("ResourceSlice") else None
+    answers: dict[Any, server.ServerAnswer] = {}
+    manifest_state = sources.from_objects(item.value for item in inputs.manifests)
+    state = inputs.state.merge(manifest_state)
+    placing = Placing(state, manifest_state, describe) if state.has("ResourceSlice") else None
     placed = _place(placing, state, features) if placing is not None else []
     settings = (*inputs.settings, GateSetting("a component", inputs.gates, "--feature-gates"))
     platform = find_platform(state, settings, inputs.runtime_config, inputs.others, releases[0])
     steps = []
     for number, (before, after) in enumerate(pairwise(targets)):
-        found = [*server.differences(items, before, after, namespaces, answers)]
-        found += platform.differences(items, before, after)
+        findings = [*server.differences(items, before, after, namespaces, answers)]
+        findings += platform.differences(items, before, after)
         if placing is not None:
-            found += placing.differences(placed[number], placed[number + 1])
-        if after is targets[-1] and (_patched(to) or state.objects("Node")):
-            found += known.of_release(known.CONTROL_PLANE, to, release_of(start))
-        found += _coming(after.release)
-        before_it = tuple(before_release(after.release, found, state.nodes.values()))
-        steps.append(Step(f"Kubernetes {after.release}", before_it, grouped(found)))
+            findings += placing.differences(placed[number], placed[number + 1])
+        if after is targets[-1] and (_is_patch_release(to) or state.objects("Node")):
+            findings += known.faults_of_release(known.CONTROL_PLANE, to, release_of(start))
+        findings += _preview_findings(after.release)
+        before_it = tuple(steps_before_release(after.release, findings, state.nodes.values()))
+        steps.append(Step(f"Kubernetes {after.release}", before_it, merge_findings(findings)))
     target = targets[-1]
-    if len(targets) > 1 or _patched(to):
+    if len(targets) > 1 or _is_patch_release(to):
         breaks = platform.kubelet_differences(releases[0], releases[-1])
-        steps += _of_nodes(state, start, to, breaks)
-        present = grouped(known.of_drivers(state, inputs.versions))
-        steps += [Step("Drivers", (), present)] if present else []
+        steps += _node_steps(state, start, to, breaks)
+        driver_findings = merge_findings(known.faults_of_drivers(state, inputs.versions))
+        steps += [Step("Drivers", (), driver_findings)] if driver_findings else []
     drivers = _upgrade_drivers(
         inputs, state, target, placing, placed[-1] if placed else [], features[-1]
     )
     steps += drivers.steps
-    endings = grouped(server.endings(inputs.manifests, target.release))
+    endings = merge_findings(server.endings(inputs.manifests, target.release))
     steps += [Step("Manifests", (), endings)] if endings and len(targets) > 1 else []
-    notes = [said] if (said := caveat(releases[-1])) else []
-    notes += [*_unmodelled(releases), *platform.list_unknown(releases), *drivers.notes]
+    notes = [note] if (note := caveat(releases[-1])) else []
+    notes += [
+        *_note_unmodelled_releases(releases),
+        *platform.list_unknown(releases),
+        *drivers.notes,
+    ]
     undecided = _NO_DEVICES if placing is None else tuple(placing.undecided)
     schedulers = tuple(_list_other_schedulers(state))
-    gates_seen = tuple(_assumed_gates(items, targets[0], namespaces))
+    gates_seen = tuple(_note_assumed_gates(items, targets[0], namespaces))
     unseen = (*_list_unread(state), *platform.list_unseen(releases))
-    whole = inputs.state.merge(written)
+    whole = inputs.state.merge(manifest_state)
     steps = [
-        replace(step, findings=owned(step.findings, whole, _driver_of(step, drivers.upgraded)))
+        replace(step, findings=add_owners(step.findings, whole, _driver_of(step, drivers.upgraded)))
         for step in steps
     ]
     # What the input shows comes before what it lacks: a report shows the first few.
@@ -155,22 +171,22 @@ def _place(placing: Placing, state: ClusterState, features: Sequence[Features]) 
     return [outcomes[each] for each in features]
 
 
-def _unmodelled(releases: Sequence[str]) -> Iterator[str]:
+def _note_unmodelled_releases(releases: Sequence[str]) -> Iterator[str]:
     names = [release for release in releases if release not in MODELLED]
     if names:
         yield (
-            f"what kube-scheduler of {_listed(names)} does: it is taken for that of {MODELLED[0]}, the first that "
+            f"what kube-scheduler of {_join_names(names)} does: it is taken for that of {MODELLED[0]}, the first that "
             "dractl knows"
         )
     uncompared = [release for release in names if release not in COMPARED]
     if uncompared:
         yield (
-            f"the API servers of {_listed(uncompared)}: their rules are those of the code, and were not compared "
+            f"the API servers of {_join_names(uncompared)}: their rules are those of the code, and were not compared "
             "with a server"
         )
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
@@ -185,7 +201,7 @@ class _DriverSteps(Struct, frozen=True):
 
 
 def _upgrade_drivers(
-    inputs: Compared,
+    inputs: UpgradeInput,
     state: ClusterState,
     target: Target,
     placing: Placing | None,
@@ -200,18 +216,24 @@ def _upgrade_drivers(
             notes.append(f"{name}: the input has no slice of it")
             continue
         upgraded[name] = " or ".join(change.start), change.to
-        published = publish(state, change, inputs.machines, target)
-        found = [*published.findings]
-        notes += published.notes
+        slices = upgrade_slices(state, change, inputs.machines, target)
+        findings = [*slices.findings]
+        notes += slices.notes
         if placing is not None:
-            later = placing.outcomes(published.state, features)
-            found += place_readers(placing, change, published, (state, outcomes), later, features)
+            later = placing.outcomes(slices.state, features)
+            findings += place_readers(placing, change, slices, (state, outcomes), later, features)
             outcomes = later
         else:
-            found += read_without_slices(state, change, published, features)
-        state = published.state
-        found += known.of_driver(name, change.start, text.rpartition("..")[2])
-        steps.append(Step(f"{name} {change.to}", tuple(before_driver(name, found)), grouped(found)))
+            findings += read_without_slices(state, change, slices, features)
+        state = slices.state
+        findings += known.faults_of_driver(name, change.start, text.rpartition("..")[2])
+        steps.append(
+            Step(
+                f"{name} {change.to}",
+                tuple(steps_before_driver(name, findings)),
+                merge_findings(findings),
+            )
+        )
     return _DriverSteps(tuple(steps), upgraded, tuple(notes))
 
 
@@ -220,11 +242,11 @@ def _driver_of(step: Step, upgraded: Mapping[str, Any]) -> str:
     return name if name in upgraded else ""
 
 
-def _patched(text: str) -> bool:
+def _is_patch_release(text: str) -> bool:
     return text.count(".") > 1
 
 
-def _of_nodes(
+def _node_steps(
     state: ClusterState, start: str, to: str, breaks: Iterable[Finding]
 ) -> Iterator[Step]:
     """Yield the step of the nodes, which follow the control plane.
@@ -232,18 +254,22 @@ def _of_nodes(
     ``breaks`` are the findings about kubelets that do not start.
     """
     nodes = state.nodes.values()
-    found = [
+    findings = [
         *breaks,
-        *known.of_nodes(state),
-        *(known.of_release(known.NODES, to, release_of(start)) if nodes or _patched(to) else ()),
+        *known.faults_of_nodes(state),
+        *(
+            known.faults_of_release(known.NODES, to, release_of(start))
+            if nodes or _is_patch_release(to)
+            else ()
+        ),
     ]
-    before = tuple(before_nodes(release_of(to), found, nodes))
-    if found or before:
-        yield Step(f"Nodes {release_of(to)}", before, grouped(found))
+    before = tuple(steps_before_nodes(release_of(to), findings, nodes))
+    if findings or before:
+        yield Step(f"Nodes {release_of(to)}", before, merge_findings(findings))
 
 
-def _coming(release: str) -> Iterator[Finding]:
-    """What a release that is not released yet is said to bring, and dractl does not judge by."""
+def _preview_findings(release: str) -> Iterator[Finding]:
+    """Yield what a release that is not out yet is announced to bring; dractl does not judge by it."""
     for row in kubernetes().coming if release in PREVIEWS else ():
         if row.release == release:
             code = "landed" if row.landed else "planned"
@@ -252,12 +278,14 @@ def _coming(release: str) -> Iterator[Finding]:
             )
 
 
-def _assumed_gates(
+def _note_assumed_gates(
     items: Sequence[Input], target: Target, namespaces: server.Labels
 ) -> Iterator[str]:
-    """The gates that a cluster must have on, or have had, although they are assumed to be off."""
-    kept = (server.said(item, target, namespaces).dropped for item in items if item.stored)
-    fields = sorted({re.sub(r"\[\d+\]", "[]", path) for paths in kept for path in paths})
+    """Yield the gates that a cluster must have on, or have had, although they are assumed to be
+    off.
+    """
+    dropped = (server.ask_server(item, target, namespaces).dropped for item in items if item.stored)
+    fields = sorted({re.sub(r"\[\d+\]", "[]", path) for paths in dropped for path in paths})
     if fields:
         yield (
             f"feature gates: stored objects have {', '.join(fields)}, which {target.release} drops with the gates that "
@@ -266,7 +294,7 @@ def _assumed_gates(
 
 
 def _list_other_schedulers(state: ClusterState) -> Iterator[str]:
-    """Yield the pods that are not placed here: those of other schedulers."""
+    """Yield the pods of other schedulers, which are not placed here."""
     others = {pod.scheduler_name for pod in state.pods.values() if pod.claim_references}
     for name in sorted(others - {DEFAULT_SCHEDULER}):
         scheduler = identify(state, name)
@@ -294,18 +322,18 @@ def refuse_unknown_gates(release: str, gates: Mapping[str, bool]) -> None:
 
 
 def gates_of(release: str, gates: Mapping[str, bool]) -> dict[str, bool]:
-    """Those of some gates that a release has and has not locked."""
+    """Return the gates that a release has and has not locked."""
     return {gate: on for gate, on in gates.items() if _switchable(gate, release, on)}
 
 
 def _switchable(gate: str, release: str, on: bool) -> bool:
     if gate in GROUPS:
         return True
-    found = stage(gate, release)
-    return found is not None and not (found.locked and found.default != on)
+    gate_stage = stage(gate, release)
+    return gate_stage is not None and not (gate_stage.locked and gate_stage.default != on)
 
 
-def stored(state: ClusterState) -> Iterator[Input]:
+def list_stored(state: ClusterState) -> Iterator[Input]:
     """Yield the objects of a cluster that an API server judges: those of DRA, workloads, and pods
     that no workload makes.
     """
@@ -319,7 +347,7 @@ def _makes_pods(value: Mapping[str, Any]) -> bool:
     return value.get("kind") != "Pod" or Pod(value).is_pending
 
 
-def _labels(inputs: Compared) -> dict[str, Mapping[str, str]]:
+def _labels(inputs: UpgradeInput) -> dict[str, Mapping[str, str]]:
     manifests = (item.value for item in inputs.manifests if item.value.get("kind") == "Namespace")
     namespaces = map(View, (*inputs.state.objects("Namespace").values(), *manifests))
     return {namespace.name: namespace.labels for namespace in namespaces}

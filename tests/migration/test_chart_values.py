@@ -32,7 +32,7 @@ spec:
 def migrate(text: str) -> tuple[str, str]:
     """Return the text with claims, and the remarks."""
     documents = [item for item in read_text("a.yaml", text) if isinstance(item, Document)]
-    migrated = Migration(documents).of("a.yaml", text, ".")
+    migrated = Migration(documents).migrate("a.yaml", text, ".")
     return migrated.after, " ".join(map(str, migrated.remarks))
 
 

@@ -13,7 +13,7 @@ from dractl.allocation import Features
 from dractl.cli.main import main
 from dractl.cli.options.device_sources import render_machine
 from dractl.manifests import Document, read_text
-from dractl.migration import Migrated, Migration
+from dractl.migration import MigratedFile, Migration
 from dractl.model import Target
 from dractl.model.driver_choice import DriverChoice
 from dractl.resources import data_dir
@@ -36,20 +36,20 @@ spec:
 """
 
 
-def migrated(text: str) -> Migrated:
+def migrated(text: str) -> MigratedFile:
     documents = [item for item in read_text("a.yaml", text) if isinstance(item, Document)]
-    return Migration(documents).of("a.yaml", text, ".")
+    return Migration(documents).migrate("a.yaml", text, ".")
 
 
-def written(resource: str, count: int | str = 1, more: str = "restartPolicy: Never") -> Migrated:
+def written(resource: str, count: int | str = 1, more: str = "restartPolicy: Never") -> MigratedFile:
     return migrated(POD.format(resource=resource, count=count, more=more))
 
 
-def values(result: Migrated) -> list[dict[str, Any]]:
+def values(result: MigratedFile) -> list[dict[str, Any]]:
     return [item.value for item in read_text("a.yaml", result.after) if isinstance(item, Document)]
 
 
-def exactly(result: Migrated) -> dict[str, Any]:
+def exactly(result: MigratedFile) -> dict[str, Any]:
     request: dict[str, Any] = values(result)[1]["spec"]["spec"]["devices"]["requests"][0]["exactly"]
     return request
 
@@ -351,7 +351,7 @@ TOLERATION = {
 }  # admission.go of ExtendedResourceToleration
 
 
-def tolerations(result: Migrated) -> Any:
+def tolerations(result: MigratedFile) -> Any:
     return values(result)[0]["spec"].get("tolerations")
 
 

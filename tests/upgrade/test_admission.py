@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dractl.cluster import ClusterState
-from dractl.upgrade import Compared, RuntimeConfig, plan
+from dractl.upgrade import RuntimeConfig, UpgradeInput, plan
 
 
 def rule(*versions: str, resources: tuple[str, ...] = ("resourceclaims",)) -> dict[str, Any]:
@@ -45,7 +45,9 @@ def policy(*rules: dict[str, Any], kind: str = "ValidatingAdmissionPolicy") -> d
 
 def breaks(value: dict[str, Any], start: str, to: str, **config: bool) -> list[str]:
     """The steps with which the object is no longer asked."""
-    compared = Compared((), ClusterState({}), others=(value,), runtime_config=RuntimeConfig(config))
+    compared = UpgradeInput(
+        (), ClusterState({}), others=(value,), runtime_config=RuntimeConfig(config)
+    )
     return [
         step.step
         for step in plan(compared, start, to).steps
@@ -90,7 +92,7 @@ def test_a_version_that_was_switched_on_up_to_1_33() -> None:
 
 
 def test_the_fix_names_what_is_served() -> None:
-    compared = Compared((), ClusterState({}), others=(webhook(rule("v1beta1")),))
+    compared = UpgradeInput((), ClusterState({}), others=(webhook(rule("v1beta1")),))
     (step,) = plan(compared, "1.37", "1.38").steps
     (finding,) = [one for one in step.findings if one.code == "admission-not-asked"]
     assert finding.fix == "add v1 to apiVersions"

@@ -10,7 +10,7 @@ import pytest
 from dractl.cluster.changes import apply_patch
 from dractl.cluster.sources import from_objects
 from dractl.report.upgrade import json as upgrade_json
-from dractl.upgrade import Compared, Input, plan
+from dractl.upgrade import Input, UpgradeInput, plan
 from tests.explain.cluster import allocation, claim, device_class, node, pod, request, slice_of
 from tests.upgrade.test_driver_pairs import DEVICES, NV, STANDARD, address, has, of
 
@@ -33,7 +33,7 @@ def step_of(
     describe: Any = None,
 ) -> Any:
     """The driver's step as JSON."""
-    compared = Compared(
+    compared = UpgradeInput(
         tuple(map(Input, manifests)), from_objects(objects), versions={NV: f"{start}..{to}"}
     )
     more = (describe,) if describe is not None else ()

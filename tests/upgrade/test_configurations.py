@@ -9,7 +9,7 @@ import pytest
 from dractl.cluster import ClusterState
 from dractl.cluster.sources import from_objects
 from dractl.manifests import load
-from dractl.upgrade import Compared, Finding, Input, plan, settings_of_documents
+from dractl.upgrade import Finding, Input, UpgradeInput, plan, settings_of_documents
 from tests.explain.cluster import claim, device, request, slice_of
 
 ON, OFF = "true", "false"
@@ -96,7 +96,7 @@ START = [
 def findings(text: str, start: str, to: str, *objects: dict[str, Any]) -> list[Finding]:
     documents = load(["-"], stdin=text.encode(), relevant_only=False).documents
     settings = tuple(settings_of_documents(documents))
-    compared = Compared(tuple(map(Input, objects)), ClusterState({}), settings=settings)
+    compared = UpgradeInput(tuple(map(Input, objects)), ClusterState({}), settings=settings)
     return [one for step in plan(compared, start, to).steps for one in step.findings]
 
 
@@ -121,7 +121,7 @@ def test_a_gate_whose_default_changes_is_named_with_what_depends_on_it() -> None
     """DRAConsumableCapacity: alpha in 1.34, on by default from 1.36 on (pkg/features/kube_features.go)."""
     asks = request("r", "gpu", capacity={"requests": {"memory": "1Gi"}})
     state = from_objects([claim("shares", asks), claim("plain", request("r", "gpu"))])
-    steps = plan(Compared((), state), "1.35", "1.36").steps
+    steps = plan(UpgradeInput((), state), "1.35", "1.36").steps
     found = [one for step in steps for one in step.findings if one.code == "gate-default"]
     (finding,) = found
     assert finding.objects == ("ResourceClaim/ml/shares",)
@@ -129,7 +129,7 @@ def test_a_gate_whose_default_changes_is_named_with_what_depends_on_it() -> None
         "DRAConsumableCapacity is on by default from Kubernetes 1.36 on: "
         "spec.devices.requests[].exactly.capacity takes effect"
     )
-    set_by_hand = Compared((), state, {"DRAConsumableCapacity": True})
+    set_by_hand = UpgradeInput((), state, {"DRAConsumableCapacity": True})
     steps = plan(set_by_hand, "1.35", "1.36").steps
     assert not [one for step in steps for one in step.findings if one.code == "gate-default"]
 
@@ -177,7 +177,7 @@ def test_the_role_of_a_driver_that_writes_the_status_of_claims(
     rules: tuple[dict[str, Any], ...], start: str, to: str, broken: bool
 ) -> None:
     """kubernetes#134947: status.devices needs a verb with a prefix on resourceclaims/driver, from 1.36 on."""
-    compared = Compared((), from_objects([]), others=(role(*rules),))
+    compared = UpgradeInput((), from_objects([]), others=(role(*rules),))
     found = [one for step in plan(compared, start, to).steps for one in step.findings]
     roles = [one for one in found if one.code == "role-lacks-permission"]
     assert bool(roles) is broken

@@ -14,7 +14,7 @@ from dractl.cluster import ClusterState
 from dractl.cluster.sources import from_objects
 from dractl.facts.helpers import helpers, speech_of
 from dractl.model.releases import served_versions
-from dractl.upgrade import Compared, Finding, RuntimeConfig, plan, runtime_config_of_objects
+from dractl.upgrade import Finding, RuntimeConfig, UpgradeInput, plan, runtime_config_of_objects
 from tests.explain.cluster import device, slice_of
 
 UNSET = RuntimeConfig()
@@ -35,7 +35,7 @@ def told(
     *objects: dict[str, Any], start: str, to: str, config: RuntimeConfig = UNSET
 ) -> tuple[dict[str, Finding], tuple[str, ...], dict[str, tuple[str, ...]]]:
     """The breaks about drivers by step, what was not compared, and what comes before each step."""
-    compared = Compared((), from_objects(objects), others=objects, runtime_config=config)
+    compared = UpgradeInput((), from_objects(objects), others=objects, runtime_config=config)
     found = plan(compared, start, to)
     breaks = {
         step.step: one for step in found.steps for one in step.findings if one.code == "driver-api"
@@ -209,7 +209,7 @@ def test_runtime_config_of_a_static_pod(text: str, on: bool) -> None:
 
 
 def test_nothing_runs() -> None:
-    assert not plan(Compared((), ClusterState({})), "1.37", "1.38").count("breaks")
+    assert not plan(UpgradeInput((), ClusterState({})), "1.37", "1.38").count("breaks")
 
 
 def deployment(image: str, *args: str) -> dict[str, Any]:
@@ -245,7 +245,7 @@ def test_programs_that_read_claims_in_a_version_that_ends(
     objects: tuple[dict[str, Any], ...], start: str, to: str, level: str | None
 ) -> None:
     """kubevirt v1.6 and v1.7 import k8s.io/api/resource/v1beta1, v1.8 v1; kueue v0.14 v1beta2, v0.15 v1."""
-    compared = Compared((), from_objects(objects), others=objects)
+    compared = UpgradeInput((), from_objects(objects), others=objects)
     steps = plan(compared, start, to).steps
     found = [one for step in steps for one in step.findings if one.code == "program-api"]
     assert [one.level for one in found] == ([level] if level else [])
@@ -258,7 +258,7 @@ def test_kinds_of_a_program_without_its_image_are_not_compared() -> None:
         "metadata": {"name": "virtualmachines.kubevirt.io"},
         "spec": {"group": "kubevirt.io"},
     }
-    found = plan(Compared((), ClusterState({}), others=(definition,)), "1.37", "1.38")
+    found = plan(UpgradeInput((), ClusterState({}), others=(definition,)), "1.37", "1.38")
     assert [text for text in found.not_compared if "KubeVirt speaks" in text]
 
 
@@ -266,7 +266,7 @@ def test_stored_objects_of_1_31_are_those_of_each_release() -> None:
     """v1alpha3 and v1beta1 write devices and requests otherwise; the API server converts what is stored."""
     slices = slice_of("gpu.example.com", "n1", device("gpu-0", model="a"))
     slices["metadata"]["uid"] = "u"
-    found = plan(Compared((), from_objects([slices])), "1.31", "1.37")
+    found = plan(UpgradeInput((), from_objects([slices])), "1.31", "1.37")
     codes = {one.code for step in found.steps for one in step.findings}
     assert not codes & {"accepted", "refused", "refused-anew", "refused-otherwise"}
     assert [text for text in found.not_compared if "kube-scheduler of 1.31, 1.32 and 1.33" in text]

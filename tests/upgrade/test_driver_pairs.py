@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from dractl.cluster.sources import from_objects
-from dractl.upgrade import Compared, Finding, plan
+from dractl.upgrade import Finding, UpgradeInput, plan
 from tests.explain.cluster import claim, device, device_class, node, request, slice_of
 
 NVIDIA = "kubernetes-sigs/dra-driver-nvidia-gpu"
@@ -431,7 +431,7 @@ def named(case: Case, *objects: dict[str, Any]) -> list[Finding]:
         device_class("all", f'device.driver == "{case.driver}"'),
         claim("bystander", request("r", "all")),
     ]
-    compared = Compared(
+    compared = UpgradeInput(
         (),
         from_objects([*machine, *objects]),
         versions={case.driver: f"{case.start}..{case.to}"},

@@ -88,12 +88,12 @@ def test_the_next_version_is_predicted_from_present_slices(
             )
             assert any(
                 "can be partitioned now" in each.message
-                for each in drivers.changes(name, start, to)
+                for each in drivers.behavior_changes(name, start, to)
             )
             continue
         slices = slices_of(name, old)
-        assert start in drivers.present(name, slices, None)
-        predicted = drivers.predicted(slices, name, start, to)
+        assert start in drivers.versions_that_fit(name, slices, None)
+        predicted = drivers.predict_slices(slices, name, start, to)
         ours, real = devices_of(predicted.slices), devices_of(slices_of(name, new))
         compared += 1
         bad = [f"device {each}" for each in ours.keys() ^ real.keys()]
@@ -123,7 +123,7 @@ def test_capacities_stay_and_are_not_made_up() -> None:
     memory = {"memory": {"value": "80Gi"}}
     devices = [{"name": "gpu-0", "capacity": memory}, {"name": "gpu-1"}]
     slices = slices_of("gpu.nvidia.com", {"slices": [{"devices": devices}]})
-    found = devices_of(drivers.predicted(slices, "gpu.nvidia.com", "25.12", "0.4").slices)
+    found = devices_of(drivers.predict_slices(slices, "gpu.nvidia.com", "25.12", "0.4").slices)
     assert found["gpu-0"]["capacity"] == memory
     assert "capacity" not in found["gpu-1"]
 
@@ -134,15 +134,14 @@ def test_slices_tell_the_versions_that_may_have_published_them(whole: Path) -> N
             for file in sorted((whole / "conformance" / "drivers" / folder).glob("*.json")):
                 answer = json.loads(file.read_bytes())
                 if "error" not in answer:
-                    assert version in drivers.present(name, slices_of(name, answer), None), (
-                        folder,
-                        file.stem,
-                    )
+                    assert version in drivers.versions_that_fit(
+                        name, slices_of(name, answer), None
+                    ), (folder, file.stem)
 
 
 def test_a_version_is_never_judged_by_the_nearest_one() -> None:
-    assert drivers.later("gpu.nvidia.com", "v0.4.1") == "0.4"
-    assert drivers.later("gpu.nvidia.com", "25.12.0") == "25.12"
+    assert drivers.parse_version("gpu.nvidia.com", "v0.4.1") == "0.4"
+    assert drivers.parse_version("gpu.nvidia.com", "25.12.0") == "25.12"
     for text in ("0.9", "0.4.9", "26.9", "latest"):
         with pytest.raises(UsageError):
-            drivers.later("gpu.nvidia.com", text)
+            drivers.parse_version("gpu.nvidia.com", text)

@@ -11,7 +11,7 @@ import pytest
 
 from dractl.cluster import ClusterState
 from dractl.manifests import load
-from dractl.upgrade import Compared, Finding, plan, settings_of_documents, settings_of_objects
+from dractl.upgrade import Finding, UpgradeInput, plan, settings_of_documents, settings_of_objects
 
 KUBELET = """\
 apiVersion: kubelet.config.k8s.io/v1beta1
@@ -71,7 +71,7 @@ def breaks(text: str, start: str = "1.37", to: str = "1.38") -> dict[str, list[F
     """What breaks, by step."""
     documents = load(["-"], stdin=text.encode(), relevant_only=False).documents
     settings = tuple(settings_of_documents(documents))
-    steps = plan(Compared((), ClusterState({}), settings=settings), start, to).steps
+    steps = plan(UpgradeInput((), ClusterState({}), settings=settings), start, to).steps
     found = {step.step: [one for one in step.findings if one.level == "breaks"] for step in steps}
     return {step: findings for step, findings in found.items() if findings}
 
@@ -182,7 +182,7 @@ def test_flags_of_other_programs_and_gates_of_kubeadm_set_nothing() -> None:
 
 def test_gates_of_the_command_line_are_judged_as_a_component_s() -> None:
     steps = plan(
-        Compared((), ClusterState({}), {"DynamicResourceAllocation": True}), "1.37", "1.38"
+        UpgradeInput((), ClusterState({}), {"DynamicResourceAllocation": True}), "1.37", "1.38"
     ).steps
     (finding,) = [one for step in steps for one in step.findings if one.level == "breaks"]
     assert "--feature-gates keeps a component from starting" in finding.message

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from dractl.facts.known import breakages
-from dractl.upgrade import Compared, plan
-from dractl.upgrade.finding import Step, before_nodes
-from dractl.upgrade.known import CONTROL_PLANE, of_release
+from dractl.upgrade import UpgradeInput, plan
+from dractl.upgrade.finding import Step, steps_before_nodes
+from dractl.upgrade.known import CONTROL_PLANE, faults_of_release
 from dractl.views import Node
 from tests.explain.cluster import slice_of, state_of
 
@@ -25,7 +25,7 @@ def node(kubelet: str, runtime: str = "containerd://2.1.0", name: str = "node-1"
 
 
 def told(*objects: dict[str, Any], start: str = "1.34", to: str = "1.35") -> list[tuple[str, str]]:
-    found = plan(Compared((), state_of(*objects)), start, to)
+    found = plan(UpgradeInput((), state_of(*objects)), start, to)
     return [
         (one.level, one.message)
         for step in found.steps
@@ -57,8 +57,12 @@ def test_the_versions_of_nodes_are_compared_with_what_is_known(
 
 
 def test_nothing_is_known_of_a_release_to_come() -> None:
-    assert list(of_release(CONTROL_PLANE, "1.99")) == list(of_release(("kubelet",), "1.99")) == []
-    assert list(of_release(("kubelet",), "1.99.1")) == []
+    assert (
+        list(faults_of_release(CONTROL_PLANE, "1.99"))
+        == list(faults_of_release(("kubelet",), "1.99"))
+        == []
+    )
+    assert list(faults_of_release(("kubelet",), "1.99.1")) == []
 
 
 def test_each_kubelet_that_is_drained_is_named_once() -> None:
@@ -66,7 +70,7 @@ def test_each_kubelet_that_is_drained_is_named_once() -> None:
         node(kubelet, name=f"n{number}")
         for number, kubelet in enumerate(("v1.35.2", "v1.36.0", "v1.35.1", "v1.37.0"))
     ]
-    (step,) = before_nodes("1.37", (), map(Node, nodes))
+    (step,) = steps_before_nodes("1.37", (), map(Node, nodes))
     assert step == "drain n0, n1, n2 one by one (kubelet 1.35, 1.36)"
 
 
@@ -82,26 +86,26 @@ def test_fixed_versions_are_not_told() -> None:
 
 def test_the_version_that_is_upgraded_to_breaks() -> None:
     """kubernetes/kubernetes CHANGELOG-1.35.md: fixed in 1.35.1 and 1.35.6."""
-    found = plan(Compared((), state_of()), "1.34", "1.35.0")
+    found = plan(UpgradeInput((), state_of()), "1.34", "1.35.0")
     said = {step.step: [(one.level, one.message) for one in step.findings] for step in found.steps}
     assert [level for level, text in said["Nodes 1.35"] if "already prepared" in text] == ["breaks"]
     broken = [text for level, text in said["Kubernetes 1.35"] if level == "breaks"]
     assert [text.partition(":")[0] for text in broken] == ["kube-scheduler 1.35.0"] * 3
     assert any("panics" in text for text in broken)
     assert any("allocated to two claims" in text for _, text in said["Kubernetes 1.35"])
-    found = plan(Compared((), state_of()), "1.34", "1.35.6")
+    found = plan(UpgradeInput((), state_of()), "1.34", "1.35.6")
     (broken_still,) = [
         one for step in found.steps for one in step.findings if one.level == "breaks"
     ]
     assert "extendedResourceName" in broken_still.message  # kubernetes#141110, fixed in 1.38.0
-    assert [step.step for step in plan(Compared((), state_of()), "1.34", "1.34.1").steps] == [
+    assert [step.step for step in plan(UpgradeInput((), state_of()), "1.34", "1.34.1").steps] == [
         "Nodes 1.34"
     ]
 
 
 def test_first_patches_of_the_release_are_named() -> None:
     """A cluster that goes to 1.36 hears of what 1.36.0 to 1.36.2 have (CHANGELOG-1.36.md)."""
-    found = plan(Compared((), state_of(node("v1.35.9"))), "1.35", "1.36")
+    found = plan(UpgradeInput((), state_of(node("v1.35.9"))), "1.35", "1.36")
     (step,) = [step for step in found.steps if step.step == "Kubernetes 1.36"]
     told_of = [(one.level, one.message.partition(":")[0], one.fix) for one in step.findings]
     assert ("info", "kube-scheduler before 1.36.3", "use kube-scheduler 1.36.3 or later") in told_of
@@ -110,7 +114,7 @@ def test_first_patches_of_the_release_are_named() -> None:
 
 def test_nodes_are_a_step_after_the_control_plane() -> None:
     found = plan(
-        Compared((), state_of(node("v1.35.9"), node("v1.36.4", name="node-2"))), "1.35", "1.37"
+        UpgradeInput((), state_of(node("v1.35.9"), node("v1.36.4", name="node-2"))), "1.35", "1.37"
     )
     assert [step.step for step in found.steps] == [
         "Kubernetes 1.36",
@@ -151,9 +155,9 @@ def test_what_the_cluster_does_not_show_is_information() -> None:
 
 def test_old_kubelets_are_upgraded_before_the_control_plane() -> None:
     """kubernetes.io/releases/version-skew-policy: kubelet is at most three minor versions older."""
-    found = plan(Compared((), state_of(node("v1.33.9"))), "1.36", "1.37")
+    found = plan(UpgradeInput((), state_of(node("v1.33.9"))), "1.36", "1.37")
     assert any("kubelets of node-1" in text for text in found.steps[0].before)
-    found = plan(Compared((), state_of(node("v1.34.9"))), "1.36", "1.37")
+    found = plan(UpgradeInput((), state_of(node("v1.34.9"))), "1.36", "1.37")
     assert found.steps[0].before == ()
 
 
@@ -213,7 +217,7 @@ def test_what_the_present_release_has_does_not_break() -> None:
 
 def problems(start: str, to: str) -> list[Step]:
     """The steps of an upgrade of one node, with known problems alone."""
-    found = plan(Compared((), state_of(node(f"v{start}.0"))), start, to)
+    found = plan(UpgradeInput((), state_of(node(f"v{start}.0"))), start, to)
     return [
         Step(
             step.step,

@@ -16,7 +16,7 @@ import pytest
 from dractl.cluster.sources import from_objects
 from dractl.cluster.state import describe
 from dractl.model.releases import COMPARED
-from dractl.upgrade import Compared, Input, plan
+from dractl.upgrade import Input, UpgradeInput, plan
 from tests.explain.cluster import device, device_class, request
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ def _told(plane: Any, before: str, after: str) -> set[str]:
     """The objects of which the plan says that something breaks or changes."""
     dump = json.loads(plane.kubectl("get", "-A", KINDS, "-o", "json").stdout)["items"]
     manifests = tuple(Input(value) for value in (*MANIFESTS, *PROBES))
-    found: Plan = plan(Compared(manifests, from_objects(dump)), before, after)
+    found: Plan = plan(UpgradeInput(manifests, from_objects(dump)), before, after)
     return {
         name
         for step in found.steps

@@ -58,7 +58,9 @@ def test_both_sides_are_predicted_from_the_machine(
         target = Target.of(tree.case.get("kubernetes", "1.37"), GATES)
         for recorded, version in (sides[:2], sides[2:]):
             said = json.loads((folder / recorded / file.name).read_bytes())
-            printed = [item["spec"] for item in drivers.published(described, name, version, target)]
+            printed = [
+                item["spec"] for item in drivers.render_slices(described, name, version, target)
+            ]
             result = compare.compare(said, printed, tree, bool(tree.nvml))
             compared += 1
             if result.found:

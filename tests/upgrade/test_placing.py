@@ -9,9 +9,9 @@ import pytest
 from dractl.allocation.features import Features
 from dractl.errors import UsageError
 from dractl.scheduler.attempt import Scheduler
-from dractl.upgrade import Compared, plan
-from dractl.upgrade.placing import difference, emptied, outcome, subjects
-from dractl.upgrade.upgrade import gates_of, path_of, stored
+from dractl.upgrade import UpgradeInput, plan
+from dractl.upgrade.placing import compare_outcomes, empty_cluster, find_outcome, list_subjects
+from dractl.upgrade.upgrade import gates_of, list_stored, path_of
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -34,7 +34,7 @@ BASE = (
 def told(
     *objects: dict[str, Any], start: str, to: str, gates: dict[str, bool] | None = None
 ) -> list[tuple[str, str, tuple[str, ...]]]:
-    found = plan(Compared((), state_of(*BASE, *objects), gates or {}), start, to)
+    found = plan(UpgradeInput((), state_of(*BASE, *objects), gates or {}), start, to)
     told_of = [one for step in found.steps for one in step.findings if one.code != "known-problem"]
     return [(one.code, one.level, one.objects) for one in told_of]
 
@@ -184,15 +184,18 @@ def test_what_differs_between_two_outcomes(
     asked = (claim("c", request("r", "gpu")), pod("p", {"name": "d", "resourceClaimName": "c"}))
     features = Features.for_release("1.37")
     states = [state_of(*nodes(**each), *asked) for each in (before, after)]
-    found = difference(
-        *(outcome(Scheduler(each, features), subjects(each, state_of())[0]) for each in states)
+    found = compare_outcomes(
+        *(
+            find_outcome(Scheduler(each, features), list_subjects(each, state_of())[0])
+            for each in states
+        )
     )
     if said is None:
         assert found is None
     else:
         assert found is not None
-        assert found[:2] == said[:2]
-        assert found[2].startswith(said[2])
+        assert (found.code, found.level) == said[:2]
+        assert found.message.startswith(said[2])
 
 
 def test_an_empty_cluster_keeps_the_claims_that_outlive_their_pods() -> None:
@@ -206,7 +209,7 @@ def test_an_empty_cluster_keeps_the_claims_that_outlive_their_pods() -> None:
         claim("made", request("r", "gpu"), status=held, metadata=owner),
         claim("new", request("r", "gpu")),
     )
-    left = emptied(state)
+    left = empty_cluster(state)
     assert not left.objects("Pod")
     assert {
         key[1]: "allocation" in value["status"]
@@ -220,7 +223,7 @@ def test_an_empty_cluster_keeps_the_claims_that_outlive_their_pods() -> None:
 )
 def test_a_note_names_the_nodes_whose_hardware_is_guessed(names: list[str], where: str) -> None:
     slices = [slice_of("gpu.nvidia.com", name, device("gpu-0", type="gpu")) for name in names]
-    inputs = Compared(
+    inputs = UpgradeInput(
         (), state_of(*map(node, names), *slices), versions={"gpu.nvidia.com": "25.12..0.4"}
     )
     notes = plan(inputs, "1.35", "1.36").not_compared
@@ -228,7 +231,7 @@ def test_a_note_names_the_nodes_whose_hardware_is_guessed(names: list[str], wher
 
 
 def test_a_driver_without_a_slice_is_not_upgraded_and_that_is_said() -> None:
-    inputs = Compared((), state_of(*BASE), versions={"gpu.nvidia.com": "0.4"})
+    inputs = UpgradeInput((), state_of(*BASE), versions={"gpu.nvidia.com": "0.4"})
     found = plan(inputs, "1.35", "1.36")
     assert "gpu.nvidia.com: the input has no slice of it" in found.not_compared
     assert not found.drivers
@@ -249,7 +252,7 @@ def test_an_upgrade_goes_to_a_later_release_that_is_known(start: str, to: str, s
 def test_slices_that_no_known_version_publishes_ask_for_the_present_one() -> None:
     """None of them has an attribute of this name."""
     slices = slice_of("gpu.nvidia.com", "node-1", device("gpu-0", type="gpu", colour="red"))
-    inputs = Compared((), state_of(*BASE, slices), versions={"gpu.nvidia.com": "0.4"})
+    inputs = UpgradeInput((), state_of(*BASE, slices), versions={"gpu.nvidia.com": "0.4"})
     with pytest.raises(
         UsageError, match=r"the slices of gpu\.nvidia\.com fit no version that dractl knows"
     ) as error:
@@ -270,4 +273,8 @@ def test_what_an_api_server_judges_of_a_cluster() -> None:
     }
     web["spec"] = {"template": {"spec": pod("p")["spec"]}}
     state = state_of(device_class("gpu", "true"), web, owned, ran, pod("waits"))
-    assert {item.value["metadata"]["name"] for item in stored(state)} == {"gpu", "web", "waits"}
+    assert {item.value["metadata"]["name"] for item in list_stored(state)} == {
+        "gpu",
+        "web",
+        "waits",
+    }

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dractl.cluster.sources import from_objects
-from dractl.upgrade import Compared, plan
+from dractl.upgrade import UpgradeInput, plan
 from dractl.upgrade.server import Input
 from tests.explain.cluster import claim, request, slice_of
 
@@ -44,7 +44,7 @@ def template() -> dict[str, Any]:
 def findings(*stored: dict[str, Any], manifest: dict[str, Any] | None = None) -> list[Any]:
     """Code, level and message of what the API server of 1.38 says otherwise than that of 1.37."""
     written = () if manifest is None else (Input(manifest),)
-    step = plan(Compared(written, from_objects(stored)), "1.37", "1.38").steps[0]
+    step = plan(UpgradeInput(written, from_objects(stored)), "1.37", "1.38").steps[0]
     return [
         (each.code, each.level, each.message)
         for each in step.findings

@@ -162,10 +162,11 @@ def scheduled(recorded: dict[str, Any], outcome: placing.Outcome) -> bool:
         if any(claim.allocated for claim in outcome.attempt.claims):
             return found is not None
         return found is not None and want == {
-            name.partition(": ")[2] for name in placing.taken(outcome, found.name)
+            name.partition(": ")[2] for name in placing.devices_on(outcome, found.name)
         }
     want_text, text = (
-        re.sub(r"node-\d+", "node-N", said or "") for said in (recorded["message"], outcome.said)
+        re.sub(r"node-\d+", "node-N", said or "")
+        for said in (recorded["message"], outcome.scheduler_message)
     )
     return not want_text or want_text == text
 
@@ -193,11 +194,11 @@ def test_what_schedulers_do_otherwise(
         if not outcomes:  # another scheduler's pod
             assert not before["message"]
             continue
-        found = placing.difference(*outcomes)
+        found = placing.compare_outcomes(*outcomes)
         change = (before["scheduled"], after["scheduled"])
         counted["same" if change[0] == change[1] else "differs"] += 1
         levels = {(True, False): "breaks", (False, True): "changes"}
-        if change in levels and (found is None or found[1] != levels[change]):
+        if change in levels and (found is None or found.level != levels[change]):
             wrong[file.parent.name] = (change, found)
         same_objects = before.get("objects") == after.get(
             "objects"
@@ -211,7 +212,7 @@ def test_what_schedulers_do_otherwise(
                 after["scheduled"],
                 after["message"],
                 outcomes[1].fits,
-                outcomes[1].said,
+                outcomes[1].scheduler_message,
             )
     record_property("cases", counted.total())
     assert not wrong
@@ -234,7 +235,7 @@ def test_a_scheduler_that_hangs_tells_nothing_of_a_release(
     )
     outcomes = [_outcome(state, expected, *each) for each in zip(recorded, step, strict=True)]
     assert [one is not None and one.fits for one in outcomes] == [True, True]
-    assert placing.difference(*outcomes) is None
+    assert placing.compare_outcomes(*outcomes) is None
 
 
 def _outcome(
@@ -247,12 +248,12 @@ def _outcome(
     key = (expected["pod"]["namespace"], expected["pod"]["name"])
     name = f"Pod/{'/'.join(key)}"
     subject = next(
-        (one for one in placing.subjects(state, ClusterState({})) if name in one.objects), None
+        (one for one in placing.list_subjects(state, ClusterState({})) if name in one.objects), None
     )
     if subject is None:
         return None
     subject = replace(subject, key=key, pod=state.get("Pod", key))
-    return placing.outcome(Scheduler(state, Features.for_release(release, gates)), subject)
+    return placing.find_outcome(Scheduler(state, Features.for_release(release, gates)), subject)
 
 
 @pytest.mark.parametrize("step", STEPS, ids="-".join)
@@ -277,11 +278,11 @@ def test_what_allocators_do_otherwise(
             continue
         differs = replayed(old) != replayed(new)
         counted["differs" if differs else "same"] += 1
-        found = placing.difference(
+        found = placing.compare_outcomes(
             _allocation(old, step[0]), _allocation(old | {"features": new["features"]}, step[1])
         )
         if (
-            differs if found is None else not differs and found[0] != "other-message"
+            differs if found is None else not differs and found.code != "other-message"
         ):  # which preemption is part of
             wrong[name] = (old["expected"], new["expected"], found)
     record_property("cases", counted.total())
@@ -330,8 +331,10 @@ def _allocation(case: dict[str, Any], release: str) -> placing.Outcome:
     )
     scheduler = Scheduler(state, features)
     scheduler.allocator = scheduler.allocator.replace(state=replay.state_of(case))
-    (subject,) = (one for one in placing.subjects(state, ClusterState({})) if one.pod is not None)
-    return placing.outcome(scheduler, subject)
+    (subject,) = (
+        one for one in placing.list_subjects(state, ClusterState({})) if one.pod is not None
+    )
+    return placing.find_outcome(scheduler, subject)
 
 
 def _codes(expected: tuple[str, str] | None) -> set[tuple[str, str]]:

@@ -11,7 +11,7 @@ from dractl.machines import machine
 from dractl.model import Target
 from dractl.report.canvas import Canvas
 from dractl.report.upgrade import text as upgrade_text
-from dractl.upgrade import Compared, plan
+from dractl.upgrade import UpgradeInput, plan
 from tests.explain.cluster import claim, device_class, pod, request
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ def cluster() -> Iterator[dict[str, Any]]:
 
 def test_a_cluster_of_forty_claims_fits_one_screen() -> None:
     found = plan(
-        Compared((), from_objects(cluster()), versions={"gpu.nvidia.com": "0.5.1"}), "1.34", "1.37"
+        UpgradeInput((), from_objects(cluster()), versions={"gpu.nvidia.com": "0.5.1"}),
+        "1.34",
+        "1.37",
     )
     text = upgrade_text.render(found, Canvas(width=100, unicode=True))
     assert len(text.splitlines()) <= 40

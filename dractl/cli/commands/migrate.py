@@ -19,8 +19,8 @@ from dractl.facts import current
 from dractl.garbage import without_collecting
 from dractl.manifests import FileFilter, Inputs, Skipped, load_readable
 from dractl.manifests.kustomize import is_kustomization
-from dractl.migration import Migrated, Migration, Remark, classes_for
-from dractl.migration.resources import wanted
+from dractl.migration import MigratedFile, Migration, Remark, classes_for
+from dractl.migration.resources import stand_in_for
 from dractl.model import Target
 from dractl.model.releases import GATES
 from dractl.program import program_name
@@ -126,12 +126,12 @@ def command(
     raise Exit(1 if changes and not write else 0)
 
 
-def _migrate_files(inputs: Inputs, *, tolerate: bool) -> list[Migrated]:
+def _migrate_files(inputs: Inputs, *, tolerate: bool) -> list[MigratedFile]:
     """Convert the files that have device-plugin requests."""
     texts = {document.file: document.text for document in inputs.documents if not document.rendered}
     migration = Migration(inputs.documents, tolerate=tolerate)
     return [
-        migration.of(name, text, str(PurePath(name).parent))
+        migration.migrate(name, text, str(PurePath(name).parent))
         for name, text in texts.items()
         if any(domain.decode() in text for domain in _DOMAINS)
         or "limits" in text
@@ -140,7 +140,7 @@ def _migrate_files(inputs: Inputs, *, tolerate: bool) -> list[Migrated]:
 
 
 def _collect_changes(
-    migrated: list[Migrated], digests: Mapping[str, str], stdin: bytes | None
+    migrated: list[MigratedFile], digests: Mapping[str, str], stdin: bytes | None
 ) -> tuple[list[FileChange], list[InputError]]:
     """Return the changes, and the errors of files that cannot be changed."""
     changes: list[FileChange] = []
@@ -180,7 +180,7 @@ class _Conversion(Struct, frozen=True):
 
     inputs: Inputs
     """The manifests."""
-    files: list[Migrated]
+    files: list[MigratedFile]
     """Files that may have requests for devices."""
     changes: list[FileChange]
     """Changes of files."""
@@ -308,7 +308,7 @@ _ROLLBACK = (
 def _migration_steps(resources: Iterable[str]) -> tuple[str, ...]:
     """Return the steps on a cluster in order, and how to roll back."""
     device_requests = [
-        devices for name in sorted(resources) if (devices := wanted(name)) is not None
+        devices for name in sorted(resources) if (devices := stand_in_for(name)) is not None
     ]
     drivers = dict.fromkeys(devices.driver for devices in device_requests)
     classes = dict.fromkeys(devices.device_class for devices in device_requests)

@@ -33,14 +33,14 @@ from dractl.model.releases import NEWEST
 from dractl.objects import Raw
 from dractl.program import program_name
 from dractl.upgrade import (
-    Compared,
     DescribedNode,
     GateSetting,
     Input,
     Outcome,
     Plan,
     RuntimeConfig,
-    concerned,
+    UpgradeInput,
+    affected_objects,
     gates_of,
     path_of,
     plan,
@@ -163,9 +163,9 @@ class _Loaded(Struct, frozen=True):
         gates: Mapping[str, bool],
         versions: Mapping[str, str],
         machines: tuple[DescribedNode, ...],
-    ) -> Compared:
+    ) -> UpgradeInput:
         """Return what is compared; ``state`` has the nodes of described machines, too."""
-        return Compared(
+        return UpgradeInput(
             self.manifests,
             state,
             gates,
@@ -400,7 +400,7 @@ def _render(upgrade_plan: Plan, output: str, every: bool, *, to_file: bool) -> s
 
         return json.dumps(upgrade_json.value(upgrade_plan), indent=1, ensure_ascii=False)
     if output == "name":
-        return "\n".join(concerned(upgrade_plan))
+        return "\n".join(affected_objects(upgrade_plan))
     if output == "html":
         from dractl.report.upgrade import html as upgrade_html
 

@@ -24,7 +24,7 @@ _MAX_OBJECTS = 12
 
 def render(plan: Plan, canvas: Canvas, *, every: bool = False) -> str:
     """Return the plan; ``every``: the notes, too, and all findings of a kind."""
-    lines = [*_wrapped(headline(plan), canvas, ""), ""]
+    lines = [*_wrap_lines(headline(plan), canvas, ""), ""]
     quiet = [] if every else [step for step in plan.steps if _is_quiet(step)]
     for step in plan.steps:
         if step not in quiet:
@@ -36,9 +36,9 @@ def render(plan: Plan, canvas: Canvas, *, every: bool = False) -> str:
         lines += [
             line
             for text in shown
-            for line in _wrapped(printable(text), canvas, "  ", 0 if every else 1)
+            for line in _wrap_lines(printable(text), canvas, "  ", 0 if every else 1)
         ]
-        lines += _more(len(plan.not_compared) - len(shown))
+        lines += _note_more(len(plan.not_compared) - len(shown))
     notes = plan.count("info")
     lines += [f"{_count('info', notes)}; -v shows them"] if notes and not every else []
     return canvas.plain("\n".join(lines).rstrip() + "\n")
@@ -52,7 +52,7 @@ def _quiet_steps(steps: Sequence[Step], canvas: Canvas, unchanged: str) -> list[
     """Return the steps with which nothing changes as one line."""
     first, *following = [printable(step.step) for step in steps if not step.findings] or [""]
     names = ", ".join([first, *(name.removeprefix("Kubernetes ") for name in following)])
-    return _wrapped(f"{names}: {unchanged}", canvas, "") if names else []
+    return _wrap_lines(f"{names}: {unchanged}", canvas, "") if names else []
 
 
 def headline(plan: Plan) -> str:
@@ -94,7 +94,7 @@ def _count(level: Level, count: int) -> str:
 def _step(step: Step, canvas: Canvas, unchanged: str, *, every: bool) -> list[str]:
     lines = [canvas.paint(printable(step.step), "1")]
     for text in step.before:
-        lines += _wrapped(f"first {printable(text)}", canvas, "  ", 0 if every else 1)
+        lines += _wrap_lines(f"first {printable(text)}", canvas, "  ", 0 if every else 1)
     hidden: Counter[Level] = Counter()
     findings = [one for one in step.findings if every or one.level != "info"]
     for _, alike in groupby(findings, key=lambda one: (one.level, one.code)):
@@ -105,7 +105,7 @@ def _step(step: Step, canvas: Canvas, unchanged: str, *, every: bool) -> list[st
         hidden[found[0].level] += len(found) - len(shown)
     more = ", ".join(_count(level, count) for level, count in hidden.items() if count)
     lines += [f"  {'and ' if len(lines) > 1 else ''}{more}; -v shows all"] if more else []
-    return lines if len(lines) > 1 else [*lines, *_wrapped(unchanged, canvas, "  ", 0)]
+    return lines if len(lines) > 1 else [*lines, *_wrap_lines(unchanged, canvas, "  ", 0)]
 
 
 def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
@@ -117,7 +117,7 @@ def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
     )
     about = f"{', '.join(map(printable, names))}{more}: " if names else ""
     indent = " " * 11
-    first, *rest = _wrapped(
+    first, *rest = _wrap_lines(
         about + printable(finding.message), canvas, indent, 0 if every else _LINES
     )
     label = finding.level.upper()
@@ -141,24 +141,24 @@ def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
     ):
         if text:
             most = _LINES if what == "fix" and finding.reads else 1
-            lines += _wrapped(f"{what}: {printable(text)}", canvas, indent, 0 if every else most)
+            lines += _wrap_lines(f"{what}: {printable(text)}", canvas, indent, 0 if every else most)
     return lines
 
 
-def _more(count: int) -> list[str]:
+def _note_more(count: int) -> list[str]:
     return [f"  and {count} more; -v shows all"] if count > 0 else []
 
 
-def _wrapped(text: str, canvas: Canvas, indent: str, most: int = 0) -> list[str]:
-    """Return the lines of a text, at most ``most`` (0: any number); the last ends with an ellipsis
+def _wrap_lines(text: str, canvas: Canvas, indent: str, max_lines: int = 0) -> list[str]:
+    """Return the lines of a text, at most ``max_lines`` (0: any number); the last ends with an ellipsis
     if there would be more.
     """
     width = max(canvas.width - len(indent), 40)
     lines = wrap(text, width) or [""]
-    if most and len(lines) > most:
-        last = lines[most - 1]
+    if max_lines and len(lines) > max_lines:
+        last = lines[max_lines - 1]
         lines = [
-            *lines[: most - 1],
+            *lines[: max_lines - 1],
             (last if len(last) + 2 <= width else last.rpartition(" ")[0] or last[:-2]) + " …",
         ]
     return [indent + line for line in lines]
