@@ -1,7 +1,7 @@
 """The changes that turn one pod specification: claims in place of device plugins' resources."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -34,7 +34,10 @@ _TOLERATION = (
 )
 
 
-_SHARED_LIST = "left as it is: defaultPodOptions has resourceClaims, which a list of this controller would hide"
+_SHARED_LIST = (
+    "left as it is: defaultPodOptions has resourceClaims, which a list of this controller would "
+    "hide"
+)
 
 
 class Remark(Struct, frozen=True):
@@ -155,17 +158,13 @@ def plan(
     )
     tolerations = tuple({"key": key, "operator": "Exists"} for key in missing)
     lists = tuple(_container_claims(document, demand, claims))
-    commented = [prepended.path for prepended in lists if prepended.comment]
     changes: tuple[Alteration, ...] = (
         *([replace(home, key="tolerations", items=tolerations)] if missing else []),
         replace(home, key="resourceClaims", items=entries),
         *lists,
         *_put_gpu_count_of_ray(document, path, demand.uses, remarks),
         # A key is removed after what names it as the place before which a list is put.
-        *(
-            Remove(key, any(key[: len(above)] == above for above in commented))
-            for key in demand.keys
-        ),
+        *_remove_keys(demand.keys, lists),
         *map(Remove, chosen.keys),
     )
     return PodPlan(
@@ -177,9 +176,16 @@ def plan(
     )
 
 
+def _remove_keys(keys: Iterable[Path], lists: Iterable[Prepend]) -> Iterator[Remove]:
+    """Yield the removal of keys; their comments go to the lists that have one."""
+    commented = [prepended.path for prepended in lists if prepended.comment]
+    for key in keys:
+        yield Remove(key, any(key[: len(above)] == above for above in commented))
+
+
 def _home(pod: PodSpec[Document]) -> Prepend | None:
-    """Return where lists of the pod are put: into the specification, or into ``pod`` of a controller
-    in a chart's values.
+    """Return where lists of the pod are put: into the specification, or into ``pod`` of a
+    controller in a chart's values.
 
     None where all controllers share a list of claims: one of its own would hide it.
     """

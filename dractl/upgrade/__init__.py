@@ -1,4 +1,4 @@
-"""The same objects under two releases and two versions of drivers: what differs, at which step."""
+"""The differences for the same objects between releases, and between versions of drivers."""
 
 from dractl.cluster.described_nodes import DescribedNode
 from dractl.upgrade.finding import Finding, Plan, Step, affected_objects

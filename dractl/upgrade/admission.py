@@ -1,8 +1,10 @@
-"""Webhooks and admission policies of resource.k8s.io that name versions which a release does not serve.
+"""Webhooks and admission policies of resource.k8s.io that name versions which a release does not
+serve.
 
-A rule also matches requests in other versions (matchPolicy Equivalent), but only of resources that the API server has in
-the version that it names: k8s.io/apiserver pkg/admission/plugin/webhook/generic/webhook.go ShouldCallHook,
-pkg/endpoints/installer.go (EquivalentResourceRegistry).
+A rule also matches requests in other versions (matchPolicy Equivalent), but only of resources that
+the API server has in the version that it names: k8s.io/apiserver
+pkg/admission/plugin/webhook/generic/webhook.go ShouldCallHook, pkg/endpoints/installer.go
+(EquivalentResourceRegistry).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -82,7 +84,10 @@ def _kinds(rule: Mapping[str, object]) -> list[str]:
 def _finding(value: Raw, name: str, versions: list[str], kinds: list[str], after: str) -> Finding:
     hook = f"webhook {name} names" if name else "names"
     served = served_versions(kinds[0], after, by_default=True)
-    message = f"{hook} {', '.join(versions)} alone, which {after} does not serve for {', '.join(kinds)}: it is no longer asked"
+    message = (
+        f"{hook} {', '.join(versions)} alone, which {after} does not serve for {', '.join(kinds)}: "
+        "it is no longer asked"
+    )
     fix = f"add {', '.join(each.rpartition('/')[2] for each in served)} to apiVersions"
     return Finding(
         "admission-not-asked",

@@ -35,7 +35,9 @@ class DriverUpgrade(Struct, frozen=True):
     to: str
     """The later version."""
     changed: Mapping[tuple[str, str], str]
-    """The code of what happens to each attribute and capacity that changes, by part of a device and full name."""
+    """The code of what happens to each attribute and capacity that changes, by part of a device and
+    full name.
+    """
     before: Scheduler
     """The scheduler beside the present slices."""
     after: Scheduler
@@ -76,7 +78,9 @@ class Affected(Struct, frozen=True):
 
     @property
     def is_cause(self) -> bool:
-        """True if what changes can decide: constraints and amounts, and selectors that match other devices then."""
+        """True if what changes can decide: constraints and amounts, and selectors that match other
+        devices then.
+        """
         return self.before != self.after or any(read.by != "selector" for read, _ in self.reads)
 
     @property
@@ -103,8 +107,8 @@ def find_affected(upgrade: DriverUpgrade, readers: Iterable[Reader]) -> Iterator
         texts = tuple(dict.fromkeys(read.text for read, _ in reads if read.by == "selector"))
         if texts and texts not in matches:
             matches[texts] = (
-                _matching_devices(upgrade.before, upgrade.name, texts),
-                _matching_devices(upgrade.after, upgrade.name, texts),
+                _find_matching_devices(upgrade.before, upgrade.name, texts),
+                _find_matching_devices(upgrade.after, upgrade.name, texts),
             )
         before, after = matches.get(texts, (None, None))
         yield Affected(reader, reads, before, after, is_unseen)
@@ -125,9 +129,11 @@ def _report_read(upgrade: DriverUpgrade, read: Read, change: str) -> AttributeRe
     return AttributeRead(_full(upgrade, read), change, read.by, path, read.text)
 
 
-def _matching_devices(scheduler: Scheduler, driver: str, texts: Sequence[str]) -> frozenset[str]:
-    """Return the devices of a driver on which selectors are true; one that fails on a device is marked, since it ends
-    the attempt.
+def _find_matching_devices(
+    scheduler: Scheduler, driver: str, texts: Sequence[str]
+) -> frozenset[str]:
+    """Return the devices of a driver on which selectors are true; one that fails on a device is
+    marked, since it ends the attempt.
     """
     programs = [scheduler.compile_selector(text) for text in texts]
     if not all(program.ok for program in programs):
@@ -168,7 +174,8 @@ def findings(
     uses: Mapping[str, Sequence[Use]],
     describe: Describe,
 ) -> Iterator[Finding]:
-    """Yield a finding for each object that reads what changes; objects that differ in their names alone share one.
+    """Yield a finding for each object that reads what changes; objects that differ in their names
+    alone share one.
 
     ``uses`` are the subjects by the name of the object.
     """

@@ -54,8 +54,9 @@ class Drivers(Struct, frozen=True):
 def find_drivers(state: ClusterState, others: Iterable[Raw], release: str) -> Drivers:
     """Return the drivers that run or have slices, and the versions of the API that they speak.
 
-    The tag of an image decides, else the managed fields of slices: a helper library of 0.34 or later prefers v1, so that an
-    older version in a release that serves v1 is all that the driver knows.
+    The tag of an image decides, else the managed fields of slices: a helper library of 0.34 or
+    later prefers v1, so that an older version in a release that serves v1 is all that the driver
+    knows.
     """
     objects = [value for kind in state.kinds for value in state.objects(kind).values()]
     objects += others
@@ -121,7 +122,9 @@ def _by_fields(name: str, slices: Iterable[Raw], release: str) -> Speaker | None
 def differences(
     drivers: Iterable[Speaker], before: str, after: str, config: RuntimeConfig
 ) -> Iterator[Finding]:
-    """Yield a break for each driver that speaks with the API server of ``before``, and not with that of ``after``."""
+    """Yield a break for each driver that speaks with the API server of ``before``, and not with
+    that of ``after``.
+    """
     served = versions_after(_KIND, before, after, config)
     for driver in drivers:
         for spoken, verb, effect in _uses(driver):

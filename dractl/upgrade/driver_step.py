@@ -73,7 +73,8 @@ class DriverSlices(Struct, frozen=True):
     findings: tuple[Finding, ...]
     """The differences."""
     changed: Mapping[tuple[str, str], str]
-    """The code of what happens to each attribute and capacity, by part of a device and full name."""
+    """The code of what happens to each attribute and capacity, by part of a device and full name.
+    """
     notes: tuple[str, ...]
     """What the input does not decide."""
 
@@ -98,7 +99,8 @@ def upgrade_slices(
     if predicted_nodes and start != to:
         findings_of_step += drivers.behavior_changes(name, start, to)
         notes.append(
-            f"{name} on {_nodes(predicted_nodes)}: its present slices and what is known of {start} to {to} are compared"
+            f"{name} on {_nodes(predicted_nodes)}: its present slices and what is known of "
+            f"{start} to {to} are compared"
         )
         unknown = sorted(
             {each.name for one in after.values() for many in one.coming.values() for each in many}
@@ -110,7 +112,8 @@ def upgrade_slices(
     if not before and start != to:
         changed = drivers.catalogue_codes(name, start, to)
         notes.append(
-            f"{name}: no slice of it is in the input; {start} and {to} are compared by what is known of them"
+            f"{name}: no slice of it is in the input; {start} and {to} are compared by what is "
+            "known of them"
         )
     return DriverSlices(upgraded, tuple(findings_of_step), changed, tuple(notes))
 
@@ -126,7 +129,8 @@ def place_readers(
     later: Outcomes,
     features: Features,
 ) -> Iterator[Finding]:
-    """Yield what becomes of the objects that read what changes, and of the subjects whose devices change otherwise.
+    """Yield what becomes of the objects that read what changes, and of the subjects whose devices
+    change otherwise.
 
     ``present`` is the cluster before the step, with the outcomes in it.
     """
@@ -158,7 +162,9 @@ def place_readers(
 def read_without_slices(
     state: ClusterState, change: DriverChange, driver_slices: DriverSlices, features: Features
 ) -> Iterator[Finding]:
-    """Yield the objects that read what changes, where the input has no devices that could be allocated."""
+    """Yield the objects that read what changes, where the input has no devices that could be
+    allocated.
+    """
     scheduler = Scheduler(state, features)
     upgrade = DriverUpgrade(change.name, change.to, driver_slices.changed, scheduler, scheduler)
     affected = find_affected(upgrade, find_readers(state)) if driver_slices.changed else ()

@@ -180,7 +180,7 @@ def _catalogue_changes(name: str, start: str, to: str) -> _CatalogueChanges:
         if catalogue.covers(row, to) and _appears_between(catalogue, row, start, to)
     )
 
-    def lost(rows: Iterable[Attribute | Capacity]) -> frozenset[str]:
+    def names_lost(rows: Iterable[Attribute | Capacity]) -> frozenset[str]:
         return frozenset(row.name for row in rows if not catalogue.covers(row, to))
 
     return _CatalogueChanges(
@@ -188,13 +188,13 @@ def _catalogue_changes(name: str, start: str, to: str) -> _CatalogueChanges:
             (row, not row.when and order.index(row.since or to) > order.index(start))
             for row in rows
         ),
-        lost(catalogue.attributes),
-        lost(catalogue.capacities),
+        names_lost(catalogue.attributes),
+        names_lost(catalogue.capacities),
     )
 
 
 @cache
-def _lost_attributes(name: str, start: str, to: str) -> Mapping[str, frozenset[str]]:
+def _list_lost_attributes(name: str, start: str, to: str) -> Mapping[str, frozenset[str]]:
     """Return the attributes that the devices of a type no longer have, by type."""
     catalogue = find(name).catalogue
     order = catalogue.versions
@@ -208,13 +208,13 @@ def _lost_attributes(name: str, start: str, to: str) -> Mapping[str, frozenset[s
 
 
 pack.forget_with(_catalogue_changes.cache_clear)
-pack.forget_with(_lost_attributes.cache_clear)
+pack.forget_with(_list_lost_attributes.cache_clear)
 
 
 def predict_slices(slices: Sequence[Raw], name: str, start: str, to: str) -> PredictedSlices:
     """Return the present slices of a driver with the differences between two versions."""
     catalogue_changes = _catalogue_changes(name, start, to)
-    lost = _lost_attributes(name, start, to)
+    lost = _list_lost_attributes(name, start, to)
     shared = _by_address(slices)
     coming: dict[str, tuple[ComingAttribute, ...]] = {}
     changed = []
@@ -316,7 +316,9 @@ class Change(Struct, frozen=True):
     code: str
     """The code of the finding."""
     name: str
-    """The attribute or capacity as slices have it, the family of the devices, or the claim that holds one."""
+    """The attribute or capacity as slices have it, the family of the devices, or the claim that
+    holds one.
+    """
     text: str = ""
     """The rest of the sentence, where the name is not all of it."""
 
@@ -359,7 +361,9 @@ def difference_findings(changes: Changes) -> Iterator[Finding]:
 
 
 def codes_by_name(name: str, changes: Changes) -> dict[tuple[str, str], str]:
-    """Return the code of each attribute and capacity that changes, by part of the device and full name."""
+    """Return the code of each attribute and capacity that changes, by part of the device and full
+    name.
+    """
     parts = {"attribute": "attributes", "capacity": "capacity"}
     codes: dict[tuple[str, str], str] = {}
     for change in changes:
@@ -379,7 +383,8 @@ def catalogue_codes(name: str, start: str, to: str) -> dict[tuple[str, str], str
     codes: dict[tuple[str, str], str] = {}
     for row, is_certain in _catalogue_changes(name, start, to).rows:
         part = "capacity" if isinstance(row, Capacity) else "attributes"
-        code = f"{'capacity' if part == 'capacity' else 'attribute'}-{'comes' if is_certain else 'may-come'}"
+        noun = "capacity" if part == "capacity" else "attribute"
+        code = f"{noun}-{'comes' if is_certain else 'may-come'}"
         codes[part, catalogue.full(row.name)] = code
     for part, rows_of_part in (
         ("attributes", catalogue.attributes),

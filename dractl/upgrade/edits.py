@@ -1,4 +1,6 @@
-"""Edits of claims, templates and classes after which they work with two versions of a driver, proven with both."""
+"""Edits of claims, templates and classes after which they work with two versions of a driver,
+proven with both.
+"""
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
@@ -31,7 +33,9 @@ class Proof(Struct, frozen=True):
     driver: str
     """The driver that is upgraded."""
     subject: Applicant | None
-    """The subject that has to fit in both clusters; without one the selectors of the object have to match devices."""
+    """The subject that has to fit in both clusters; without one the selectors of the object have to
+    match devices.
+    """
     before: Scheduler
     """The scheduler beside the present slices."""
     after: Scheduler
@@ -48,10 +52,11 @@ class _Candidate(Struct, frozen=True):
 def find_edit(
     driver: str, reader: Reader, reads: Sequence[Read], proof: Proof
 ) -> ObjectEdit | None:
-    """Return the first edit with which the subject fits before the upgrade and after it; None if none does.
+    """Return the first edit with which the subject fits before the upgrade and after it; None if
+    none does.
 
-    An edit keeps the meaning where it can: it asks by another name, or only of devices that have the attribute. Only then
-    is a condition removed.
+    An edit keeps the meaning where it can: it asks by another name, or only of devices that have
+    the attribute. Only then is a condition removed.
     """
     candidates = list(_candidates(driver, reader, reads, proof))
     for candidate in candidates[:_MAX_TRIES]:
@@ -148,7 +153,7 @@ def _alias(driver: str, name: str) -> str | None:
 
 
 def _replace_attribute(driver: str, read: Read, proof: Proof) -> _Candidate | None:
-    """Ask for an attribute that both versions have, and that tells devices apart in the same way."""
+    """Ask for an attribute that both versions have, and that distinguishes devices alike."""
     for name in _equivalents(driver, read.name, proof):
         operation = Operation("replace", pointer(*read.path, read.by), name)
         return _Candidate(f"replace {read.by} {read.name} by {name}", (operation,))
@@ -156,7 +161,9 @@ def _replace_attribute(driver: str, read: Read, proof: Proof) -> _Candidate | No
 
 
 def _equivalents(driver: str, name: str, proof: Proof) -> Iterator[str]:
-    """Yield the attributes of both versions whose values correspond to those of ``name``, one to one on every node."""
+    """Yield the attributes of both versions whose values correspond to those of ``name``, one to
+    one on every node.
+    """
     with_name, other = proof.before, proof.after
     if not _values_of_attribute(with_name, driver, name):
         with_name, other = other, with_name
@@ -176,8 +183,10 @@ def _equivalents(driver: str, name: str, proof: Proof) -> Iterator[str]:
             yield candidate
 
 
-def _rank(name: str, other: str) -> tuple[float, bool, str]:
-    """Return a key that sorts names: the most similar one first, since other values may correspond by chance."""
+def _rank(name: str, other: str) -> tuple[Any, ...]:
+    """Return a key that sorts names: the most similar one first, since other values may correspond
+    by chance.
+    """
     bare, other_bare = name.rpartition("/")[2], other.rpartition("/")[2]
     similar = SequenceMatcher(None, bare, other_bare).ratio()
     return -similar, not other.startswith(_STANDARD), other
@@ -225,7 +234,9 @@ def _works(reader: Reader, value: dict[str, Any], proof: Proof, side: Scheduler)
 
 
 def _with_object(state: ClusterState, reader: Reader, value: dict[str, Any]) -> ClusterState:
-    """Return the cluster with the edited object, and with the claims that a template would have made of it."""
+    """Return the cluster with the edited object, and with the claims that a template would have
+    made of it.
+    """
     state = state.replace(reader.kind, reader.key, value)
     spec = mapping(mapping(value.get("spec")).get("spec"))
     for key in reader.generated if reader.kind == "ResourceClaimTemplate" else ():

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -74,7 +74,9 @@ class Finding(Struct, frozen=True, rename={"earlier": "before", "later": "after"
     later: str | None = None
     """The answer of explain after the step."""
     edits: tuple[ObjectEdit, ...] | None = None
-    """Changes of the objects after which they fit before the step and after it, each proven on both sides."""
+    """Changes of the objects after which they fit before the step and after it, each proven on both
+    sides.
+    """
 
 
 class Step(Struct, frozen=True):
@@ -122,7 +124,7 @@ def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(merged, key=_rank))
 
 
-def _rank(finding: Finding) -> tuple[int, bool, str, str]:
+def _rank(finding: Finding) -> tuple[Any, ...]:
     """Return a key that sorts findings: what breaks first, and of that the user's own objects."""
     return LEVELS.index(finding.level), finding.reads is None, finding.code, finding.message
 
@@ -136,7 +138,9 @@ def affected_objects(plan: Plan) -> tuple[str, ...]:
 # -- what has to be done before a step --
 
 _SKEW = 3
-"""Minor releases that kubelet may be older than kube-apiserver (kubernetes.io/releases/version-skew-policy)."""
+"""Minor releases that kubelet may be older than kube-apiserver
+(kubernetes.io/releases/version-skew-policy).
+"""
 _MAX_NAMED = 3
 _CHANGED_KINDS = ("ResourceClaim", "DeviceClass")
 UPGRADED_FIRST = ("driver-api", "program-api")
@@ -155,7 +159,10 @@ def steps_before_release(
     kubelets = ((node.name, _minor(node)) for node in nodes)
     old = sorted(name for name, minor in kubelets if minor is not None and minor < oldest)
     if old:
-        yield f"upgrade the kubelets of {_join_some(old)}: they may be at most {_SKEW} releases older than {release}"
+        yield (
+            f"upgrade the kubelets of {_join_some(old)}: they may be at most {_SKEW} releases "
+            f"older than {release}"
+        )
 
 
 def steps_before_nodes(
@@ -187,11 +194,14 @@ def steps_before_driver(name: str, findings: Iterable[Finding]) -> Iterator[str]
         each for one in all_findings if one.code == "held-device-gone" for each in one.objects
     ]
     if holders:
-        yield f"end the pods of {_join_some(sorted(set(holders)))}: they hold devices that {name} will name otherwise"
+        yield (
+            f"end the pods of {_join_some(sorted(set(holders)))}: they hold devices that {name} "
+            "will name otherwise"
+        )
 
 
 def _change_steps(findings: Iterable[Finding]) -> Iterator[str]:
-    """Yield what is changed before a step; a driver that speaks no version of the API is upgraded."""
+    """Yield the changes before a step; a driver that speaks no version of the API is upgraded."""
     broken = set[str]()
     for finding in findings:
         if finding.code in UPGRADED_FIRST and finding.fix is not None:

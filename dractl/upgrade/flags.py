@@ -63,8 +63,8 @@ def type_of(value: Raw) -> tuple[str, str]:
 def flags_in(value: Raw, name: str) -> Iterator[Flag]:
     """Yield the values that an object gives to a flag.
 
-    ``extraArgs`` of kubeadm are a map up to v1beta3, a list of names and values in v1beta4; Cluster API has the same
-    configurations inside its objects; others are words of containers.
+    ``extraArgs`` of kubeadm are a map up to v1beta3, a list of names and values in v1beta4; Cluster
+    API has the same configurations inside its objects; others are words of containers.
     """
     match type_of(value):
         case "kubeadm.k8s.io", "ClusterConfiguration":
@@ -123,8 +123,8 @@ def _flags_of_words(component: str, name: str, words: list[tuple[Path, str]]) ->
 
 
 def parts_of(document: Document, words: tuple[str, ...]) -> Iterator[Document]:
-    """Yield a document, and the configurations in its text that have one of some words: in a ConfigMap, as kubeadm stores
-    them, and in the patches of kind.
+    """Yield a document, and the configurations in its text that have one of some words: in a
+    ConfigMap, as kubeadm stores them, and in the patches of kind.
     """
     yield document
     for path, content in _texts(document.value):
@@ -167,7 +167,7 @@ class RuntimeConfig(Struct, frozen=True):
 
 
 def _stage_key(version: str) -> str:
-    """Return the key of --runtime-config for all versions of a stage; empty for a stable version."""
+    """Return the key of --runtime-config for a stage; empty for a stable version."""
     if _BETA.match(version):
         return "api/beta"
     return "api/alpha" if _ALPHA.match(version) else ""
@@ -176,8 +176,9 @@ def _stage_key(version: str) -> str:
 def versions_after(kind: str, before: str, after: str, config: RuntimeConfig) -> frozenset[str]:
     """Return the versions of a kind that are still served after a step.
 
-    A version that is off by default may have been switched on, and stays so. Up to 1.33 each had to be: whoever comes to the
-    first release with a version that is on by default has the others only if the input says so.
+    A version that is off by default may have been switched on, and stays so. Up to 1.33 each had to
+    be: whoever comes to the first release with a version that is on by default has the others only
+    if the input says so.
     """
     served = served_versions(kind, after)
     served_by_default = served_versions(kind, after, by_default=True)

@@ -1,8 +1,9 @@
 """Feature gates that a cluster's components set, and with which a later release does not start.
 
-A component ends at once with a gate that it does not know ("unrecognized feature gate"), and with one that is set otherwise
-than it is locked: k8s.io/component-base v0.38.0-alpha.2 featuregate/feature_gate.go unsafeSetFromMap. (CHANGELOG-1.38.md says
-of DRADeviceTaints that false "will be ignored"; that code refuses it.)
+A component ends at once with a gate that it does not know ("unrecognized feature gate"), and with
+one that is set otherwise than it is locked: k8s.io/component-base v0.38.0-alpha.2
+featuregate/feature_gate.go unsafeSetFromMap. (CHANGELOG-1.38.md says of DRADeviceTaints that false
+"will be ignored"; that code refuses it.)
 """
 
 import re
@@ -52,14 +53,18 @@ class GateSetting(Struct, frozen=True):
     place: str
     """The file and line, or the object and the field."""
     objects: tuple[str, ...] = ()
-    """``KIND/[NAMESPACE/]NAME`` of the object that sets them; of one without a name that of the file."""
+    """``KIND/[NAMESPACE/]NAME`` of the object that sets them; of one without a name that of the
+    file.
+    """
 
 
 # -- where gates are set --
 
 
 def settings_of_documents(documents: Iterable[Document]) -> Iterator[GateSetting]:
-    """Yield the settings in files: configurations of components, files of kubeadm, pods, and text that contains them."""
+    """Yield the settings in files: configurations of components, files of kubeadm, pods, and text
+    that contains them.
+    """
     for document in documents:
         kind, file = str(document.value.get("kind")), basename(document.file)
         name = describe(document.value) if document.name else f"{kind}/{file}"
@@ -80,8 +85,9 @@ def settings_of_objects(objects: Iterable[Raw]) -> Iterator[GateSetting]:
 def gates_in(value: Raw) -> Iterator[Gates]:
     """Yield the gates that an object sets, by component and place.
 
-    Configurations of components (kubelet.config.k8s.io, kubeproxy.config.k8s.io), of kubeadm (``extraArgs`` is a map up to
-    v1beta3, a list of names and values in v1beta4), of kind, and the flags of containers.
+    Configurations of components (kubelet.config.k8s.io, kubeproxy.config.k8s.io), of kubeadm
+    (``extraArgs`` is a map up to v1beta3, a list of names and values in v1beta4), of kind, and the
+    flags of containers.
     """
     match type_of(value):
         case "kubelet.config.k8s.io", "KubeletConfiguration":
@@ -102,7 +108,9 @@ def _gates_of_field(component: str, value: Raw) -> Iterator[Gates]:
 
 
 def _parse_flag(text: str) -> dict[str, bool]:
-    """Return the gates of a flag, without the component that may stand before each (``kube:Name=true``)."""
+    """Return the gates of a flag, without the component that may stand before each
+    (``kube:Name=true``).
+    """
     values: dict[str, bool] = {}
     for pair in text.split(","):
         try:
@@ -116,7 +124,9 @@ def _parse_flag(text: str) -> dict[str, bool]:
 
 
 def differences(settings: Iterable[GateSetting], before: str, after: str) -> Iterator[Finding]:
-    """Yield a break for each gate with which a component of ``before`` starts, and one of ``after`` does not."""
+    """Yield a break for each gate with which a component of ``before`` starts, and one of ``after``
+    does not.
+    """
     for setting in settings:
         for gate, on in setting.values.items():
             finding = _finding(gate, on, before, after)

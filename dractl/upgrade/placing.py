@@ -366,7 +366,7 @@ def _join_devices(devices: frozenset[str]) -> str:
 
 
 class Difference(Struct, frozen=True):
-    """What differs for a subject between two outcomes."""
+    """The difference for a subject between two outcomes."""
 
     subject: Applicant
     """The pod, claim or template."""
@@ -388,7 +388,9 @@ class Difference(Struct, frozen=True):
         return self.before.fits != self.after.fits
 
     def finding(self, describe: Describe) -> Finding:
-        """Return it as a finding, with what explain says on both sides if the subject fits on one of them alone."""
+        """Return it as a finding, with what explain says on both sides if the subject fits on one
+        of them alone.
+        """
         message = f"{self.subject.about}{self.message}{self.where}"
         finding = Finding(self.code, self.level, message, self.subject.objects)
         if not self.shows_fit:
@@ -401,7 +403,9 @@ Outcomes = Sequence[tuple[Outcome, Outcome]]
 
 
 class Placing:
-    """The subjects of a cluster, and what each release's scheduler does with them, present and empty."""
+    """The subjects of a cluster, and what each release's scheduler does with them, present and
+    empty.
+    """
 
     def __init__(
         self, state: ClusterState, manifests: ClusterState, describe: Describe = quote_scheduler
@@ -412,7 +416,9 @@ class Placing:
         self.undecided: dict[str, None] = {}
 
     def describe(self, outcome: Outcome) -> str:
-        """Return the sentence about an outcome, made once; after many the scheduler is quoted, which takes no time."""
+        """Return the sentence about an outcome, made once; after many the scheduler is quoted,
+        which takes no time.
+        """
         if id(outcome) not in self._sentences:
             make = self._describe if len(self._sentences) < _MAX_SENTENCES else quote_scheduler
             self._sentences[id(outcome)] = outcome, make(outcome)
@@ -434,7 +440,10 @@ class Placing:
         for subject, old, new in zip(self.subjects, before, after, strict=True):
             for each in (*old, *new):
                 if each.undecided and not each.fits:
-                    named = f"{subject.objects[0]} on {_join_some(each.undecided)} in {each.scheduler.features.release}"
+                    named = (
+                        f"{subject.objects[0]} on {_join_some(each.undecided)} in "
+                        f"{each.scheduler.features.release}"
+                    )
                     self.undecided[f"{named}: the search ended without a proof (undecided)"] = None
             for (earlier, later), words in zip(
                 zip(old, new, strict=True), ("", " (in an empty cluster)"), strict=True

@@ -18,7 +18,7 @@ from dractl.validation.roles import ROLES
 
 
 class Platform(Struct, frozen=True):
-    """The components of a cluster, its drivers and programs, and objects that decide about others."""
+    """The components of a cluster, its drivers and programs, and objects that configure them."""
 
     settings: tuple[GateSetting, ...]
     """The places at which components set their gates."""
@@ -33,7 +33,9 @@ class Platform(Struct, frozen=True):
     def differences(
         self, items: Iterable[Input], before: Target, after: Target
     ) -> Iterator[Finding]:
-        """Yield what a release of the control plane changes; ``items`` are the objects that its API server judges."""
+        """Yield what a release of the control plane changes; ``items`` are the objects that its API
+        server judges.
+        """
         settings = [each for each in self.settings if each.component != KUBELET]
         served = before.release, after.release, self.runtime_config
         yield from differences(settings, before.release, after.release)

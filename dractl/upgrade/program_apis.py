@@ -1,4 +1,6 @@
-"""Programs beside drivers that read claims, such as Kueue and KubeVirt, and the versions of the API that they speak."""
+"""Programs beside drivers that read claims, such as Kueue and KubeVirt, and the versions of the API
+that they speak.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -53,7 +55,9 @@ def find_programs(objects: Sequence[Raw]) -> Iterator[InstalledProgram]:
 
 
 def _has_mark(value: Raw, program: Program) -> bool:
-    """Return True if a configuration of a program switches claims on: its own kinds, its workloads and ConfigMaps."""
+    """Return True if a configuration of a program switches claims on: its own kinds, its workloads
+    and ConfigMaps.
+    """
     group, kind = type_of(value)
     concerns = (
         group.endswith(program.group)
@@ -85,7 +89,8 @@ def differences(
         yield Finding(
             "program-api",
             "breaks" if program.uses_claims else "changes",
-            f"{title} {program.tag} reads claims in {', '.join(spoken.speaks)} alone, which {after} does not serve by default",
+            f"{title} {program.tag} reads claims in {', '.join(spoken.speaks)} alone, which "
+            f"{after} does not serve by default",
             program.objects,
             fix=f"upgrade {title} to {first} or later" if first else None,
             source=program.program.source,
@@ -94,10 +99,15 @@ def differences(
 
 
 def list_unknown(programs: Iterable[InstalledProgram], path: Iterable[str]) -> Iterator[str]:
-    """Yield the programs whose version is not in the input, where a release on the way ends what one of them speaks."""
+    """Yield the programs whose version is not in the input, where a release on the way ends what
+    one of them speaks.
+    """
     served = [set(served_versions(_KIND, release)) for release in path]
     gone = set().union(*served) - served[-1]
     for program in programs:
         spoken = {version for row in program.program.versions for version in row.speaks}
         if not program.tag and spoken & gone:
-            yield f"which version of the API {program.program.title} speaks: no image of it with a version is in the input"
+            yield (
+                f"which version of the API {program.program.title} speaks: no image of it with a "
+                "version is in the input"
+            )

@@ -110,7 +110,9 @@ def template_of_claims(state: ClusterState, pod: Key) -> dict[Key, Key]:
 
 
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
-"""The annotation with which the claim controller marks a claim that it makes (api/resource/v1 PodResourceClaimAnnotation)."""
+"""The annotation with which the claim controller marks a claim that it makes (api/resource/v1
+PodResourceClaimAnnotation).
+"""
 
 
 def _drivers_of(selectors: list[Expression]) -> frozenset[str]:
@@ -157,7 +159,7 @@ def _reads_of(selectors: list[Expression], drivers: frozenset[str]) -> Iterator[
 
 
 def sources_of_pod(state: ClusterState, pod: Pod) -> frozenset[str]:
-    """Return the names of the claims, templates and classes that decide which devices a pod gets."""
+    """Return the names of the claims, templates and classes through which a pod gets devices."""
     names: set[str] = set()
     namespace = pod.key[0]
     keys = [*state.claims_of_pod(pod.key)]

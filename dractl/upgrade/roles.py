@@ -17,7 +17,7 @@ def differences(objects: Iterable[Raw], before: Target, after: Target) -> Iterat
     """Yield a break for each request of a driver that only the later release forbids."""
     values = [value for value in objects if type_of(value)[0] == GROUP]
     roles = [value for value in values if value.get("kind") in ROLES]
-    bindings = [found for value in values if (found := binding_of(value)) is not None]
+    bindings = [binding for value in values if (binding := binding_of(value)) is not None]
     for role in roles:
         others = companions(role, roles, bindings)
         earlier_faults = {(fault.kind, fault.path) for fault in find_faults(role, before, others)}

@@ -23,7 +23,9 @@ Labels = Mapping[str, Mapping[str, str]]
 
 
 _STORED_KINDS = frozenset({"ResourceClaim", "DeviceClass", "DeviceTaintRule"})
-"""Stored objects that nobody makes anew: drivers publish slices, controllers make claims and pods of templates."""
+"""Stored objects that nobody makes anew: drivers publish slices, controllers make claims and pods
+of templates.
+"""
 _MAX_SHOWN = 3
 _LIFECYCLE = "kubernetes/api resource/*/zz_generated.prerelease-lifecycle.go"
 
@@ -232,7 +234,10 @@ def _compare_answers(
             yield (
                 "field-kept",
                 "changes",
-                f"{', '.join(kept_fields)}: dropped silently before, in effect from {release} on, with {gates}",
+                (
+                    f"{', '.join(kept_fields)}: dropped silently before, in effect from {release} "
+                    f"on, with {gates}"
+                ),
             )
 
 

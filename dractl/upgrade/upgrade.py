@@ -74,7 +74,9 @@ class UpgradeInput(Struct, frozen=True):
     runtime_config: RuntimeConfig = RuntimeConfig()
     """The versions of the API that kube-apiserver is told to serve."""
     others: tuple[Raw, ...] = ()
-    """Objects of the input that a state has not: admission, custom kinds, roles, workloads without devices."""
+    """Objects of the input that a state has not: admission, custom kinds, roles, workloads without
+    devices.
+    """
 
 
 def path_of(start: str, to: str) -> tuple[str, ...]:
@@ -148,21 +150,20 @@ def plan(inputs: UpgradeInput, start: str, to: str, describe: Describe = quote_s
     gates_seen = tuple(_note_assumed_gates(items, targets[0], namespaces))
     unseen = (*_list_unread(state), *platform.list_unseen(releases))
     whole = inputs.state.merge(manifest_state)
-    steps = [
-        replace(step, findings=add_owners(step.findings, whole, _driver_of(step, drivers.upgraded)))
-        for step in steps
-    ]
+    steps = [_add_owners(step, whole, drivers.upgraded) for step in steps]
     # What the input shows comes before what it lacks: a report shows the first few.
     not_compared = (*undecided, *schedulers, *gates_seen, *notes, *unseen)
     kinds = tuple(sorted(set(whole.kinds)))
     return Plan(releases[0], releases[-1], tuple(steps), drivers.upgraded, not_compared, kinds)
 
 
-def _features(release: str, gates: Mapping[str, bool], asked: Mapping[str, bool]) -> Features:
-    """Return the scheduler of a release; of one whose allocator is not modelled, that of the first which is."""
+def _features(release: str, gates: Mapping[str, bool], settings: Mapping[str, bool]) -> Features:
+    """Return the scheduler of a release; of one whose allocator is not modelled, that of the first
+    which is.
+    """
     if release in MODELLED:
         return Features.for_release(release, gates)
-    return Features.for_release(MODELLED[0], gates_of(MODELLED[0], asked))
+    return Features.for_release(MODELLED[0], gates_of(MODELLED[0], settings))
 
 
 def _place(placing: Placing, state: ClusterState, features: Sequence[Features]) -> list[Outcomes]:
@@ -175,14 +176,14 @@ def _note_unmodelled_releases(releases: Sequence[str]) -> Iterator[str]:
     names = [release for release in releases if release not in MODELLED]
     if names:
         yield (
-            f"what kube-scheduler of {_join_names(names)} does: it is taken for that of {MODELLED[0]}, the first that "
-            "dractl knows"
+            f"what kube-scheduler of {_join_names(names)} does: it is taken for that of "
+            f"{MODELLED[0]}, the first that dractl knows"
         )
     uncompared = [release for release in names if release not in COMPARED]
     if uncompared:
         yield (
-            f"the API servers of {_join_names(uncompared)}: their rules are those of the code, and were not compared "
-            "with a server"
+            f"the API servers of {_join_names(uncompared)}: their rules are those of the code, "
+            "and were not compared with a server"
         )
 
 
@@ -208,7 +209,9 @@ def _upgrade_drivers(
     outcomes: Outcomes,
     features: Features,
 ) -> _DriverSteps:
-    """Upgrade one driver after the other, after the releases; each step begins where the one before it ends."""
+    """Upgrade one driver after the other, after the releases; each step begins where the one before
+    it ends.
+    """
     steps, upgraded, notes = [], {}, list[str]()
     for name, text in inputs.versions.items():
         change = find_change(state, name, text)
@@ -235,6 +238,12 @@ def _upgrade_drivers(
             )
         )
     return _DriverSteps(tuple(steps), upgraded, tuple(notes))
+
+
+def _add_owners(step: Step, state: ClusterState, upgraded: Mapping[str, Any]) -> Step:
+    """Return a step whose findings have the owners of their objects."""
+    driver = _driver_of(step, upgraded)
+    return replace(step, findings=add_owners(step.findings, state, driver))
 
 
 def _driver_of(step: Step, upgraded: Mapping[str, Any]) -> str:
@@ -269,7 +278,7 @@ def _node_steps(
 
 
 def _preview_findings(release: str) -> Iterator[Finding]:
-    """Yield what a release that is not out yet is announced to bring; dractl does not judge by it."""
+    """Yield the announced changes of a release that is not out; dractl does not judge by them."""
     for row in kubernetes().coming if release in PREVIEWS else ():
         if row.release == release:
             code = "landed" if row.landed else "planned"
@@ -288,8 +297,8 @@ def _note_assumed_gates(
     fields = sorted({re.sub(r"\[\d+\]", "[]", path) for paths in dropped for path in paths})
     if fields:
         yield (
-            f"feature gates: stored objects have {', '.join(fields)}, which {target.release} drops with the gates that "
-            "are assumed; --feature-gates names the cluster's"
+            f"feature gates: stored objects have {', '.join(fields)}, which {target.release} "
+            "drops with the gates that are assumed; --feature-gates names the cluster's"
         )
 
 
@@ -315,7 +324,9 @@ def _list_unread(state: ClusterState) -> Iterator[str]:
 
 
 def refuse_unknown_gates(release: str, gates: Mapping[str, bool]) -> None:
-    """Raise UsageError for a gate that no release has had, unless the last ``release`` is a preview, which may have it."""
+    """Raise UsageError for a gate that no release has had, unless the last ``release`` is a
+    preview, which may have it.
+    """
     for gate, on in gates.items():
         if not is_known(gate) and gate not in kubernetes().retired:
             Target.of(release, {gate: on})

@@ -12,7 +12,7 @@ from dractl.upgrade.finding import LEVELS, Level
 
 _NOUNS: dict[Level, str] = {"breaks": "break", "changes": "behaviour change", "info": "note"}
 _STYLES = {"breaks": "1;31", "changes": "33", "info": "2"}
-_ALIKE = 2
+_MAX_ALIKE = 2
 """Findings of one code in a step; more are counted, unless every one is wanted, so that a screen
 holds it all."""
 _LINES = 2  # lines of a finding and of an edit; of another fix one
@@ -61,12 +61,12 @@ def headline(plan: Plan) -> str:
     is_present = plan.start == plan.to and not plan.drivers
     has_findings = any(step.findings for step in plan.steps)
     if is_present and not has_findings:
-        return _already(plan.to)
+        return _describe_current_release(plan.to)
     drivers = "".join(
         f", {name} {before} → {after}" for name, (before, after) in plan.drivers.items()
     )
     kubernetes = f"Kubernetes {plan.start}" + (f" → {plan.to}" if plan.to != plan.start else "")
-    subject = _already(plan.to) if is_present else kubernetes + drivers
+    subject = _describe_current_release(plan.to) if is_present else kubernetes + drivers
     counts = [_count(level, plan.count(level)) for level in LEVELS if plan.count(level)]
     unbroken = [] if plan.count("breaks") else ["nothing breaks"]
     count = len(plan.not_compared)
@@ -79,7 +79,7 @@ def describe_unchanged(plan: Plan) -> str:
     return f"nothing changes for {', '.join(plan.kinds)}" if plan.kinds else "nothing changes"
 
 
-def _already(release: str) -> str:
+def _describe_current_release(release: str) -> str:
     """Say that the cluster has the release; of the newest one, which preview there is."""
     if release != NEWEST:
         return f"already at Kubernetes {release}"
@@ -98,11 +98,11 @@ def _step(step: Step, canvas: Canvas, unchanged: str, *, every: bool) -> list[st
     hidden: Counter[Level] = Counter()
     findings = [one for one in step.findings if every or one.level != "info"]
     for _, alike in groupby(findings, key=lambda one: (one.level, one.code)):
-        found = list(alike)
-        shown = found if every else found[:_ALIKE]
+        group = list(alike)
+        shown = group if every else group[:_MAX_ALIKE]
         for finding in shown:
             lines += _finding(finding, canvas, every=every)
-        hidden[found[0].level] += len(found) - len(shown)
+        hidden[group[0].level] += len(group) - len(shown)
     more = ", ".join(_count(level, count) for level, count in hidden.items() if count)
     lines += [f"  {'and ' if len(lines) > 1 else ''}{more}; -v shows all"] if more else []
     return lines if len(lines) > 1 else [*lines, *_wrap_lines(unchanged, canvas, "  ", 0)]
@@ -117,7 +117,7 @@ def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
     )
     about = f"{', '.join(map(printable, names))}{more}: " if names else ""
     indent = " " * 11
-    first, *rest = _wrap_lines(
+    first, *further_lines = _wrap_lines(
         about + printable(finding.message), canvas, indent, 0 if every else _LINES
     )
     label = finding.level.upper()
@@ -126,13 +126,13 @@ def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
         + canvas.paint(label, _STYLES[finding.level])
         + " " * (9 - len(label))
         + first.lstrip(),
-        *rest,
+        *further_lines,
     ]
     # The objects' names have it
     owner = None if (finding.owner or "").startswith("namespace ") else finding.owner
     source = ", ".join(filter(None, (finding.source, finding.date))) if every else ""
     sides = (finding.earlier, finding.later) if every else (None, None)
-    for what, text in (
+    for title, text in (
         ("before", sides[0]),
         ("after", sides[1]),
         ("fix", finding.fix),
@@ -140,8 +140,10 @@ def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
         ("source", source),
     ):
         if text:
-            most = _LINES if what == "fix" and finding.reads else 1
-            lines += _wrap_lines(f"{what}: {printable(text)}", canvas, indent, 0 if every else most)
+            most = _LINES if title == "fix" and finding.reads else 1
+            lines += _wrap_lines(
+                f"{title}: {printable(text)}", canvas, indent, 0 if every else most
+            )
     return lines
 
 
