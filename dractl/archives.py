@@ -8,10 +8,12 @@ import zlib
 
 
 def damage() -> tuple[type[Exception], ...]:
-    """For an ``except`` around tarfile, zipfile, gzip, bz2 and lzma: damaged, encrypted, or packed
-    by a method that this Python does not support.
+    """Return the exceptions of tarfile, zipfile, gzip, bz2 and lzma for archives that cannot be
+    unpacked.
+
+    Such an archive is damaged, encrypted, or packed by a method that this Python does not support.
     """
-    known = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+    handled = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
     # tarfile and zipfile let these out for hostile headers; NotImplementedError and RecursionError
     # are RuntimeErrors.
     builtin = (OSError, EOFError, ValueError, OverflowError, RuntimeError)
@@ -19,6 +21,6 @@ def damage() -> tuple[type[Exception], ...]:
         try:
             from compression.zstd import ZstdError
         except ImportError:
-            return (*known, *builtin)
-        return (*known, *builtin, ZstdError)
-    return (*known, *builtin)
+            return (*handled, *builtin)
+        return (*handled, *builtin, ZstdError)
+    return (*handled, *builtin)

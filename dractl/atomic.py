@@ -23,8 +23,8 @@ class ChangedError(OSError):
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Makes ``data`` the content of a file, creating it if necessary. A symbolic link stays one,
-    and mode and owner are kept; anything but a regular file (a pipe, ``/dev/stdout``) is written to
+    """Make ``data`` the content of a file, creating it if necessary. A symbolic link stays one, and
+    mode and owner are kept; anything but a regular file (a pipe, ``/dev/stdout``) is written to
     directly, and so is a file that cannot be replaced.
 
     Raises OSError; then a file that can be replaced is unchanged, and no temporary file is left.
@@ -48,7 +48,7 @@ def replace(path: Path, data: bytes) -> None:
 
 
 def edit(path: Path, before: bytes, after: bytes) -> None:
-    """Replaces a regular file, as :func:`replace` does, if it still has the bytes ``before``.
+    """Replace a regular file, as :func:`replace` does, if it still has the bytes ``before``.
 
     Raises ChangedError if it has others, or if another process is editing it; and OSError, also for
     a hard link, which the file's other names would lose. The file is unchanged then.
@@ -60,16 +60,17 @@ def edit(path: Path, before: bytes, after: bytes) -> None:
         raise OSError(
             errno.EMLINK, "it is a hard link, and its other names would keep the old content", real
         )
-    with _unchanged(real, before) if sys.platform != "win32" else nullcontext():
+    with _hold(real, before) if sys.platform != "win32" else nullcontext():
         if Path(real).read_bytes() != before:
-            raise _changed(real)
+            raise _make_changed_error(real)
         swap(real, after, _finish(old))
 
 
 def swap(path: str, data: bytes, finish: Callable[[str], None] = lambda _: None) -> None:
-    """Moves a new file, which only its owner can read, to ``path``, following links; ``finish``
-    gets the name under which it is written. Raises the error of a failed step; then no temporary
-    file is left.
+    """Move a new file, which only its owner can read, to ``path``, following links.
+
+    ``finish`` gets the name under which it is written. Raises the error of a failed step; then no
+    temporary file is left.
     """
     folder, name = os.path.split(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{name[:64]}.", dir=folder)
@@ -85,32 +86,34 @@ def swap(path: str, data: bytes, finish: Callable[[str], None] = lambda _: None)
 
 
 @contextmanager
-def _unchanged(path: str, before: bytes) -> Iterator[None]:
-    """Holds a file while it is replaced: of two processes that edit it, only one succeeds, and what
-    a third appends to the old file meanwhile is put back. (Windows replaces no file that is open.)
+def _hold(path: str, before: bytes) -> Iterator[None]:
+    """Hold a file while it is replaced.
+
+    Of two processes that edit it, only one succeeds, and what a third appends to the old file
+    meanwhile is put back. (Windows replaces no file that is open.)
     """
     with open(path, "rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise _changed(path) from None
+            raise _make_changed_error(path) from None
         except OSError:  # a file system without locks
             pass
         old = os.fstat(file.fileno())
         if not os.path.samestat(old, os.stat(path)):
-            raise _changed(path)
+            raise _make_changed_error(path)
         yield
         if (late := file.read()) != before:
             swap(path, late, _finish(old))
-            raise _changed(path)
+            raise _make_changed_error(path)
 
 
-def _changed(path: str) -> ChangedError:
+def _make_changed_error(path: str) -> ChangedError:
     return ChangedError(errno.EBUSY, "it has changed", path)
 
 
 def _check_mode(status: os.stat_result) -> None:
-    """A file that nobody may write to, root neither."""
+    """Raise PermissionError for a file that nobody may write to, root neither."""
     if not status.st_mode & 0o222:
         raise PermissionError(
             errno.EACCES, f"it is read-only, with mode {stat.S_IMODE(status.st_mode):03o}"
@@ -118,7 +121,7 @@ def _check_mode(status: os.stat_result) -> None:
 
 
 def _finish(old: os.stat_result | None) -> Callable[[str], None]:
-    """Gives a new file the mode and owner of the old one."""
+    """Return a function that gives a new file the mode and owner of the old one."""
 
     def finish(temporary: str) -> None:
         if old is None:

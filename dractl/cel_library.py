@@ -1,4 +1,4 @@
-"""Whether selectors can be compiled here.
+"""The libraries that compile selectors, and whether they can be used here.
 
 cel-expr-python and google-re2 have no builds for musl, for Windows on ARM (cel-expr-python), and
 for a new Python until they are released for it.
@@ -32,14 +32,14 @@ class _Loading:
 
 
 @cache
-def missing() -> tuple[str, ...]:
+def absent_packages() -> tuple[str, ...]:
     """Return the packages that selectors need and that are not installed, by their names on
     PyPI.
     """
-    return tuple(package for module, package in _PACKAGES.items() if not _installed(module))
+    return tuple(package for module, package in _PACKAGES.items() if not _is_installed(module))
 
 
-def _installed(module: str) -> bool:
+def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:  # not even the package around it
@@ -48,7 +48,7 @@ def _installed(module: str) -> bool:
 
 def why_not() -> str | None:
     """Return the reason why selectors cannot be compiled, as far as known before :func:`load`."""
-    *others, last = missing() or ("",)
+    *others, last = absent_packages() or ("",)
     if last:
         return f"{', '.join(others)}{' and ' if others else ''}{last} not installed"
     return _Loading.failure
@@ -61,7 +61,7 @@ def load() -> str | None:
     It takes 15 ms. A package that is installed need not load: a wheel for glibc on musl, or a
     container without libstdc++.
     """
-    if not _Loading.tried and not missing():
+    if not _Loading.tried and not absent_packages():
         _Loading.tried = True
         for module, package in _LIBRARIES.items():
             try:
@@ -84,10 +84,10 @@ def load_patterns() -> ModuleType:
         ) from None
 
 
-def require(what: str) -> None:
-    """Raises Unsupported if selectors, which ``what`` needs, cannot be compiled."""
+def require(feature: str) -> None:
+    """Raise Unsupported if selectors, which ``feature`` needs, cannot be compiled."""
     reason = load()
     if reason is not None:
         raise Unsupported(
-            f"{what} needs selectors, which cannot be compiled here: {reason}", hint=_HINT
+            f"{feature} needs selectors, which cannot be compiled here: {reason}", hint=_HINT
         )

@@ -9,18 +9,23 @@ INTERRUPTED = 130
 
 
 def leave_on_interrupt() -> None:
-    """Ctrl-C ends the process at once, without a traceback: during imports, any of which could
-    raise KeyboardInterrupt, and at the end. If the parent ignores interrupts (nohup), so do we.
+    """Let Ctrl-C end the process at once, without a traceback.
+
+    It may come during imports, any of which could raise KeyboardInterrupt, and at the end. If the
+    parent ignores interrupts (nohup), so do we.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
 
 
 def raise_on_interrupt() -> None:
-    """Ctrl-C raises KeyboardInterrupt again, so that files and the terminal are left in order."""
+    """Let Ctrl-C raise KeyboardInterrupt again, so that files and the terminal are left in
+    order.
+    """
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _leave(*_: object) -> None:
+    """End the process with the status of an interrupt."""
     os._exit(INTERRUPTED)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 @cache
 def data_dir(name: str) -> Path:
-    """The folder ``schemas`` or ``completions``: installed in ``dractl/_data``, in a checkout at
-    its root.
+    """Return the folder ``schemas`` or ``completions``: installed in ``dractl/_data``, in a
+    checkout at its root.
     """
     package = Path(__file__).resolve().parent
     for root in (package / "_data", package.parent):

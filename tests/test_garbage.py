@@ -8,7 +8,7 @@ import weakref
 import pytest
 
 from dractl import garbage
-from dractl.garbage import without_collecting
+from dractl.garbage import pause_collection
 
 
 class Ring:
@@ -17,14 +17,14 @@ class Ring:
 
 
 def test_what_earlier_inputs_left_is_freed_once_it_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(garbage, "_MANY", 1_000_000_000)
-    with without_collecting():
+    monkeypatch.setattr(garbage, "_ALLOCATIONS", 1_000_000_000)
+    with pause_collection():
         left = weakref.ref(Ring())
     gc.collect()
     assert left() is not None
-    with without_collecting():
+    with pause_collection():
         assert left() is not None
-    monkeypatch.setattr(garbage, "_MANY", 0)
-    with without_collecting():
+    monkeypatch.setattr(garbage, "_ALLOCATIONS", 0)
+    with pause_collection():
         assert left() is None
     gc.unfreeze()

@@ -15,7 +15,7 @@ from dractl.cluster.devices import Devices
 from dractl.cluster.labels import LabelQuery
 from dractl.cluster.state import ClusterState
 from dractl.errors import InputError, UsageError
-from dractl.lint.cel_hints import help_of
+from dractl.lint.cel_hints import hint_for_program
 from dractl.model import Target
 from dractl.model.nearest import nearest
 
@@ -130,7 +130,7 @@ def _match_expression(
     program = environment(target, "stored").compile(expression)
     if not program.ok:
         why = program.issues[0].message if program.issues else program.error
-        raise UsageError(f"--cel does not compile: {why}", hint=help_of(program, target))
+        raise UsageError(f"--cel does not compile: {why}", hint=hint_for_program(program, target))
     index = Devices(state, state.slices)
     for row in rows:
         device = index.get(row.id)

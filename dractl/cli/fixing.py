@@ -19,7 +19,7 @@ from dractl import atomic
 from dractl.cli.terminal import notice, paint
 from dractl.errors import InputError
 from dractl.lint.finding import Finding, Report, TextFix
-from dractl.lint.fixes import applied
+from dractl.lint.fixes import apply_text_fixes
 from dractl.manifests.text import decode, digest
 from dractl.program import program_name
 
@@ -104,7 +104,7 @@ def _change_file(
         return []
     current = earlier.after if earlier else before
     text = decode(current)
-    after, count = applied(text, fixes)
+    after, count = apply_text_fixes(text, fixes)
     fix_count = count + (earlier.made if earlier else 0)
     return [] if after == text else [FileChange(name, before, encode(after, current), fix_count)]
 
@@ -117,7 +117,7 @@ def add_ignore_comments(
     The parameters are those of :func:`apply_fixes`. Notices say which findings get no comment, and
     why.
     """
-    from dractl.lint.ignoring import Ignoring, ignoring
+    from dractl.lint.ignoring import AnnotatedFile, add_ignore_comments
 
     by_file: dict[str, list[Finding]] = {}
     report = lint({})
@@ -135,8 +135,8 @@ def add_ignore_comments(
             notice(f"{name}: no comments added, only files and standard input can be changed")
             continue
         text = decode(before)
-        unreadable = None if is_utf8(before) else Ignoring(text, why_not="it is not UTF-8")
-        comments = unreadable or ignoring(name, text, findings)
+        unreadable = None if is_utf8(before) else AnnotatedFile(text, why_not="it is not UTF-8")
+        comments = unreadable or add_ignore_comments(name, text, findings)
         if comments.why_not:
             notice(
                 f"{name}: not all findings are suppressed, {comments.why_not}; use per-file-ignores"

@@ -15,12 +15,12 @@ from dractl.driver_checks.remark import Remark
 from dractl.driver_checks.snapshots import Publication, Snapshot
 from dractl.lint import registry
 from dractl.lint.finding import Report
-from dractl.lint.findings import Terms, judged
+from dractl.lint.findings import Terms, judge_document
 from dractl.lint.ignores import ignores
 from dractl.lint.model import Manifest, Run, manifest
 from dractl.lint.place import Located, from_advice
 from dractl.lint.reading import readings
-from dractl.lint.run import Judged, report_of
+from dractl.lint.run import Judgement, report_of
 from dractl.manifests import Document
 from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.source import Source
@@ -57,7 +57,7 @@ def report_on_driver(subject: Subject, terms: Terms) -> Report:
     documents = list(_list_documents(subject))
     texts = {(one.file, id(one.text)): one.text for one in documents}
     commented = [Source(file, text) for (file, _), text in texts.items() if ignores(text)]
-    judgement = Judged(placed, commented, len(documents), subject.files, (), {})
+    judgement = Judgement(placed, commented, len(documents), subject.files, (), {})
     return report_of([judgement], terms)
 
 
@@ -117,7 +117,7 @@ def _judge(
     """Return lint's findings in the slices of one time, and in the classes beside them."""
     documents = [*(one.document for one in snapshot.slices), *beside]
     readable = list(readings(documents, Kustomizations()))
-    placed = [item for one in readable for item in judged(one, terms, {})[0]]
+    placed = [item for one in readable for item in judge_document(one, terms, {})[0]]
     placed += find_exceeded_limits([one.document for one in readable], terms.target)
     placed += _advise([one.subject for one in readable], driver, terms)
     return placed

@@ -1,4 +1,6 @@
-"""Lint: what an API server would reject in manifests, and what it accepts although it cannot be intended."""
+"""Lint: what an API server would reject in manifests, and what it accepts although it cannot be
+intended.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -14,7 +16,7 @@ _HOME = {"Finding": "finding", "Report": "finding", "lint": "run", "Selection": 
 
 
 def __getattr__(name: str) -> Any:
-    """The names above are imported on first use: explain needs only the configuration."""
+    """Import a name above on first use: explain needs only the configuration."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"dractl.lint.{_HOME[name]}"), name)

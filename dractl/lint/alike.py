@@ -1,4 +1,7 @@
-"""One cause in many devices as one finding, for reports that people read. Programs get each of them."""
+"""One cause in many devices as one finding, for reports that people read.
+
+Programs get each of them.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,22 @@ from msgspec.structs import replace
 
 from dractl.lint.finding import Finding, Report
 
-MAX_APART: Final = 2
+MAX_SEPARATE: Final = 2
 """Findings that are shown one by one: so few are places to visit."""
 _DEVICE = re.compile(r"\bspec\.devices\[\d+\]")
 
 
 def merge_alike(report: Report) -> Report:
-    """The report with one finding for each cause in more than :data:`MAX_APART` devices of a file, which counts them."""
+    """Merge the findings of one cause in more than :data:`MAX_SEPARATE` devices of a file into one
+    that counts them.
+    """
     groups: dict[Hashable, list[Finding]] = {}
     for finding in report.findings:
         groups.setdefault(_key(finding), []).append(finding)
     merged: list[Finding] = []
     for finding in report.findings:
         group = groups[_key(finding)]
-        if len(group) <= MAX_APART:
+        if len(group) <= MAX_SEPARATE:
             merged.append(finding)
         elif finding is group[0]:
             merged.append(_count(group))
@@ -31,17 +36,19 @@ def merge_alike(report: Report) -> Report:
 
 
 def _key(finding: Finding) -> Hashable:
-    """What findings of one cause have alike; the place of one in anything but a device is its own."""
+    """Return a key that findings of one cause have in common; a finding elsewhere than in a device
+    has a key of its own.
+    """
     path = _DEVICE.sub("spec.devices[]", finding.path)
     if path == finding.path:
         return id(finding)
-    said = _DEVICE.sub("spec.devices[]", finding.message.partition("; ")[0])
-    where = finding.position.file, finding.object.kind
-    return finding.code, finding.severity, finding.confidence, where, path, said
+    message = _DEVICE.sub("spec.devices[]", finding.message.partition("; ")[0])
+    place = finding.position.file, finding.object.kind
+    return finding.code, finding.severity, finding.confidence, place, path, message
 
 
 def _count(group: Sequence[Finding]) -> Finding:
-    """The first finding, with the number of devices; the longest message has the cause."""
+    """Return the first finding, with the number of devices; the longest message has the cause."""
     longest = max(group, key=lambda finding: len(finding.message))
     return replace(
         group[0],
@@ -51,6 +58,6 @@ def _count(group: Sequence[Finding]) -> Finding:
 
 
 def _with_place(first: Finding, message: str) -> str:
-    """The message of another device as that of the first."""
-    own = _DEVICE.search(first.path)
-    return _DEVICE.sub(own[0], message) if own is not None else message
+    """Return the message about another device as one about the first."""
+    device = _DEVICE.search(first.path)
+    return _DEVICE.sub(device[0], message) if device is not None else message

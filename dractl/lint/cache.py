@@ -1,8 +1,9 @@
 """Reports of earlier runs on the same input, in files of the user's cache directory.
 
-The key of a report covers everything that it depends on: the contents of all files that may concern DRA under their
-names, the kustomizations around them, the release and its gates, the configuration, and the code of dractl itself. So a
-cached report is never wrong, only missing: of a repository with objects of Flux or Argo CD there is none.
+The key of a report covers everything that it depends on: the contents of all files that may concern
+DRA under their names, the kustomizations around them, the release and its gates, the configuration,
+and the code of dractl itself. So a cached report is never wrong, only missing: of a repository with
+objects of Flux or Argo CD there is none.
 """
 
 import os
@@ -37,53 +38,55 @@ class Cache:
         return self._store.empty
 
     def get(self, key: str) -> Report | None:
-        """The report stored under a key."""
+        """Return the report stored under a key."""
         try:
             return msgspec.json.decode(self._store.get(key) or b"", type=Report)
         except msgspec.MsgspecError:
             return None
 
     def put(self, key: str, report: Report) -> None:
-        """Stores a report."""
+        """Store a report."""
         with suppress(UnicodeEncodeError):  # the name of a file is not UTF-8
             self._store.put(key, msgspec.json.encode(report))
 
 
 def digests_of(read: Relevant, kustomizations: Kustomizations) -> list[str]:
-    """The digests of the files that matter, and what the kustomizations around them say."""
-    found = [str((read.files, read.alone))]
+    """Return the digests of the files that matter, and of the kustomizations around them."""
+    digests = [str((read.files, read.alone))]
     if read.appliers:  # what they apply depends on files of any kind
-        found.append(os.urandom(16).hex())
+        digests.append(os.urandom(16).hex())
     folders: set[str] = set()
     for item in read.contents:
         if isinstance(item, Skipped):
-            found.append(repr(item))
+            digests.append(repr(item))
             continue
         named = repr((item.name, item.named, item.on_disk, item.chart)).encode(
             errors="surrogatepass"
         )
-        found.append(digest_of_parts([named, item.data]))
+        digests.append(digest_of_parts([named, item.data]))
         folder = kustomizations.folder(item.name)
         if folder not in folders:
             folders.add(folder)
             around = kustomizations.kustomizations_above(folder)
-            found += (
+            digests += (
                 repr((folder, item.folder, sorted(item.resources), sorted(item.patches)))
                 for item in around
             )
-    return found
+    return digests
 
 
 def _pack() -> str:
-    """What tells the pack of facts from others; the built-in one is part of the code."""
+    """Return the digest of the pack of facts; empty for the built-in one, which is part of the
+    code.
+    """
     chosen = current()
     return "" if chosen.origin == BUILT_IN else chosen.digest
 
 
 def key_of(terms: Terms, digests: Sequence[str]) -> str:
-    """The key of a report on the input with these digests, without devices."""
+    """Return the key of a report on the input with these digests, without devices."""
     target, config = terms.target, terms.config
-    asked = (
+    parts = (
         _FORMAT,
         __version__,
         _code(),
@@ -101,13 +104,13 @@ def key_of(terms: Terms, digests: Sequence[str]) -> str:
         sorted(terms.consumers),
         digests,
     )
-    return digest_of_parts([repr(asked).encode()])
+    return digest_of_parts([repr(parts).encode()])
 
 
 def _code() -> str:
-    """Identifies the state of dractl's code: versions stay the same while somebody works on it."""
+    """Return a digest of dractl's code: versions stay the same while somebody works on it."""
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    found = []
+    files = []
     folders = [top]
     while folders:
         try:
@@ -117,14 +120,14 @@ def _code() -> str:
         for entry in entries:
             if entry.name.endswith((".py", ".md", ".json", ".yaml")):
                 status = entry.stat()
-                found.append((entry.path, status.st_mtime_ns, status.st_size))
+                files.append((entry.path, status.st_mtime_ns, status.st_size))
             elif entry.is_dir() and entry.name != "__pycache__":
                 folders.append(entry.path)
-    return digest_of_parts([repr(sorted(found)).encode()])
+    return digest_of_parts([repr(sorted(files)).encode()])
 
 
 def _archive(path: str) -> Iterator[str]:
-    """The file of a zip application that contains a module."""
+    """Yield the file of a zip application that contains a module."""
     while path != os.path.dirname(path):
         if os.path.isfile(path):
             yield path

@@ -1,4 +1,4 @@
-"""What to write instead of an expression that does not compile."""
+"""Hints for expressions that do not compile."""
 
 import re
 from collections.abc import Sequence
@@ -86,25 +86,25 @@ _Span = tuple[int, int]
 _FILE = re.compile(r"[\w./-]+\.(cel|txt|ya?ml|json)")
 
 
-def help_of(program: Program, target: Target) -> str | None:
-    """A hint for an expression that an API server of ``target`` rejects."""
+def hint_for_program(program: Program, target: Target) -> str | None:
+    """Return a hint for an expression that an API server of ``target`` rejects."""
     if program.admission == "tooComplex":
-        return of_cost(program.text, target)
-    return of_issues(program.text, program.issues, target) if program.issues else None
+        return hint_for_cost(program.text, target)
+    return hint_for_issues(program.text, program.issues, target) if program.issues else None
 
 
-def of_issues(written: str, issues: Sequence[Issue], target: Target) -> str | None:
-    """A hint for the first of the issues that has one."""
+def hint_for_issues(written: str, issues: Sequence[Issue], target: Target) -> str | None:
+    """Return a hint for the first of the issues that has one."""
     if any(issue.is_assignment for issue in issues):
         return "use == to compare values"
     return (
-        _of_syntax(written, issues)
-        or _of_types(written, issues)
-        or _of_names(written, issues, target)
+        _hint_for_syntax(written, issues)
+        or _hint_for_types(written, issues)
+        or _hint_for_names(written, issues, target)
     )
 
 
-def _of_syntax(written: str, issues: Sequence[Issue]) -> str | None:
+def _hint_for_syntax(written: str, issues: Sequence[Issue]) -> str | None:
     tokens = tokenize(written)
     ended = any(
         "'<EOF>'" in issue.message and "expecting <EOF>" not in issue.message for issue in issues
@@ -117,31 +117,35 @@ def _of_syntax(written: str, issues: Sequence[Issue]) -> str | None:
         return "the expression ends too early: close its brackets and quotes"
     if not any("yntax error" in issue.message for issue in issues):
         return None
-    for at, (token, after) in enumerate(zip(tokens, [*tokens[1:], None], strict=True)):
+    for at, (token, next_token) in enumerate(zip(tokens, [*tokens[1:], None], strict=True)):
         if (
             token.kind == "name"
             and token.text.lower() in _WORDS
-            and (after is None or after.text not in (".", ":"))
+            and (next_token is None or next_token.text not in (".", ":"))
         ):
             return f"write {_WORDS[token.text.lower()]} instead of {token.text}"
-        pair = token.text + after.text if after is not None and token.end == after.start else ""
+        pair = (
+            token.text + next_token.text
+            if next_token is not None and token.end == next_token.start
+            else ""
+        )
         symbol = pair if pair in _SYMBOLS else token.text
         if token.kind == "operator" and symbol in _SYMBOLS:
             return f"write {_SYMBOLS[symbol]} instead of {symbol}"
-        if after is not None and token.text == "in" and after.text == "(":
+        if next_token is not None and token.text == "in" and next_token.text == "(":
             return "write a list in brackets: in [...]"
         if (
-            after is not None
+            next_token is not None
             and token.kind == "number"
-            and token.end == after.start
-            and _UNIT.fullmatch(after.text)
+            and token.end == next_token.start
+            and _UNIT.fullmatch(next_token.text)
         ):
-            return _of_unit(written, tokens, at)
+            return _hint_for_unit(written, tokens, at)
     return None
 
 
-def _of_unit(written: str, tokens: Sequence[Token], at: int) -> str:
-    """For an amount with a unit, such as 10Gi, at a place of the tokens: its comparison, with the user's operand."""
+def _hint_for_unit(written: str, tokens: Sequence[Token], at: int) -> str:
+    """Return the comparison for an amount with a unit, such as 10Gi, with the user's operand."""
     amount = f'quantity("{tokens[at].text}{tokens[at + 1].text}")'
     if at > 1 and (operator := tokens[at - 1].text) in ("==", "!=", "<", "<=", ">", ">="):
         left = written[tokens[operand_start(written, at - 2)].start : tokens[at - 2].end]
@@ -172,12 +176,12 @@ _OPERATORS = (
 )
 
 
-def rewritten(written: str, issues: Sequence[Issue]) -> tuple[tuple[int, int, str], ...]:
-    """The parts of an expression in whose place the hint names something: start, end and the new text."""
+def rewrite(written: str, issues: Sequence[Issue]) -> tuple[tuple[int, int, str], ...]:
+    """Return the parts of an expression that the hint replaces: start, end and the new text."""
     tokens = tokenize(written)
     if any(issue.is_assignment for issue in issues):
-        assigned = [token for token in tokens if token.kind == "operator" and token.text == "="]
-        return ((*assigned[0].span, "=="),) if len(assigned) == 1 else ()
+        assignments = [token for token in tokens if token.kind == "operator" and token.text == "="]
+        return ((*assignments[0].span, "=="),) if len(assignments) == 1 else ()
     if any("yntax error" in issue.message for issue in issues):
         words = (
             (token, _WORDS.get(token.text.lower(), "")) for token in tokens if token.kind == "name"
@@ -188,7 +192,7 @@ def rewritten(written: str, issues: Sequence[Issue]) -> tuple[tuple[int, int, st
         if operands and sides and _QUANTITY in (operands.left, operands.right):
             other = operands.right if operands.left == _QUANTITY else operands.left
             start, end = sides[0][0], sides[1][1]
-            text = _compared(written, sides, operands)
+            text = _compare_quantities(written, sides, operands)
             return (
                 ((start, end, text),) if other in (_QUANTITY, "string") else ()
             )  # a number lacks its unit
@@ -203,7 +207,7 @@ def rewritten(written: str, issues: Sequence[Issue]) -> tuple[tuple[int, int, st
     return tuple((*token.span, near) for token in tokens if (near := names.get(token.text)))
 
 
-def _of_types(written: str, issues: Sequence[Issue]) -> str | None:
+def _hint_for_types(written: str, issues: Sequence[Issue]) -> str | None:
     for issue in issues:
         operands = issue.operands
         if operands is None:
@@ -212,22 +216,22 @@ def _of_types(written: str, issues: Sequence[Issue]) -> str | None:
             if side.startswith("map("):
                 return _name_one(side)
         if _QUANTITY in (operands.left, operands.right):
-            return _of_quantities(written, issue.offset, operands)
+            return _hint_for_quantities(written, issue.offset, operands)
         break
     output = next((issue.output for issue in issues if issue.output), "")
     return _name_one(output) if output.startswith("map(") else None
 
 
-def _of_quantities(written: str, offset: int | None, operands: Operands) -> str:
-    """The comparison as it has to be written, with the user's own operands."""
+def _hint_for_quantities(written: str, offset: int | None, operands: Operands) -> str:
+    """Return the comparison as it has to be written, with the user's own operands."""
     sides = _sides(written, offset)
     if sides is None:
         amount = "b" if operands.left == operands.right else 'quantity("10Gi")'
         return f"compare quantities with compareTo: a.compareTo({amount}) {operands.operator} 0"
-    return f"compare quantities with compareTo: {_compared(written, sides, operands)}"
+    return f"compare quantities with compareTo: {_compare_quantities(written, sides, operands)}"
 
 
-def _compared(written: str, sides: tuple[_Span, _Span], operands: Operands) -> str:
+def _compare_quantities(written: str, sides: tuple[_Span, _Span], operands: Operands) -> str:
     left, right = (written[start:end] for start, end in sides)
     if operands.left != _QUANTITY:
         left = f"quantity({left})" if left[:1] in ('"', "'") else f'quantity("{left}")'
@@ -237,7 +241,7 @@ def _compared(written: str, sides: tuple[_Span, _Span], operands: Operands) -> s
 
 
 def _sides(written: str, offset: int | None) -> tuple[_Span, _Span] | None:
-    """The places of the operands of the operator at ``offset``."""
+    """Return the places of the operands of the operator at ``offset``."""
     tokens = tokenize(written)
     at = next((i for i, token in enumerate(tokens) if token.start == offset), None)
     if not at or at + 1 >= len(tokens):
@@ -253,22 +257,25 @@ def _sides(written: str, offset: int | None) -> tuple[_Span, _Span] | None:
     return left, (tokens[at + 1].start, tokens[last].end)
 
 
-def _of_names(written: str, issues: Sequence[Issue], target: Target) -> str | None:
+def _hint_for_names(written: str, issues: Sequence[Issue], target: Target) -> str | None:
     undeclared = next(
         (issue.undeclared for issue in issues if issue.undeclared or issue.undefined), None
     )
     if undeclared in _DEVICE:
         return f"write device.{undeclared}"
-    later = _later(written, target)
-    if later is None and undeclared is None and any(issue.undefined for issue in issues):
+    enabling = _release_that_accepts(written, target)
+    if enabling is None and undeclared is None and any(issue.undefined for issue in issues):
         near = next(
             (near for issue in issues if (near := nearest(issue.undefined or "", _DEVICE))), None
         )
         if near:
             return f"did you mean {near}?"
-        return f'a device has {", ".join(_DEVICE[:3])}; an attribute reads device.attributes["DOMAIN"].NAME'
-    if later is not None or not undeclared:
-        return later
+        return (
+            f"a device has {', '.join(_DEVICE[:3])}; an attribute reads "
+            'device.attributes["DOMAIN"].NAME'
+        )
+    if enabling is not None or not undeclared:
+        return enabling
     if _FILE.fullmatch(written):
         return f"for an expression in a file: {program_name()} cel - < {written}"
     if f"{undeclared}(" in written:
@@ -278,44 +285,52 @@ def _of_names(written: str, issues: Sequence[Issue], target: Target) -> str | No
         return f"write {_CONSTANTS[undeclared]}"
     if nearest(undeclared, ("device",)):
         return "did you mean device?"
-    whole = _dotted(tokenize(written), undeclared)
+    whole = _join_name(tokenize(written), undeclared)
     domain, slash, name = whole.partition("/")
     if slash and name:
         return f'write device.attributes["{domain}"].{name}'
     return f'put strings in quotes: "{whole}"; the only variable is device'
 
 
-def _dotted(tokens: Sequence[Token], first: str) -> str:
-    """The name with all that is joined to it by dots, dashes and slashes, without spaces: ``gpu.nvidia.com/type``."""
+def _join_name(tokens: Sequence[Token], first: str) -> str:
+    """Return the name with all that is joined to it by dots, dashes and slashes:
+    ``gpu.nvidia.com/type``.
+    """
     start = next((i for i, token in enumerate(tokens) if token.text == first), None)
     if start is None:
         return first
-    found = [tokens[start]]
+    parts = [tokens[start]]
     for token in tokens[start + 1 :]:
-        if token.start != found[-1].end or not (
+        if token.start != parts[-1].end or not (
             token.kind in ("name", "number") or token.text in (".", "-", "/")
         ):
             break
-        found.append(token)
-    return "".join(token.text for token in found).rstrip(".-/")
+        parts.append(token)
+    return "".join(token.text for token in parts).rstrip(".-/")
 
 
-def of_cost(written: object, target: Target) -> str:
-    """A hint for an expression whose estimated cost exceeds the limit."""
+def hint_for_cost(written: object, target: Target) -> str:
+    """Return a hint for an expression whose estimated cost exceeds the limit."""
     if isinstance(written, str) and "!=" in written:
         with_equal = environment(target, "new").compile(written.replace("!=", "=="))
         if with_equal.admission == "ok":
             return "the estimate for != between quantities is unbounded: write !(a == b)"
-    return "the estimate assumes lists and strings of maximum length: avoid loops (all, exists) inside loops"
+    return (
+        "the estimate assumes lists and strings of maximum length: avoid loops (all, exists) "
+        "inside loops"
+    )
 
 
 def _name_one(kind: str) -> str:
-    what, name = ("capacity", "memory") if _QUANTITY in kind else ("attributes", "model")
-    return f'this is the map of all {what} in a domain: name one, as in device.{what}["gpu.example.com"].{name}'
+    field, name = ("capacity", "memory") if _QUANTITY in kind else ("attributes", "model")
+    return (
+        f"this is the map of all {field} in a domain: name one, as in "
+        f'device.{field}["gpu.example.com"].{name}'
+    )
 
 
-def _later(written: str, target: Target) -> str | None:
-    """The gate or the release with which the expression compiles."""
+def _release_that_accepts(written: str, target: Target) -> str | None:
+    """Return the gate or the release with which the expression compiles."""
 
     def compiles(release: str, **gates: bool) -> bool:
         try:

@@ -42,12 +42,12 @@ from dractl.program import program_name
 
 NAMES: Final = ("dractl.toml", ".dractl.toml", "pyproject.toml")
 TOP: Final = ("kubernetes-version", "feature-gates", "exclude", "markdown", "lint", "charts")
-MOST_BYTES: Final = 64 << 20
+MAX_BYTES: Final = 64 << 20
 """Of all files together that a key of a configuration names."""
-MOST_ENTRIES: Final = 10_000
-MOST_SETTINGS: Final = 1 << 20
+MAX_ENTRIES: Final = 10_000
+MAX_CONFIG_BYTES: Final = 1 << 20
 """Of a configuration file."""
-MOST_PATTERNS: Final = 1_000
+MAX_PATTERNS: Final = 1_000
 """Of ``lint.per-file-ignores``: each is tried on every file with findings."""
 CHART: Final = ("values", "set")
 LINT: Final = (
@@ -72,7 +72,10 @@ class ChartSettings(Struct, frozen=True):
 
 
 class Config(Struct, frozen=True):
-    """The settings of a configuration file; missing ones are None or empty. Paths are relative to the file."""
+    """The settings of a configuration file; missing ones are None or empty.
+
+    Paths are relative to the file.
+    """
 
     file: Path | None = None
     kubernetes_version: str | None = None
@@ -92,23 +95,26 @@ class Config(Struct, frozen=True):
 
 
 def find(start: Path) -> Path | None:
-    """The configuration file of the nearest folder, from ``start`` upwards, that has one."""
+    """Return the configuration file of the nearest folder, from ``start`` upwards, that has one."""
     for folder in (start, *start.parents):
         for name in NAMES:
             path = folder / name
             if os.path.isfile(path) and (
-                name != "pyproject.toml" or b"[tool.dractl" in _bytes(path, MOST_SETTINGS)
+                name != "pyproject.toml" or b"[tool.dractl" in _bytes(path, MAX_CONFIG_BYTES)
             ):
                 return path
     return None
 
 
 def read(path: Path) -> Config:
-    """The configuration in a file. UsageError for an invalid setting, InputError for a missing file."""
+    """Return the configuration in a file.
+
+    UsageError for an invalid setting, InputError for a missing file.
+    """
     import tomllib  # most runs have no configuration
 
     try:
-        data = tomllib.loads(_bytes(path, MOST_SETTINGS).decode("utf-8"))
+        data = tomllib.loads(_bytes(path, MAX_CONFIG_BYTES).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"not TOML: {error}", place=str(path)) from error
     except RecursionError:
@@ -118,15 +124,15 @@ def read(path: Path) -> Config:
             _table(data.get("tool", {}), "tool", path).get("dractl", {}), "tool.dractl", path
         )
     _refuse_nul(data, "", path)
-    _known(data, TOP, "", path)
+    _check_names(data, TOP, "", path)
     lint = _table(data.get("lint", {}), "lint", path)
-    _known(lint, LINT, "lint.", path)
+    _check_names(lint, LINT, "lint.", path)
     gates = _table(data.get("feature-gates", {}), "feature-gates", path)
     gates = {gate: _flag(value, f"feature-gates.{gate}", path) for gate, value in gates.items()}
     per_file = _table(lint.get("per-file-ignores", {}), "lint.per-file-ignores", path)
-    if len(per_file) > MOST_PATTERNS:
+    if len(per_file) > MAX_PATTERNS:
         raise UsageError(
-            f"lint.per-file-ignores: more than {MOST_PATTERNS:,} patterns", place=str(path)
+            f"lint.per-file-ignores: more than {MAX_PATTERNS:,} patterns", place=str(path)
         )
     severity = _table(lint.get("severity", {}), "lint.severity", path)
     for rule, value in severity.items():
@@ -147,7 +153,7 @@ def read(path: Path) -> Config:
         select=_texts(lint, "select", "lint.", path),
         ignore=_texts(lint, "ignore", "lint.", path),
         fail_on=_text(lint, "fail-on", "lint.", path),
-        baseline=_named(baseline, "lint.baseline", path) if baseline else None,
+        baseline=_check_path(baseline, "lint.baseline", path) if baseline else None,
         devices=_devices(_texts(lint, "devices", "lint.", path), path),
         per_file_ignores={
             pattern: _texts(per_file, pattern, "lint.per-file-ignores.", path)
@@ -160,7 +166,9 @@ def read(path: Path) -> Config:
 
 
 def _refuse_nul(value: Any, key: str, path: Path) -> None:
-    """Raise UsageError for a setting or a name of one with a NUL, which no path, pattern or rule has."""
+    """Raise UsageError for a setting or a name of one with a NUL, which no path, pattern or rule
+    has.
+    """
     if isinstance(value, str) and "\0" in value:
         raise UsageError(
             f"{key} contains a NUL character: {value!r}",
@@ -177,15 +185,16 @@ def _refuse_nul(value: Any, key: str, path: Path) -> None:
 
 
 def _charts(charts: Mapping[str, Any], path: Path) -> Iterator[tuple[str, ChartSettings]]:
-    """The values of charts, by absolute path."""
-    if len(charts) > MOST_PATTERNS:
-        raise UsageError(f"charts: more than {MOST_PATTERNS:,} charts", place=str(path))
+    """Yield the values of charts, by absolute path."""
+    if len(charts) > MAX_PATTERNS:
+        raise UsageError(f"charts: more than {MAX_PATTERNS:,} charts", place=str(path))
     for chart, value in charts.items():
         prefix = f"charts.{chart}."
         table = _table(value, f"charts.{chart}", path)
-        _known(table, CHART, prefix, path)
+        _check_names(table, CHART, prefix, path)
         files = [
-            _named(text, f"{prefix}values", path) for text in _texts(table, "values", prefix, path)
+            _check_path(text, f"{prefix}values", path)
+            for text in _texts(table, "values", prefix, path)
         ]
         settings = _texts(table, "set", prefix, path)
         yield os.path.abspath(path.parent / chart), ChartSettings(tuple(files), settings)
@@ -199,10 +208,10 @@ def _consumers(names: tuple[str, ...], path: Path) -> tuple[str, ...]:
     return names
 
 
-def _bytes(path: Path, most: int) -> bytes:
+def _bytes(path: Path, max_bytes: int) -> bytes:
     try:
         with path.open("rb") as file:
-            return read_bounded(file, str(path), most)
+            return read_bounded(file, str(path), max_bytes)
     except IsADirectoryError:
         raise UsageError("a folder, where a file is expected", place=str(path)) from None
     except OSError as error:
@@ -210,58 +219,68 @@ def _bytes(path: Path, most: int) -> bytes:
 
 
 def _devices(sources: tuple[str, ...], path: Path) -> tuple[str, ...]:
-    """Raises UsageError for the cluster: a pull request brings its configuration along, and kubectl would run with the
-    credentials of whoever checks it."""
+    """Raise UsageError for the cluster: a pull request brings its configuration along, and kubectl
+    would run with the credentials of whoever checks it.
+    """
     if "cluster" in sources:
-        hint = "remove it, and give --devices cluster on the command line where the cluster may be read"
+        hint = (
+            "remove it, and give --devices cluster on the command line where the cluster may be "
+            "read"
+        )
         raise UsageError(
             "lint.devices: a configuration cannot name the cluster", place=str(path), hint=hint
         )
     return tuple(
-        text if text == "local" else _named(text, "lint.devices", path) for text in sources
+        text if text == "local" else _check_path(text, "lint.devices", path) for text in sources
     )
 
 
-def _named(text: str, key: str, path: Path) -> str:
-    """The path of a file or folder that a configuration names. UsageError unless these are regular files of its
-    repository, of a size to be read: a pull request can bring along any configuration, and links. Nothing is read."""
-    named = path.parent / text
+def _check_path(text: str, key: str, path: Path) -> str:
+    """Return the path of a file or folder that a configuration names.
+
+    UsageError unless these are regular files of its repository, of a size to be read: a pull
+    request can bring along any configuration, and links. Nothing is read.
+    """
+    target = path.parent / text
     home = _repository(path.parent)
-    left = MOST_BYTES
-    for entries, one in enumerate(_within(named), 1):
-        what = _refused(one, home)
-        if what is not None:
-            shown = text if one == named else f"{text}: {one.relative_to(named)}"
+    remaining = MAX_BYTES
+    for count, entry in enumerate(_list_entries(target), 1):
+        refusal = _refusal(entry, home)
+        if refusal is not None:
+            shown = text if entry == target else f"{text}: {entry.relative_to(target)}"
             raise UsageError(
-                f"{key}: {shown} {what}",
+                f"{key}: {shown} {refusal}",
                 place=str(path),
                 hint="give such a path on the command line",
             )
-        left -= one.stat().st_size if one.is_file() else 0
-        if left < 0 or entries > MOST_ENTRIES:
+        remaining -= entry.stat().st_size if entry.is_file() else 0
+        if remaining < 0 or count > MAX_ENTRIES:
             raise UsageError(
                 f"{key}: {text} is larger than a configuration may name",
                 place=str(path),
-                hint=f"at most {MOST_BYTES >> 20} MiB in {MOST_ENTRIES:,} files; give it on the command line",
+                hint=(
+                    f"at most {MAX_BYTES >> 20} MiB in {MAX_ENTRIES:,} files; give it on the "
+                    "command line"
+                ),
             )
-    return str(named)
+    return str(target)
 
 
-def _within(named: Path) -> Iterator[Path]:
-    """A path and, of a folder, all that is in it; folders behind links are not entered."""
-    yield named
-    if os.path.isdir(named) and not named.is_symlink():
-        for folder, names, files in os.walk(named):
+def _list_entries(path: Path) -> Iterator[Path]:
+    """Yield a path and, of a folder, all that is in it; folders behind links are not entered."""
+    yield path
+    if os.path.isdir(path) and not path.is_symlink():
+        for folder, names, files in os.walk(path):
             yield from (Path(folder, name) for name in (*names, *files))
 
 
-def _refused(one: Path, home: Path) -> str | None:
-    """Why a path is not read for a configuration; None if it is, or does not exist."""
+def _refusal(path: Path, home: Path) -> str | None:
+    """Return why a path is not read for a configuration; None if it is, or does not exist."""
     try:
-        real = one.resolve()
+        real = path.resolve()
         mode = real.stat().st_mode
     except FileNotFoundError:
-        return None if one.resolve().is_relative_to(home) else f"is outside of {home}"
+        return None if path.resolve().is_relative_to(home) else f"is outside of {home}"
     except (OSError, RuntimeError) as error:  # a loop of links, no permission
         return f"cannot be looked at: {error}"
     if not real.is_relative_to(home):
@@ -270,7 +289,7 @@ def _refused(one: Path, home: Path) -> str | None:
 
 
 def _repository(folder: Path) -> Path:
-    """The nearest folder with .git, from ``folder`` upwards, else ``folder``."""
+    """Return the nearest folder with .git, from ``folder`` upwards, else ``folder``."""
     real = folder.resolve()
     return next((each for each in (real, *real.parents) if (each / ".git").exists()), real)
 
@@ -281,20 +300,20 @@ def _table(value: Any, name: str, path: Path) -> dict[str, Any]:
     return value
 
 
-def _known(table: Mapping[str, Any], known: Iterable[str], prefix: str, path: Path) -> None:
+def _check_names(table: Mapping[str, Any], allowed: Iterable[str], prefix: str, path: Path) -> None:
     for key in table:
-        if key not in known:
-            everywhere = [
-                *(f"{prefix}{name}" for name in known),
+        if key not in allowed:
+            settings = [
+                *(f"{prefix}{name}" for name in allowed),
                 *TOP,
                 *(f"lint.{name}" for name in LINT),
             ]
-            elsewhere = (name for name in everywhere if name.endswith(f".{key}"))
-            near = nearest(f"{prefix}{key}", everywhere) or next(elsewhere, None)
+            namesakes = (name for name in settings if name.endswith(f".{key}"))
+            near = nearest(f"{prefix}{key}", settings) or next(namesakes, None)
             hint = (
                 f"did you mean {near}?"
                 if near
-                else f"known settings: {', '.join(prefix + name for name in known)}"
+                else f"known settings: {', '.join(prefix + name for name in allowed)}"
             )
             raise UsageError(f"unknown setting {prefix}{key}", place=str(path), hint=hint)
 
@@ -324,12 +343,15 @@ def _texts(table: Mapping[str, Any], key: str, prefix: str, path: Path) -> tuple
 
 
 def baseline(path: Path) -> dict[str, int]:
-    """Count each fingerprint in an earlier report of ``dractl lint -o json``. Raises UsageError for anything else."""
+    """Count each fingerprint in an earlier report of ``dractl lint -o json``.
+
+    Raises UsageError for anything else.
+    """
     hint = f"make one with: {program_name()} lint -o json PATH > baseline.json"
     if os.path.isdir(path):
         raise UsageError(f"the baseline {path} is a folder, not a report", hint=hint)
     try:
-        data = json.loads(_bytes(path, MOST_BYTES))
+        data = json.loads(_bytes(path, MAX_BYTES))
         findings = data["findings"]
         if data["schema"] != "dractl/lint/v1":
             raise ValueError

@@ -11,12 +11,16 @@ from dractl.objects import items, mapping, text
 
 
 class Configuration(Struct, frozen=True):
-    """One of a claim, a template or a class. ``path`` leads to ``opaque``; ``requests`` are those that it names."""
+    """A configuration for a driver, of a claim, a template or a class."""
 
     subject: Manifest
+    """The object that has it."""
     path: Path
+    """The path of ``opaque``."""
     opaque: Mapping[str, Any]
+    """The value there."""
     requests: list[str]
+    """The names of the requests that it is for; empty for all."""
 
     @property
     def driver(self) -> str:
@@ -28,16 +32,16 @@ class Configuration(Struct, frozen=True):
 
 
 def configurations(run: Run) -> Iterator[Configuration]:
-    """Those of claims and templates, then those of classes."""
+    """Yield the configurations of claims and templates, then those of classes."""
     for subject in (*(claim.subject for claim in run.claims), *run.of("DeviceClass")):
         yield from configurations_of(subject)
 
 
 def configurations_of(subject: Manifest) -> Iterator[Configuration]:
-    """Those of one object."""
+    """Yield the configurations of one object."""
     claim = subject.claim
-    path, listed = (claim.path, claim.devices) if claim is not None else (("spec",), subject.spec)
-    for at, item in enumerate(items(listed.get("config"))):
+    path, devices = (claim.path, claim.devices) if claim is not None else (("spec",), subject.spec)
+    for at, item in enumerate(items(devices.get("config"))):
         opaque, names = mapping(mapping(item).get("opaque")), items(mapping(item).get("requests"))
         yield Configuration(
             subject, (*path, "config", at, "opaque"), opaque, [text(name) for name in names]

@@ -14,7 +14,7 @@ def list_own_slices(run: Run) -> Iterator[Manifest]:
     These are the driver that check-driver checks, and drivers that the facts do not know. Whoever
     lints what a released driver published cannot change its names.
     """
-    known = frozenset(names()) - {run.checked_driver}
+    released = frozenset(names()) - {run.checked_driver}
     for subject in run.of("ResourceSlice"):
-        if subject.slice.driver not in known:
+        if subject.slice.driver not in released:
             yield subject

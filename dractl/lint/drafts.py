@@ -1,7 +1,8 @@
 """The probable meaning of a document that the API server cannot decode.
 
-The server stops at the first step that fails. A draft corrects what it can and drops the rest, so that other errors can
-be reported in the same run; it remembers where each of its values was written.
+The server stops at the first step that fails. A draft corrects what it can and drops the rest, so
+that other errors can be reported in the same run; it remembers where each of its values was
+written.
 """
 
 from collections.abc import Collection, Iterable
@@ -21,18 +22,23 @@ from dractl.validation.violation import Path, Violation
 HIDING = frozenset({"wrong-type", "unknown-field", "duplicate-key", "merged-key", "not-served"})
 """Violations that keep the server from the later steps."""
 
-_ALIKE = {
+_SIMILAR_VERSIONS = {
     "resource.k8s.io/v1alpha3": ("resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2"),
     "resource.k8s.io/v1beta1": ("resource.k8s.io/v1alpha3",),
     "resource.k8s.io/v1beta2": ("resource.k8s.io/v1",),
     "resource.k8s.io/v1": ("resource.k8s.io/v1beta2",),
 }
-"""Versions with the same fields, but for those of later releases; of DeviceTaintRule the second for v1alpha3."""
+"""Versions with the same fields, but for those of later releases; of DeviceTaintRule the second for
+v1alpha3.
+"""
 
 
 class Draft:
-    """A document's value as it was probably meant; ``doubtful`` are maps that lost a field, or places that lost a
-    value: missing values there are not reported."""
+    """A document's value as it was probably meant.
+
+    ``doubtful`` are maps that lost a field, or places that lost a value: missing values there are
+    not reported.
+    """
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -41,12 +47,14 @@ class Draft:
         self._moves: list[tuple[Path, Path]] = []
 
     def improve(self, violations: Iterable[Violation], target: Target) -> bool:
-        """Corrects the subjects of ``violations`` (with paths of this draft); True if that changed the draft."""
+        """Correct the subjects of ``violations`` (with paths of this draft); return True if that
+        changed the draft.
+        """
         before = self.value
-        for holder, alike in groupby(violations, _homeless):
+        for holder, alike in groupby(violations, _holder_of_homeless):
             if holder is not None:
                 # At once: there can be many.
-                self.value = _without(
+                self.value = _remove_keys(
                     self.value, holder, frozenset(violation.path[-1] for violation in alike)
                 )
                 self.doubtful.add(holder)
@@ -61,8 +69,8 @@ class Draft:
                         self._serve(violation, target)
         return self.value is not before
 
-    def written(self, path: Path) -> Path:
-        """The place in the document of the value at a path of the draft."""
+    def source_path(self, path: Path) -> Path:
+        """Return the place in the document of the value at a path of the draft."""
         for new, old in reversed(self._moves):
             if path[: len(new)] == new:
                 return (*old, *path[len(new) :])
@@ -72,10 +80,10 @@ class Draft:
     def document(self) -> Document:
         """The draft as a document: values are those of the draft, places those of the file."""
         written = self._document
-        return written.another(self.value, _WrittenPlaces(self, written), derived=written.derived)
+        return written.another(self.value, _SourcePlaces(self, written), derived=written.derived)
 
     def misses(self, violation: Violation) -> bool:
-        """True if a violation only reports a missing value where the draft dropped one."""
+        """Return True if a violation only reports a missing value where the draft dropped one."""
         holder = violation.path[:-1] if violation.type == "FieldValueRequired" else violation.path
         return violation.path in self.doubtful or holder in self.doubtful
 
@@ -83,24 +91,24 @@ class Draft:
         path, value = violation.path, violation.meant
         written = value_at(self.value, *path)
         if path[-2:] in (("limits", "claims"), ("requests", "claims")):  # they belong beside these
-            self.value = _without(self.value, path[:-1], path[-1:])
+            self.value = _remove_keys(self.value, path[:-1], path[-1:])
             self._put((*path[:-2], "claims"), written, path)
             return
         if value is None or holds_placeholder(written):
             value = None  # null is absent everywhere
             self.doubtful.add(path)
         elif isinstance(value, dict) and isinstance(written, list):
-            self._moves.append((path, self.written((*path, 0))))
+            self._moves.append((path, self.source_path((*path, 0))))
         elif isinstance(value, list):
             whole = not isinstance(written, dict) or value[0] is written
             olds = [path] if whole else [(*path, name) for name in written]
-            self._moves += [((*path, at), self.written(old)) for at, old in enumerate(olds)]
-        self.value = _with(self.value, path, value)
+            self._moves += [((*path, at), self.source_path(old)) for at, old in enumerate(olds)]
+        self.value = _set_value(self.value, path, value)
 
     def _move(self, violation: Violation) -> None:
         path, to = violation.path, violation.moved_to
         value = value_at(self.value, *path)
-        self.value = _without(self.value, path[:-1], path[-1:])
+        self.value = _remove_keys(self.value, path[:-1], path[-1:])
         if to == path[:-1] and isinstance(value, dict):
             for name, item in value.items():
                 self._put((*to, name), item, (*path, name))
@@ -112,13 +120,15 @@ class Draft:
             return False
         for end in range(1, len(path)):  # the maps on the way there
             if isinstance(path[end], str) and value_at(self.value, *path[:end]) is None:
-                self.value = _with(self.value, path[:end], {})
-        self.value = _with(self.value, path, value)
-        self._moves.append((path, self.written(old)))
+                self.value = _set_value(self.value, path[:end], {})
+        self.value = _set_value(self.value, path, value)
+        self._moves.append((path, self.source_path(old)))
         return True
 
     def _serve(self, violation: Violation, target: Target) -> None:
-        """Changes to the version in which the document decodes, or to the kind that was probably meant."""
+        """Change to the version in which the document decodes, or to the kind that was probably
+        meant.
+        """
         kind = self.value.get("kind")
         if violation.moved_to is not None:
             self._move(violation)
@@ -136,16 +146,16 @@ class Draft:
             if not isinstance(shape, list) and not decode(draft, shape, target, ()):
                 self.value = draft
                 return
-        alike = [
+        similar = [
             version
-            for version in _ALIKE.get(str(self.value.get("apiVersion")), ())
+            for version in _SIMILAR_VERSIONS.get(str(self.value.get("apiVersion")), ())
             if version in versions
         ]
-        if alike:
-            self.value = {**self.value, "apiVersion": alike[0]}
+        if similar:
+            self.value = {**self.value, "apiVersion": similar[0]}
 
 
-class _WrittenPlaces(Within):
+class _SourcePlaces(Within):
     """The locator of a draft: asks for the place where a value was written."""
 
     def __init__(self, draft: Draft, document: Document) -> None:
@@ -153,11 +163,11 @@ class _WrittenPlaces(Within):
         self._draft = draft
 
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
-        return self._outer.locate(self._draft.written(path), key=key, offset=offset)
+        return self._outer.locate(self._draft.source_path(path), key=key, offset=offset)
 
     def source(self, path: Path) -> Spot | None:
         """Return the value of another file that a value was rendered from."""
-        return self._outer.source(self._draft.written(path))
+        return self._outer.source(self._draft.source_path(path))
 
     def faults(self) -> tuple[DoubledKey, ...]:
         return self._outer.faults
@@ -172,20 +182,22 @@ def _newest(kind: object, target: Target) -> tuple[str, ...]:
     return tuple(version for version in versions if version.startswith(DRA_GROUP)) or versions
 
 
-def _with(value: Any, path: Path, new: Any) -> Any:
-    """A copy of ``value`` with ``new`` at ``path``; everything beside the path is shared."""
+def _set_value(value: Any, path: Path, new: Any) -> Any:
+    """Return a copy of ``value`` with ``new`` at ``path``; everything beside the path is shared."""
     if not path:
         return new
-    step, rest = path[0], path[1:]
+    step, below = path[0], path[1:]
     if isinstance(value, list) and isinstance(step, int):
-        return [_with(item, rest, new) if at == step else item for at, item in enumerate(value)]
+        return [
+            _set_value(item, below, new) if at == step else item for at, item in enumerate(value)
+        ]
     if isinstance(value, dict):
-        return {**value, step: _with(value.get(step), rest, new)}
+        return {**value, step: _set_value(value.get(step), below, new)}
     return value
 
 
-def _homeless(violation: Violation) -> Path | None:
-    """The map of an unknown field that is meant for no other place."""
+def _holder_of_homeless(violation: Violation) -> Path | None:
+    """Return the parent of an unknown field that cannot be moved elsewhere."""
     return (
         violation.path[:-1]
         if violation.rule == "unknown-field" and violation.moved_to is None
@@ -193,19 +205,20 @@ def _homeless(violation: Violation) -> Path | None:
     )
 
 
-def _without(value: Any, holder: Path, names: Collection[str | int]) -> Any:
-    """A copy of ``value`` without some keys of the map at ``holder``."""
+def _remove_keys(value: Any, holder: Path, names: Collection[str | int]) -> Any:
+    """Return a copy of ``value`` without some keys of the map at ``holder``."""
     if not holder:
         return (
             {name: item for name, item in value.items() if name not in names}
             if isinstance(value, dict)
             else value
         )
-    step, rest = holder[0], holder[1:]
+    step, below = holder[0], holder[1:]
     if isinstance(value, list) and isinstance(step, int):
         return [
-            _without(item, rest, names) if at == step else item for at, item in enumerate(value)
+            _remove_keys(item, below, names) if at == step else item
+            for at, item in enumerate(value)
         ]
     if isinstance(value, dict) and step in value:
-        return {**value, step: _without(value[step], rest, names)}
+        return {**value, step: _remove_keys(value[step], below, names)}
     return value

@@ -1,4 +1,6 @@
-"""What other objects of a repository say about drivers: gates that are set, and attributes that are added."""
+"""Facts about drivers in other objects of a repository: gates that are set, and attributes that are
+added.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
@@ -15,24 +17,27 @@ _MAX_DEPTH = 32
 
 
 class Evidence(Struct, frozen=True):
-    """``gates``: the feature gates of drivers that values of their charts switch on. ``attributes``: full names of
-    attributes that objects make the SR-IOV driver publish. ``quotas``: the resources that Kueue's ClusterQueues have
-    quotas for. ``bindings``: what roles are bound to. ``node_accounts``: names of the service accounts that DaemonSets run
-    as. ``preemption_policies``: those of PriorityClasses, by name."""
+    """Facts about drivers in other objects of a repository."""
 
     gates: frozenset[str] = frozenset()
+    """The feature gates of drivers that values of their charts switch on."""
     attributes: frozenset[str] = frozenset()
+    """Full names of attributes that objects make the SR-IOV driver publish."""
     quotas: frozenset[str] = frozenset()
+    """The resources that Kueue's ClusterQueues have quotas for."""
     bindings: tuple[Binding, ...] = ()
+    """The bindings of roles."""
     node_accounts: frozenset[str] = frozenset()
+    """Names of the service accounts that DaemonSets run as."""
     preemption_policies: Mapping[str, str] = MappingProxyType({})
+    """The preemption policy of each PriorityClass, by name."""
 
 
 NOTHING = Evidence()
 
 
 def evidence_of(documents: Iterable[Document]) -> Evidence:
-    """The evidence in documents of any kind."""
+    """Return the evidence in documents of any kind."""
     gates: set[str] = set()
     attributes: set[str] = set()
     quotas: set[str] = set()
@@ -68,8 +73,8 @@ def evidence_of(documents: Iterable[Document]) -> Evidence:
         elif kind == "DaemonSet":
             template = mapping(mapping(document.value.get("spec")).get("template"))
             node_accounts.add(text(mapping(template.get("spec")).get("serviceAccountName")))
-    found = (gates, attributes, quotas, node_accounts, preemption_policies)
-    if not any(found) and not bindings:
+    facts = (gates, attributes, quotas, node_accounts, preemption_policies)
+    if not any(facts) and not bindings:
         return NOTHING
     return Evidence(
         frozenset(gates),
@@ -82,7 +87,9 @@ def evidence_of(documents: Iterable[Document]) -> Evidence:
 
 
 def _gates(value: Any, depth: int) -> Iterator[str]:
-    """The gates that are on below a key ``featureGates``, as charts' values and HelmReleases have it."""
+    """Yield the gates that are on below a key ``featureGates``, as charts' values and HelmReleases
+    have it.
+    """
     inside = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
     for key, item in inside:
         if key == "featureGates" and isinstance(item, dict):

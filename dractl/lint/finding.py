@@ -33,26 +33,28 @@ class ObjectRef(Struct, frozen=True):
         return " ".join(part for part in (self.kind, name) if part)
 
     def to_json(self) -> dict[str, Any]:
-        named = {
+        members = {
             "apiVersion": self.api_version,
             "kind": self.kind,
             "namespace": self.namespace,
             "name": self.name,
         }
-        return {key: value for key, value in named.items() if value is not None}
+        return {key: value for key, value in members.items() if value is not None}
 
 
 class Api(Struct, frozen=True):
-    """The API server's error: the cause's type and its field path, as the server spells it; and its message if the
-    finding has a shorter one."""
+    """The error of the API server."""
 
     type: str
+    """The type of the cause."""
     field: str | None = None
+    """The field path, as the server spells it."""
     message: str | None = None
+    """The server's message, if the finding has a shorter one."""
 
     def to_json(self) -> dict[str, Any]:
-        named = {"type": self.type, "field": self.field, "message": self.message}
-        return {key: value for key, value in named.items() if value is not None}
+        members = {"type": self.type, "field": self.field, "message": self.message}
+        return {key: value for key, value in members.items() if value is not None}
 
 
 class Related(Struct, frozen=True):
@@ -78,13 +80,7 @@ class TextFix(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """One error, and its place.
-
-    ``path`` is the YAML path in the document as it was written. ``api`` is set if the API server would report it too.
-    ``excerpt`` is the source line of ``position``, for formats that show it, and ``key`` the place of the key, where an
-    ignore comment counts as well, in a template or a patch; neither is part of the JSON. ``releases`` are those that report it, if several were
-    asked for and not all do.
-    """
+    """One error, and its place."""
 
     code: str
     name: str
@@ -93,21 +89,29 @@ class Finding(Struct, frozen=True):
     position: Position
     document: int
     path: str
+    """The YAML path in the document as it was written."""
     object: ObjectRef
     confidence: Confidence = "certain"
     help: str | None = None
     related: tuple[Related, ...] = ()
     api: Api | None = None
+    """The error of the API server, if it would report the finding too."""
     origin: str | None = None
     fix: TextFix | None = None
     excerpt: str = ""
+    """The source line of ``position``, for formats that show it; no part of the JSON."""
     key: Position | None = None
+    """The place of the key in a template or a patch, where an ignore comment counts as well; no
+    part of the JSON.
+    """
     releases: tuple[str, ...] = ()
+    """The releases that report it, if several were asked for and not all do."""
 
     @property
     def lines(self) -> list[tuple[str, int]]:
-        """The files and lines at which an ignore comment counts: a string of several lines contains no comments, and
-        what a template or a kustomization inserts is written elsewhere."""
+        """The files and lines at which an ignore comment counts: a string of several lines contains
+        no comments, and what a template or a kustomization inserts is written elsewhere.
+        """
         places = (self.position, self.key) if self.key is not None else (self.position,)
         return list(dict.fromkeys((place.file, place.line) for place in places))
 
@@ -121,8 +125,8 @@ class Finding(Struct, frozen=True):
         ).hexdigest()[:32]
 
     def to_json(self) -> dict[str, Any]:
-        """The finding's object in ``dractl/lint/v1``; empty members are left out."""
-        made: dict[str, Any] = {
+        """Return the finding's object in ``dractl/lint/v1``; empty members are left out."""
+        members: dict[str, Any] = {
             "code": self.code,
             "name": self.name,
             "severity": self.severity,
@@ -135,71 +139,72 @@ class Finding(Struct, frozen=True):
             "fingerprint": self.fingerprint,
         }
         if self.help:
-            made["help"] = self.help
+            members["help"] = self.help
         if self.releases:
-            made["releases"] = list(self.releases)
+            members["releases"] = list(self.releases)
         if self.related:
-            made["related"] = [
+            members["related"] = [
                 {"message": item.message, **_place(item.position)} for item in self.related
             ]
         if self.api:
-            made["api"] = self.api.to_json()
+            members["api"] = self.api.to_json()
         if self.origin:
-            made["origin"] = self.origin
+            members["origin"] = self.origin
         if self.fix:
             edits = [{**_place(edit.position), "text": edit.text} for edit in self.fix.edits]
-            made["fix"] = {"title": self.fix.title, "safe": self.fix.safe, "edits": edits}
-        return made
+            members["fix"] = {"title": self.fix.title, "safe": self.fix.safe, "edits": edits}
+        return members
 
 
 class Report(Struct, frozen=True):
-    """The findings of one run of lint, in the order of the inputs, and its terms.
-
-    ``release_from``: the file or the variable that named the release, or ``default``. ``documents`` counts those that
-    concern DRA; ``suppressed`` the findings that comments, the configuration's ignores or a baseline suppress;
-    ``skipped`` are the files that were not read, such as templates, with the reason. ``digests`` are those of the bytes
-    that the findings are in, by file: only these may be edited. ``notes`` say which facts were left aside because
-    something else is seen.
-    """
+    """The findings of one run of lint, in the order of the inputs, and its terms."""
 
     findings: tuple[Finding, ...]
     kubernetes_version: str
     release_from: str = ""
+    """The file or the variable that named the release, or ``default``."""
     files: int = 0
     documents: int = 0
+    """The number of documents that concern DRA."""
     suppressed: int = 0
+    """The number of findings that comments, the configuration's ignores or a baseline suppress."""
     skipped: tuple[Skipped, ...] = ()
+    """The files that were not read, such as templates, with the reason."""
     digests: Mapping[str, str] = MappingProxyType({})
+    """The digests of the bytes that the findings are in, by file: only these may be edited."""
     notes: tuple[str, ...] = ()
+    """The facts that were left aside because something else is seen."""
 
     def number_of(self, severity: Severity) -> int:
-        """The number of findings with exactly this severity."""
+        """Return the number of findings with exactly this severity."""
         return sum(finding.severity == severity for finding in self.findings)
 
     def reaches(self, severity: Severity) -> bool:
-        """True if any finding is at least as severe as ``severity``."""
+        """Return True if any finding is at least as severe as ``severity``."""
         return any(
             SEVERITIES.index(f.severity) >= SEVERITIES.index(severity) for f in self.findings
         )
 
     def from_severity(self, severity: Severity) -> Report:
-        """The report without less severe findings; a note counts them."""
+        """Return the report without less severe findings; a note counts them."""
         lowest = SEVERITIES.index(severity)
-        kept = tuple(f for f in self.findings if SEVERITIES.index(f.severity) >= lowest)
-        hidden = len(self.findings) - len(kept)
+        remaining = tuple(f for f in self.findings if SEVERITIES.index(f.severity) >= lowest)
+        hidden = len(self.findings) - len(remaining)
         if not hidden:
             return self
         findings = "1 finding is" if hidden == 1 else f"{hidden:,} findings are"
         note = f"{findings} less than {severity} and not shown"
-        return replace(self, findings=kept, notes=(*self.notes, note))
+        return replace(self, findings=remaining, notes=(*self.notes, note))
 
     @property
     def unchecked(self) -> str | None:
-        """The reason why selectors were not compiled, costed or tried on devices; None if they were."""
+        """The reason why selectors were not compiled, costed or tried on devices; None if they
+        were.
+        """
         return why_not() if self.documents else None
 
     def to_json(self) -> dict[str, Any]:
-        """``dractl/lint/v1``."""
+        """Return the report in ``dractl/lint/v1``."""
         unchecked = self.unchecked
         return {
             "schema": "dractl/lint/v1",
@@ -234,7 +239,9 @@ def _place(position: Position) -> dict[str, Any]:
 
 
 def yaml_path(path: Iterable[str | int]) -> str:
-    """A path for people: ``spec.devices.requests[0].name``; keys with dots or slashes are in brackets."""
+    """Return a path for people: ``spec.devices.requests[0].name``; keys with dots or slashes are in
+    brackets.
+    """
     text = ""
     for step in path:
         if isinstance(step, int):

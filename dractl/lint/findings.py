@@ -35,84 +35,94 @@ if TYPE_CHECKING:
     from dractl.model import Target
 
 
-_OF_PATCHES = frozenset({"DRA153"})
+_PATCH_RULES = frozenset({"DRA153"})
 """Rules about what a patch does to an object."""
 
 
 class Terms(Struct, frozen=True):
-    """The terms of linting.
-
-    ``devices``: the inventory on which selectors, constraints and capacities are tried. ``assumed``: nobody named the
-    release, so a fix to another ``apiVersion`` is not safe. ``consumers``: of registry.CONSUMERS.
-    ``versions``: the versions of drivers by name, where they are known.
-    """
+    """The terms of linting."""
 
     target: Target
+    """The release and its gates."""
     config: Selection = Selection()
+    """The selected rules and findings."""
     devices: TriedDevices | None = None
+    """The inventory on which selectors, constraints and capacities are tried."""
     assumed: bool = False
+    """True if nobody named the release, so that a fix to another ``apiVersion`` is not safe."""
     consumers: frozenset[str] = frozenset()
+    """Programs that read claims, of registry.CONSUMERS."""
     versions: Mapping[str, str] = MappingProxyType({})
+    """The versions of drivers by name, if they are known."""
 
 
-class Around(Struct, frozen=True):
-    """What an input knows besides its objects: its namespaces, what it says about drivers, and ``files`` and
-    ``undecided`` as in ``around`` and ``undecided`` of :class:`Inputs`. ``worlds``: the namespaces of each cluster to
-    which Flux or Argo CD applies objects of the input."""
+class Surroundings(Struct, frozen=True):
+    """Facts of an input besides its objects."""
 
     namespaces: Namespaces
+    """Its namespaces."""
     evidence: Evidence = NOTHING
+    """The facts about drivers in its other objects."""
     files: frozenset[str] = frozenset()
+    """The files that were read, and that nobody asked about."""
     undecided: Sequence[str] = ()
+    """The files that may define anything."""
     worlds: Mapping[str, Namespaces] = MappingProxyType({})
+    """The namespaces of each cluster to which Flux or Argo CD applies objects of the input."""
     schemas: PodSchemas = NO_SCHEMAS
 
     def namespaces_of(self, document: Document) -> Namespaces:
-        """The namespaces that an object may be in."""
+        """Return the namespaces that an object may be in."""
         return self.worlds.get(document.world or "", self.namespaces)
 
 
-class Meant(Struct, frozen=True):
-    """An object as it was probably meant, and the number of its document in the file."""
+class IntendedObject(Struct, frozen=True):
+    """An object as it was probably meant."""
 
     subject: Manifest
     number: int
+    """The number of its document in the file."""
 
 
 def findings(
     readable: Sequence[Reading],
     terms: Terms,
-    around: Around,
+    surroundings: Surroundings,
     kustomizations: Kustomizations,
-    beside: Sequence[Manifest] = (),
+    references: Sequence[Manifest] = (),
 ) -> list[Located]:
-    """The findings in an input, before fixes are proven and findings suppressed. ``beside``: objects that only lend
-    their names."""
-    found: list[Located] = []
-    whole: list[Meant] = []
-    patches: list[Meant] = []
+    """Return the findings in an input, before fixes are proven and findings suppressed.
+
+    ``references``: objects that names may refer to, but that are not checked.
+    """
+    located: list[Located] = []
+    objects: list[IntendedObject] = []
+    patches: list[IntendedObject] = []
     for reading in readable:
-        labels = around.namespaces_of(reading.document).labels
-        remarks, meant = _remarked(reading, terms, labels, around.schemas)
-        if remarks and not _is_other(reading.document, around.files):
-            found += _placed(reading, remarks, terms)
+        labels = surroundings.namespaces_of(reading.document).labels
+        remarks, meant = _collect_remarks(reading, terms, labels, surroundings.schemas)
+        if remarks and not _is_other(reading.document, surroundings.files):
+            located += _locate(reading, remarks, terms)
         subject = reading.subject if meant is None else manifest(meant)
-        (patches if reading.patch else whole).append(Meant(subject, reading.number))
-    subjects = [*beside, *(item.subject for item in whole)]
+        (patches if reading.patch else objects).append(IntendedObject(subject, reading.number))
+    subjects = [*references, *(item.subject for item in objects)]
     others = Run(subjects, terms.target, terms.devices)
-    others_of_worlds = Run(list(_outside_worlds(subjects)), terms.target, terms.devices)
+    others_of_worlds = Run(list(_list_outside_worlds(subjects)), terms.target, terms.devices)
     silent: set[Hashable] = set()
-    for group in _apart(whole, kustomizations):
-        if _asked(group, around.files):
-            elsewhere = others_of_worlds if group[0].subject.document.world else others
-            found += _advice(group, terms, kustomizations, elsewhere, around, silent)
-    found += _advice_on_patches(patches, others, terms, kustomizations)
-    return [item for item in found if item.finding.position.file not in around.files]
+    for group in _group_by_home(objects, kustomizations):
+        if _concerns_asked_files(group, surroundings.files):
+            named_objects = others_of_worlds if group[0].subject.document.world else others
+            located += _advice(group, terms, kustomizations, named_objects, surroundings, silent)
+    located += _advice_on_patches(patches, others, terms, kustomizations)
+    return [item for item in located if item.finding.position.file not in surroundings.files]
 
 
-def _outside_worlds(subjects: Sequence[Manifest]) -> Iterator[Manifest]:
-    """The objects of which no world has a form of its own: those of files that no GitOps controller applies, and those
-    whose names are completed by variables."""
+def _list_outside_worlds(subjects: Sequence[Manifest]) -> Iterator[Manifest]:
+    """Yield the objects of which no world has a form of its own.
+
+    These are objects of files that no GitOps controller applies, and objects whose names are
+    completed by variables.
+    """
     files = {subject.document.file for subject in subjects if subject.document.world}
     for subject in subjects if files else ():
         is_open = subject.document.file not in files or holds_placeholder(subject.name)
@@ -120,29 +130,33 @@ def _outside_worlds(subjects: Sequence[Manifest]) -> Iterator[Manifest]:
             yield subject
 
 
-def _asked(together: Sequence[Meant], around: Container[str]) -> bool:
-    """True if findings in objects may be in a file that was asked about; those of a kustomization may be in a patch, or
-    in values."""
+def _concerns_asked_files(together: Sequence[IntendedObject], around: Container[str]) -> bool:
+    """Return True if findings in objects may be in a file that was asked about.
+
+    Findings in objects of a kustomization may be in a patch, or in values.
+    """
     return not all(_is_other(item.subject.document, around) for item in together)
 
 
 def _is_other(document: Document, around: Container[str]) -> bool:
-    """True if no finding in an object is in a file that was asked about."""
+    """Return True if no finding in an object is in a file that was asked about."""
     return not document.rendered and document.file in around
 
 
-def judged(
+def judge_document(
     reading: Reading,
     terms: Terms,
     namespaces: Mapping[str, Mapping[str, str]],
     schemas: PodSchemas = NO_SCHEMAS,
 ) -> tuple[list[Located], Document | None]:
-    """The errors in a document by itself, and the document as it was probably meant, if otherwise than written."""
-    remarks, meant = _remarked(reading, terms, namespaces, schemas)
-    return _placed(reading, remarks, terms), meant
+    """Return the errors in a document by itself, and the document as it was probably meant, if
+    otherwise than written.
+    """
+    remarks, meant = _collect_remarks(reading, terms, namespaces, schemas)
+    return _locate(reading, remarks, terms), meant
 
 
-def _remarked(
+def _collect_remarks(
     reading: Reading, terms: Terms, namespaces: Mapping[str, Mapping[str, str]], schemas: PodSchemas
 ) -> tuple[list[Flagged], Document | None]:
     answer = verdict(reading.document, terms.target, namespaces, matters=reading.matters)
@@ -153,14 +167,14 @@ def _remarked(
     return remarks, None if answer.document is reading.document else answer.document
 
 
-def _placed(reading: Reading, remarks: Iterable[Flagged], terms: Terms) -> list[Located]:
+def _locate(reading: Reading, remarks: Iterable[Flagged], terms: Terms) -> list[Located]:
     placed = [from_violation(reading.document, remark, terms.target) for remark in remarks]
     if terms.assumed:
-        placed = [_without_version_fix(item) for item in placed]
+        placed = [_make_version_fix_unsafe(item) for item in placed]
     return [replace(item, number=reading.number) for item in placed]
 
 
-def _without_version_fix(placed: Located) -> Located:
+def _make_version_fix_unsafe(placed: Located) -> Located:
     fix = placed.finding.fix
     if fix is None or placed.path != ("apiVersion",):
         return placed
@@ -168,15 +182,15 @@ def _without_version_fix(placed: Located) -> Located:
 
 
 def _advice(
-    together: Sequence[Meant],
+    together: Sequence[IntendedObject],
     terms: Terms,
     kustomizations: Kustomizations,
     others: Run,
-    around: Around,
+    around: Surroundings,
     silent: set[Hashable],
     bases: Sequence[Manifest] = (),
 ) -> list[Located]:
-    """The advice on objects that belong together."""
+    """Return the advice on objects that belong together."""
     numbers = {id(item.subject): item.number for item in together}
     first = together[0].subject.document
     run = Run(
@@ -193,20 +207,20 @@ def _advice(
         bases=bases,
     )
     rules = [rule for rule in registry.checks(run) if terms.config.wants(rule.code)]
-    said = advice_of(run, rules, silent)
-    found = [(rule, advice) for rule, advice in said if not _hidden(advice, around.files)]
-    known = _known(run) if any(rule.devices for rule, _ in found) else {}
+    all_advice = advice_of(run, rules, silent)
+    shown = [(rule, advice) for rule, advice in all_advice if not _is_hidden(advice, around.files)]
+    without_devices = _advice_without_devices(run) if any(rule.devices for rule, _ in shown) else {}
     return [
         replace(
-            from_advice(rule, _explained(advice, known) if rule.devices else advice),
+            from_advice(rule, _add_cause(advice, without_devices) if rule.devices else advice),
             number=numbers[id(advice.subject)],
         )
-        for rule, advice in found
+        for rule, advice in shown
     ]
 
 
-def _known(run: Run) -> dict[tuple[int, Path], Advice]:
-    """What is known of drivers says without the devices, by subject and path."""
+def _advice_without_devices(run: Run) -> dict[tuple[int, Path], Advice]:
+    """Return the advice that is known without the devices, by subject and path."""
     return {
         (id(advice.subject), advice.path): advice
         for rule in registry.checks()
@@ -215,9 +229,9 @@ def _known(run: Run) -> dict[tuple[int, Path], Advice]:
     }
 
 
-def _explained(advice: Advice, known: Mapping[tuple[int, Path], Advice]) -> Advice:
-    """What devices show, together with the cause and the fix that are known without them."""
-    cause = known.get((id(advice.subject), advice.path))
+def _add_cause(advice: Advice, without_devices: Mapping[tuple[int, Path], Advice]) -> Advice:
+    """Return advice about devices with the cause and the fix that are known without them."""
+    cause = without_devices.get((id(advice.subject), advice.path))
     if cause is None:
         return advice
     return replace(
@@ -229,9 +243,11 @@ def _explained(advice: Advice, known: Mapping[tuple[int, Path], Advice]) -> Advi
     )
 
 
-def _apart(meant: Iterable[Meant], kustomizations: Kustomizations) -> list[list[Meant]]:
-    """The objects of each chart and kustomization, of each document of prose, and of each other folder."""
-    homes: dict[str, list[Meant]] = {}
+def _group_by_home(
+    meant: Iterable[IntendedObject], kustomizations: Kustomizations
+) -> list[list[IntendedObject]]:
+    """Group the objects by chart and kustomization, by document of prose, and by folder."""
+    homes: dict[str, list[IntendedObject]] = {}
     for item in meant:
         document = item.subject.document
         together = document.world or document.rendered
@@ -243,25 +259,29 @@ def _apart(meant: Iterable[Meant], kustomizations: Kustomizations) -> list[list[
 
 
 def _advice_on_patches(
-    patches: Sequence[Meant], others: Run, terms: Terms, kustomizations: Kustomizations
+    patches: Sequence[IntendedObject], others: Run, terms: Terms, kustomizations: Kustomizations
 ) -> Iterator[Located]:
-    """CEL in a patch can be checked without the object that the patch changes; what a patch drops only with it."""
+    """Yield the advice on patches.
+
+    CEL in a patch can be checked without the object that the patch changes; a loss is seen only
+    with it.
+    """
     for patch in patches:
-        alone = Around(Namespaces({}, frozenset()))
+        no_surroundings = Surroundings(Namespaces({}, frozenset()))
         bases = bases_of(patch.subject.document, others.subjects, kustomizations)
         for placed in _advice(
             [patch],
             replace(terms, devices=None),
             kustomizations,
             Run([patch.subject], terms.target),
-            alone,
+            no_surroundings,
             set(),
             bases,
         ):
-            if placed.path[-1:] == ("expression",) or placed.finding.code in _OF_PATCHES:
+            if placed.path[-1:] == ("expression",) or placed.finding.code in _PATCH_RULES:
                 yield placed
 
 
-def _hidden(advice: Advice, around: Container[str]) -> bool:
+def _is_hidden(advice: Advice, around: Container[str]) -> bool:
     document = advice.subject.document
     return _is_other(document, around) or hides(document, advice.path, advice.span)

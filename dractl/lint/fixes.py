@@ -8,9 +8,9 @@ from difflib import SequenceMatcher
 from msgspec.structs import replace
 
 from dractl.lint.finding import Edit, TextFix
-from dractl.lint.hints import rewritten
+from dractl.lint.hints import rewrite
 from dractl.lint.model import Replacement
-from dractl.lint.standard import qualified
+from dractl.lint.standard import qualify
 from dractl.manifests import Document, Position
 from dractl.objects import mapping
 from dractl.objects.pods import PodSpec
@@ -19,30 +19,30 @@ from dractl.validation.previews import is_doubt
 from dractl.validation.violation import Path, Violation
 
 _COMMENT = re.compile(r"(?:^|\s)(#.*)$")
-_OF_REQUESTS = frozenset(
+_REQUEST_FIELDS = frozenset(
     {"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations"}
 )
 _CLAIMS_OF_LIMITS = (("resources", "limits", "claims"), ("resources", "requests", "claims"))
 _UNIT = re.compile(
     r"([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGTP]i?)[Bb]|(?:cores?|cpus?|gpus?|devices?|[Bb]ytes?))"
 )
-_OF_CLAIMS = frozenset({"resourceClaims", "claims", "apiVersion", "kind"})
+_CLAIM_FIELDS = frozenset({"resourceClaims", "claims", "apiVersion", "kind"})
 
 
-def for_violation(document: Document, violation: Violation) -> TextFix | None:
-    """The edits that fix a violation, if the intended value is clear; else None."""
+def fix_for_violation(document: Document, violation: Violation) -> TextFix | None:
+    """Return the edits that fix a violation, if the intended value is clear; else None."""
     if is_doubt(violation):
         return None
     if violation.issues:
-        return _rewritten(document, violation)
+        return _rewrite_expression(document, violation)
     if violation.offset is not None or not violation.path:
         return None
     if violation.rule == "PC-09" and isinstance(document.at(violation.path), dict):
         violation = replace(violation, path=(*violation.path, "name"))
     if violation.path[-3:] in _CLAIMS_OF_LIMITS:
-        return _into(document, violation.path, (*violation.path[:-2], "claims"))
+        return _move_into(document, violation.path, (*violation.path[:-2], "claims"))
     if violation.rule == "wrong-type":
-        return _converted(document, violation) or _without_unit(document, violation)
+        return _convert(document, violation) or _drop_unit(document, violation)
     if violation.path[-1] == "count" and "allocationMode" in violation.message:
         edit = removal(document, violation.path)
         return TextFix("remove count", (edit,), safe=False) if edit is not None else None
@@ -52,82 +52,87 @@ def for_violation(document: Document, violation: Violation) -> TextFix | None:
     if (
         violation.rule == "unknown-field"
         and violation.path[-2:-1] == ("devices",)
-        and written in _OF_REQUESTS
+        and written in _REQUEST_FIELDS
     ):
         requests = document.at((*violation.path[:-1], "requests"))
-        only = isinstance(requests, list) and len(requests) == 1
+        is_single = isinstance(requests, list) and len(requests) == 1
         to = (*violation.path[:-1], "requests", 0, "exactly", written)
-        return _into(document, violation.path, to) if only else None
+        return _move_into(document, violation.path, to) if is_single else None
     if violation.moved_to is not None:
-        return _moved(document, violation.path, violation.moved_to)
+        return _move(document, violation.path, violation.moved_to)
     if violation.key:
         return None
     if violation.nearest is None:
         meant = (
-            _among(written, violation)
-            or _left(document, violation)
-            or _respelled(written, violation)
+            _guess_request(written, violation)
+            or _guess_claim(document, violation)
+            or _respell(written, violation)
         )
         return replacement(document, Replacement(violation.path, meant)) if meant else None
-    safe = _alike(written, violation.nearest)
+    safe = _is_similar(written, violation.nearest)
     return replacement(document, Replacement(violation.path, violation.nearest, safe=safe))
 
 
-def _without_unit(document: Document, violation: Violation) -> TextFix | None:
-    """A quantity without the word behind it, or with the suffix of bytes as quantities have it."""
+def _drop_unit(document: Document, violation: Violation) -> TextFix | None:
+    """Return the fix that drops the word behind a quantity, or spells the suffix of bytes as
+    quantities have it.
+    """
     written = document.at(violation.path)
-    found = (
+    match = (
         _UNIT.fullmatch(written)
         if isinstance(written, str) and "quantity" in violation.message
         else None
     )
-    if found is None:
+    if match is None:
         return None
-    meant = found[1] + (found[2] or "")
+    meant = match[1] + (match[2] or "")
     return replacement(document, Replacement(violation.path, meant, f"write {meant}"))
 
 
-def _into(document: Document, path: Path, to: Path) -> TextFix | None:
-    """A field moved into a map that exists, behind its other fields; what it leaves empty goes, too."""
+def _move_into(document: Document, path: Path, to: Path) -> TextFix | None:
+    """Return the fix that moves a field into a map that exists, behind its other fields.
+
+    The map that it leaves empty is removed.
+    """
     holder = document.at(to[:-1])
     if not isinstance(holder, dict) or not holder or to[-1] in holder:
         return None
-    gone = path[:-1] if path[:-2] == to[:-1] and len(document.at(path[:-1])) == 1 else path
-    cut = removal(document, gone)
-    kept = [name for name in holder if (*to[:-1], name) != gone]
+    removed = path[:-1] if path[:-2] == to[:-1] and len(document.at(path[:-1])) == 1 else path
+    cut = removal(document, removed)
+    remaining = [name for name in holder if (*to[:-1], name) != removed]
     key, value = document.locate(path, key=True), document.locate(path)
     title = f"move it to {to[-2]}" if to[:-1] else "move it to the top of the object"
-    if cut is None or (not kept and gone == path):
+    if cut is None or (not remaining and removed == path):
         return None
-    if not kept:  # what it stood in becomes the field itself
-        return _in_place(document, gone, path, title)
+    if not remaining:  # what it stood in becomes the field itself
+        return _in_place(document, removed, path, title)
     text = _lines(document, key, value)
-    end = document.locate((*to[:-1], kept[-1]))
+    end = document.locate((*to[:-1], remaining[-1]))
     if _in_flow(document, to[:-1]):
         if value.line != value.end_line:
             return None
-        return TextFix(title, (cut, Edit(_after(end), f", {text}")), safe=False)
-    indent = document.locate((*to[:-1], kept[0]), key=True).column - 1
+        return TextFix(title, (cut, Edit(_range_after(end), f", {text}")), safe=False)
+    indent = document.locate((*to[:-1], remaining[0]), key=True).column - 1
     shifted = "".join(f"{' ' * indent}{line}\n" for line in text.splitlines())
-    behind = Position(end.file, end.end_line + 1, 1, end.end_line + 1, 1)
+    place = Position(end.file, end.end_line + 1, 1, end.end_line + 1, 1)
     if end.end_column == 1:  # a block that ends with its line
-        behind = Position(end.file, end.end_line, 1, end.end_line, 1)
-    return TextFix(title, (cut, Edit(behind, shifted)), safe=False)
+        place = Position(end.file, end.end_line, 1, end.end_line, 1)
+    return TextFix(title, (cut, Edit(place, shifted)), safe=False)
 
 
 def _lines(document: Document, key: Position, value: Position) -> str:
-    """The text of a field, its lines from its own column on."""
+    """Return the text of a field, its lines from its own column on."""
     first = document.line(key.line)
     if key.line == value.end_line:
         return first[key.column - 1 : value.end_column - 1]
-    rest = [
+    further = [
         document.line(line)[key.column - 1 :] for line in range(key.line + 1, value.end_line + 1)
     ]
-    return "\n".join((first[key.column - 1 :], *rest)).rstrip()
+    return "\n".join((first[key.column - 1 :], *further)).rstrip()
 
 
 def _in_place(document: Document, outer: Path, inner: Path, title: str) -> TextFix | None:
-    """A field in place of the map that has nothing else."""
+    """Return the fix that puts a field in place of the map that has nothing else."""
     whole, end = document.locate(outer, key=True), document.locate(outer)
     key, value = document.locate(inner, key=True), document.locate(inner)
     if key.line == whole.line and value.line != value.end_line:
@@ -137,28 +142,30 @@ def _in_place(document: Document, outer: Path, inner: Path, title: str) -> TextF
     shifted = "\n".join(
         line if not at else indent + line for at, line in enumerate(text.splitlines())
     )
-    return TextFix(title, (Edit(_from(whole, end), shifted),), safe=False)
+    return TextFix(title, (Edit(_range_between(whole, end), shifted),), safe=False)
 
 
-def _rewritten(document: Document, violation: Violation) -> TextFix | None:
+def _rewrite_expression(document: Document, violation: Violation) -> TextFix | None:
     written = document.at(violation.path)
-    parts = rewritten(written, violation.issues) if isinstance(written, str) else ()
-    made = [
+    parts = rewrite(written, violation.issues) if isinstance(written, str) else ()
+    fixes = [
         replacement(document, Replacement(violation.path, text, f"write {text}", span=(start, end)))
         for start, end, text in parts
     ]
-    titles = ", ".join(dict.fromkeys(fix.title.removeprefix("write ") for fix in made))
+    titles = ", ".join(dict.fromkeys(fix.title.removeprefix("write ") for fix in fixes))
     return (
-        TextFix(f"write {titles}", tuple(edit for fix in made for edit in fix.edits), safe=False)
-        if made
+        TextFix(f"write {titles}", tuple(edit for fix in fixes for edit in fix.edits), safe=False)
+        if fixes
         else None
     )
 
 
-def _respelled(written: str, violation: Violation) -> str | None:
-    """The name in the form that the rule wants: a standard attribute with its domain, a label in lower case."""
+def _respell(written: str, violation: Violation) -> str | None:
+    """Return the name in the form that the rule wants: a standard attribute with its domain, a
+    label in lower case.
+    """
     if violation.rule in ("RC-22", "RC-23"):
-        return qualified(written)
+        return qualify(written)
     lower = written.lower().replace("_", "-")
     return (
         lower
@@ -167,8 +174,10 @@ def _respelled(written: str, violation: Violation) -> str | None:
     )
 
 
-def _among(written: str, violation: Violation) -> str | None:
-    """The name of a request that was meant: the only one, or the alternative whose request was left out."""
+def _guess_request(written: str, violation: Violation) -> str | None:
+    """Return the request that was meant: the only one, or the alternative whose request was left
+    out.
+    """
     if violation.type != "FieldValueInvalid" or "name of a request" not in violation.message:
         return None
     subrequests = [name for name in violation.allowed if name.partition("/")[2] == written]
@@ -176,8 +185,8 @@ def _among(written: str, violation: Violation) -> str | None:
     return meant[0] if len(meant) == 1 else None
 
 
-def _left(document: Document, violation: Violation) -> str | None:
-    """The only claim of a pod, if no container names it."""
+def _guess_claim(document: Document, violation: Violation) -> str | None:
+    """Return the only claim of a pod, if no container names it."""
     container = violation.path[:-4]  # its resources, claims, number, name
     if violation.rule != "PC-09" or len(violation.allowed) != 1 or len(container) < 2:
         return None
@@ -187,54 +196,58 @@ def _left(document: Document, violation: Violation) -> str | None:
     return violation.allowed[0] if named.isdisjoint(violation.allowed) else None
 
 
-def _moved(document: Document, path: Path, to: Path) -> TextFix | None:
-    """A field under its right name or, if it is a request's, below ``exactly``; or a wrapper's content in its place."""
+def _move(document: Document, path: Path, to: Path) -> TextFix | None:
+    """Return the fix that moves a field.
+
+    It gets its right name, goes below ``exactly`` if it is a request's, or a wrapper's content
+    takes the wrapper's place.
+    """
     # For pods and workloads, only errors about claims would be reported.
-    if not (document.api_version or "").startswith("resource.k8s.io/") and _OF_CLAIMS.isdisjoint(
+    if not (document.api_version or "").startswith("resource.k8s.io/") and _CLAIM_FIELDS.isdisjoint(
         to
     ):
         return None
     holder = document.at(path[:-1])
     if to == path[:-1]:
-        return _unwrapped(document, path)
+        return _unwrap(document, path)
     if to[:-1] == path[:-1]:
         if not isinstance(holder, dict) or to[-1] in holder:
             return None
         old, new = str(path[-1]), str(to[-1])
         return replacement(
             document,
-            Replacement(path, new, f"rename {old} to {new}", key=True, safe=_alike(old, new)),
+            Replacement(path, new, f"rename {old} to {new}", key=True, safe=_is_similar(old, new)),
         )
     if to == (*path[:-1], "exactly", path[-1]):
-        return _below_exactly(document, path) or _into(document, path, to)
+        return _move_below_exactly(document, path) or _move_into(document, path, to)
     if (*to[:-2], to[-1]) == path and isinstance(holder, dict) and to[-2] not in holder:
-        return _wrapped(document, path, str(to[-2]))
-    return _into(document, path, to)
+        return _wrap(document, path, str(to[-2]))
+    return _move_into(document, path, to)
 
 
-def _alike(written: str, nearest: str) -> bool:
-    """True if a name is so similar to another that nothing else can be meant."""
+def _is_similar(written: str, nearest: str) -> bool:
+    """Return True if a name is so similar to another that nothing else can be meant."""
     return SequenceMatcher(None, written.lower(), nearest.lower()).ratio() > 0.85
 
 
-def replacement(document: Document, wanted: Replacement) -> TextFix:
-    """The edit of one scalar or key, quoted as it was; or of a part of a scalar."""
-    position, new = document.locate(wanted.path, key=wanted.key), wanted.text
+def replacement(document: Document, change: Replacement) -> TextFix:
+    """Return the edit of one scalar or key, quoted as it was; or of a part of a scalar."""
+    position, new = document.locate(change.path, key=change.key), change.text
     quote = document.line(position.line)[position.column - 1 : position.column]
-    if wanted.span is None:
-        new = _quoted(new, quote) if quote in _QUOTES else new
+    if change.span is None:
+        new = _quote(new, quote) if quote in _QUOTES else new
     else:
-        start, end = wanted.span
-        inside = _from(
-            document.locate(wanted.path, offset=start), document.locate(wanted.path, offset=end - 1)
+        start, end = change.span
+        part = _range_between(
+            document.locate(change.path, offset=start), document.locate(change.path, offset=end - 1)
         )
         if quote in _QUOTES:
-            position, new = inside, _quoted(new, quote)[1:-1]
+            position, new = part, _quote(new, quote)[1:-1]
         elif quote not in ("|", ">") and start == 0 and new.startswith(_SPECIAL):
-            new = _quoted(f"{new}{document.at(wanted.path)[end:]}", "'")
+            new = _quote(f"{new}{document.at(change.path)[end:]}", "'")
         else:
-            position = inside
-    return TextFix(wanted.title or f"replace by {wanted.text}", (Edit(position, new),), wanted.safe)
+            position = part
+    return TextFix(change.title or f"replace by {change.text}", (Edit(position, new),), change.safe)
 
 
 _QUOTES = ("'", '"')
@@ -242,19 +255,21 @@ _SPECIAL = tuple("\"'[]{}&*!|>%@`#,?:-")
 """What no plain scalar of YAML begins with."""
 
 
-def _quoted(text: str, quote: str) -> str:
+def _quote(text: str, quote: str) -> str:
     inside = (
         text.replace("'", "''") if quote == "'" else text.replace("\\", "\\\\").replace('"', '\\"')
     )
     return f"{quote}{inside}{quote}"
 
 
-def _converted(document: Document, violation: Violation) -> TextFix | None:
-    """A value converted to the required type: without or with quotes, or in the map that it belongs in."""
+def _convert(document: Document, violation: Violation) -> TextFix | None:
+    """Return the fix that converts a value to the required type: without or with quotes, or in the
+    map that it belongs in.
+    """
     meant, place = violation.meant, document.locate(violation.path)
     value = document.at(violation.path)
     if isinstance(meant, list) and len(meant) == 1 and meant[0] == value:
-        return _listed(document, violation.path)
+        return _wrap_in_list(document, violation.path)
     if meant is None or place.line != place.end_line:
         return None
     written = document.line(place.line)[place.column - 1 : place.end_column - 1]
@@ -271,12 +286,12 @@ def _converted(document: Document, violation: Violation) -> TextFix | None:
     return None
 
 
-def _listed(document: Document, path: Path) -> TextFix | None:
+def _wrap_in_list(document: Document, path: Path) -> TextFix | None:
     key, place, value = document.locate(path, key=True), document.locate(path), document.at(path)
     line = document.line(place.line)
     if not isinstance(value, dict) or line[place.column - 1 : place.column] == "{":
         plain = place.line == place.end_line
-        brackets = (Edit(_before(place), "["), Edit(_after(place), "]"))
+        brackets = (Edit(_range_before(place), "["), Edit(_range_after(place), "]"))
         return TextFix("write a list", brackets, safe=False) if plain else None
     start = place.column - 1
     if start - (key.column - 1) < 2 or line[:start].strip():
@@ -285,10 +300,12 @@ def _listed(document: Document, path: Path) -> TextFix | None:
     return TextFix("write a list", (Edit(dash, "- "),), safe=False)
 
 
-def _below_exactly(document: Document, path: Path) -> TextFix | None:
-    """The fields of a request next to its name, as in v1beta1, moved one level deeper.
+def _move_below_exactly(document: Document, path: Path) -> TextFix | None:
+    """Return the fix that moves the fields of a request next to its name, as in v1beta1, one level
+    deeper.
 
-    They must be consecutive, and follow ``exactly`` if the request has it. The first of them carries the fix for all.
+    They must be consecutive, and follow ``exactly`` if the request has it. The first of them
+    carries the fix for all.
     """
     holder = path[:-1]
     request = document.at(holder)
@@ -313,57 +330,69 @@ def _below_exactly(document: Document, path: Path) -> TextFix | None:
         if "exactly" in request:
             return None
         return TextFix(
-            title, (Edit(_before(first), "exactly: {"), Edit(_after(last), "}")), safe=True
+            title,
+            (Edit(_range_before(first), "exactly: {"), Edit(_range_after(last), "}")),
+            safe=True,
         )
     if any(document.line(key.line)[: key.column - 1].strip(" -") for key in keys):
         return None
     if "exactly" in request:
         if document.line(first.line - 1).strip() != "exactly:":
             return None
-        return TextFix(title, tuple(_deeper(document, first, last, first.line)), safe=True)
-    opened = Edit(_before(first), f"exactly:\n{' ' * (first.column - 1)}  ")
-    return TextFix(title, (opened, *_deeper(document, first, last, first.line + 1)), safe=True)
+        return TextFix(title, tuple(_indent_lines(document, first, last, first.line)), safe=True)
+    opened = Edit(_range_before(first), f"exactly:\n{' ' * (first.column - 1)}  ")
+    return TextFix(
+        title, (opened, *_indent_lines(document, first, last, first.line + 1)), safe=True
+    )
 
 
-def _deeper(document: Document, first: Position, last: Position, start: int) -> list[Edit]:
-    """The lines from ``start`` to the last one two columns further right."""
+def _indent_lines(document: Document, first: Position, last: Position, start: int) -> list[Edit]:
+    """Return the edits that move lines, from ``start`` to the last one, two columns to the
+    right.
+    """
     lines = range(start, last.end_line + (last.end_column > 1 or last.line == last.end_line))
     return [Edit(_line_start(first, line), "  ") for line in lines if document.line(line).strip()]
 
 
-def _wrapped(document: Document, path: Path, wrapper: str) -> TextFix | None:
-    """A field in a map of its own, which is missing around it."""
+def _wrap(document: Document, path: Path, wrapper: str) -> TextFix | None:
+    """Return the fix that wraps a field in its missing parent."""
     key, value = document.locate(path, key=True), document.locate(path)
     title = f"put {path[-1]} below {wrapper}"
     if _in_flow(document, path[:-1]):
         return TextFix(
-            title, (Edit(_before(key), f"{wrapper}: {{"), Edit(_after(value), "}")), safe=False
+            title,
+            (Edit(_range_before(key), f"{wrapper}: {{"), Edit(_range_after(value), "}")),
+            safe=False,
         )
     if document.line(key.line)[: key.column - 1].strip(" -"):
         return None
-    opened = Edit(_before(key), f"{wrapper}:\n{' ' * (key.column - 1)}  ")
-    return TextFix(title, (opened, *_deeper(document, key, value, key.line + 1)), safe=False)
+    opened = Edit(_range_before(key), f"{wrapper}:\n{' ' * (key.column - 1)}  ")
+    return TextFix(title, (opened, *_indent_lines(document, key, value, key.line + 1)), safe=False)
 
 
-def _unwrapped(document: Document, path: Path) -> TextFix | None:
-    """A field's content in place of the field itself."""
-    inside = document.at(path)
-    if not inside:
-        return _removed(document, path)
-    if not isinstance(inside, dict):
+def _unwrap(document: Document, path: Path) -> TextFix | None:
+    """Return the fix that puts a field's content in place of the field."""
+    content = document.at(path)
+    if not content:
+        return _remove_empty(document, path)
+    if not isinstance(content, dict):
         return None
-    title = f"remove {path[-1]} around {', '.join(map(str, inside))}"
+    title = f"remove {path[-1]} around {', '.join(map(str, content))}"
     key, value = document.locate(path, key=True), document.locate(path)
-    children = [document.locate((*path, name), key=True) for name in inside]
+    children = [document.locate((*path, name), key=True) for name in content]
     first = min(children, key=lambda child: (child.line, child.column))
     if _in_flow(document, path):
-        if value.line != value.end_line or (len(inside) > 1 and not _in_flow(document, path[:-1])):
+        if value.line != value.end_line or (len(content) > 1 and not _in_flow(document, path[:-1])):
             return None
         text = document.line(value.line)[value.column : value.end_column - 2].strip().rstrip(",")
-        return TextFix(title, (Edit(_from(key, value), text),), safe=True)
-    between = [document.line(line).strip() for line in range(key.line + 1, first.line)]
+        return TextFix(title, (Edit(_range_between(key, value), text),), safe=True)
+    lines_between = [document.line(line).strip() for line in range(key.line + 1, first.line)]
     after_key = document.line(key.line)[key.end_column - 1 :].strip()
-    if any(between) or after_key != ":" or document.line(first.line)[: first.column - 1].strip():
+    if (
+        any(lines_between)
+        or after_key != ":"
+        or document.line(first.line)[: first.column - 1].strip()
+    ):
         return None
     shift = first.column - key.column
     lines = range(first.line + 1, value.end_line + 1)
@@ -375,16 +404,19 @@ def _unwrapped(document: Document, path: Path) -> TextFix | None:
     return TextFix(title, tuple(edits), safe=True)
 
 
-def _removed(document: Document, path: Path) -> TextFix | None:
-    """A field without content, up to the next of its map; the last one with what separates it from the one before."""
+def _remove_empty(document: Document, path: Path) -> TextFix | None:
+    """Return the fix that removes a field without content, up to the next of its map.
+
+    The last field goes with what separates it from the one before.
+    """
     holder = document.at(path[:-1])
     key, names = document.locate(path, key=True), list(holder) if isinstance(holder, dict) else []
     if len(names) < 2 or document.at(path) not in ({}, None):
         return None
     at = names.index(path[-1])
     if at + 1 < len(names):
-        after = document.locate((*path[:-1], names[at + 1]), key=True)
-        span = Position(key.file, key.line, key.column, after.line, after.column)
+        next_key = document.locate((*path[:-1], names[at + 1]), key=True)
+        span = Position(key.file, key.line, key.column, next_key.line, next_key.column)
     else:
         before = document.locate((*path[:-1], names[at - 1]))
         value = document.locate(path) if document.at(path) == {} else None
@@ -401,15 +433,18 @@ def _removed(document: Document, path: Path) -> TextFix | None:
 
 
 def removal(document: Document, path: Path) -> Edit | None:
-    """The edit that removes a key of a map with its value, but for comments; None where its text is not plain."""
+    """Return the edit that removes a key of a map with its value, but for comments.
+
+    None if its text is not plain.
+    """
     key, value = document.locate(path, key=True), document.locate(path)
     if not document.line(key.line)[: key.column - 1].strip():
-        kept = "".join(
-            " " * (key.column - 1) + found[1] + "\n"
+        comments = "".join(
+            " " * (key.column - 1) + match[1] + "\n"
             for line in range(key.line, value.end_line + 1)
-            if (found := _COMMENT.search(document.line(line)))
+            if (match := _COMMENT.search(document.line(line)))
         )
-        return Edit(Position(key.file, key.line, 1, value.end_line + 1, 1), kept)
+        return Edit(Position(key.file, key.line, 1, value.end_line + 1, 1), comments)
     if key.line != value.end_line:
         return None
     line = document.line(key.line)
@@ -428,25 +463,26 @@ def _in_flow(document: Document, path: Path) -> bool:
     return document.line(place.line)[place.column - 1 : place.column] == "{"
 
 
-def _before(place: Position) -> Position:
+def _range_before(place: Position) -> Position:
     return Position(place.file, place.line, place.column, place.line, place.column)
 
 
-def _after(place: Position) -> Position:
+def _range_after(place: Position) -> Position:
     return Position(place.file, place.end_line, place.end_column, place.end_line, place.end_column)
 
 
-def _from(first: Position, last: Position) -> Position:
+def _range_between(first: Position, last: Position) -> Position:
     return Position(first.file, first.line, first.column, last.end_line, last.end_column)
 
 
 def _line_start(place: Position, line: int, width: int = 0) -> Position:
-    """The first ``width`` characters of a line."""
+    """Return the range of the first ``width`` characters of a line."""
     return Position(place.file, line, 1, line, 1 + width)
 
 
-def applied(text: str, fixes: Iterable[TextFix]) -> tuple[str, int]:
-    """A file's text with the fixes, and how many were applied: one that touches an earlier one has to wait.
+def apply_text_fixes(text: str, fixes: Iterable[TextFix]) -> tuple[str, int]:
+    """Return a file's text with the fixes, and how many were applied: one that touches an earlier
+    one has to wait.
 
     Line ends stay those of the file.
     """
@@ -467,10 +503,10 @@ def applied(text: str, fixes: Iterable[TextFix]) -> tuple[str, int]:
             )
             for edit in fix.edits
         ]
-        if any(_touches(this, taken) for this in ranges):
+        if any(_touches(span, taken) for span in ranges):
             continue
-        for this in ranges:
-            insort(taken, this)
+        for span in ranges:
+            insort(taken, span)
         count += 1
     parts: list[str] = []
     done = 0
@@ -480,10 +516,12 @@ def applied(text: str, fixes: Iterable[TextFix]) -> tuple[str, int]:
     return "".join((*parts, text[done:])), count
 
 
-def _touches(this: tuple[int, int, str], taken: Sequence[tuple[int, int, str]]) -> bool:
-    """True if an edit begins with one of others, or overlaps one; that must be the nearest before it or after it."""
-    at = bisect_left(taken, this)
+def _touches(span: tuple[int, int, str], taken: Sequence[tuple[int, int, str]]) -> bool:
+    """Return True if a range begins with one of others, or overlaps one; that must be the nearest
+    before it or after it.
+    """
+    at = bisect_left(taken, span)
     return any(
-        this[0] == other[0] or (this[0] < other[1] and other[0] < this[1])
+        span[0] == other[0] or (span[0] < other[1] and other[0] < span[1])
         for other in taken[max(at - 1, 0) : at + 1]
     )

@@ -1,4 +1,6 @@
-"""Pods of custom resources: the API server accepts the resource, and rejects the pods that its controller creates."""
+"""Pods of custom resources: the API server accepts the resource, and rejects the pods that its
+controller creates.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from types import MappingProxyType
@@ -20,15 +22,17 @@ from dractl.validation.schemas import schemas_of
 from dractl.validation.shapes import Record
 from dractl.validation.violation import Violation, dot_path
 
-_OF_CLAIMS = frozenset(f"PC-{number:02}" for number in range(1, 11))
+_CLAIM_RULES = frozenset(f"PC-{number:02}" for number in range(1, 11))
 _DEPTH = 32
 _CONTAINERS = ("initContainers", "containers")
 _ROOT = ("spec",)
-_OF_VALUES = frozenset(
+_GROUPS_WITH_VALUES = frozenset(
     {"helm.toolkit.fluxcd.io", "argoproj.io", "helm.cattle.io", "kustomize.config.k8s.io"}
 )
-"""Groups of objects with the values of charts, or with patches: they complete what stands in them."""
-_OF_PODS = frozenset(
+"""Groups of objects with the values of charts, or with patches: they complete what stands
+in them.
+"""
+_GROUPS_WITH_PODS = frozenset(
     {
         "batch.volcano.sh",
         "grove.io",
@@ -44,59 +48,65 @@ _OF_PODS = frozenset(
     }
 )
 """Groups whose kinds have pod specifications by their schemas."""
-_NAMES = ("resourceClaimName", "resourceClaimTemplateName")
+_REFERENCE_FIELDS = ("resourceClaimName", "resourceClaimTemplateName")
 
 
 def foreign_pods(
     document: Document, target: Target, schemas: PodSchemas = NO_SCHEMAS
 ) -> Iterator[Flagged]:
-    """Errors in the claims of the pods that a custom resource describes; likely ones, unless the schema of its kind says
-    where a pod is."""
-    sure = group(document.value) in _OF_PODS
+    """Yield the errors in the claims of the pods that a custom resource describes.
+
+    They are likely ones, unless the schema of its kind says where a pod is.
+    """
+    sure = group(document.value) in _GROUPS_WITH_PODS
     specs = list(pod_specs(document.value))
     for path, spec in specs:
         is_pod = schemas.is_pod(document, tuple(path))
         for flagged in (
-            _of_spec(document, path, spec, target, is_pod) if is_pod is not False else ()
+            _flag_spec(document, path, spec, target, is_pod) if is_pod is not False else ()
         ):
             yield flagged if sure or is_pod else replace(flagged, confidence="likely")
-    for flagged in _flagged_beside(document, specs):
+    for flagged in _flag_main_containers(document, specs):
         yield flagged if sure else replace(flagged, confidence="likely")
 
 
 def needs_schema(document: Document) -> bool:
     """Return whether only a schema tells which parts of a custom resource are pods."""
-    return group(document.value) not in _OF_PODS | _OF_VALUES
+    return group(document.value) not in _GROUPS_WITH_PODS | _GROUPS_WITH_VALUES
 
 
-def _flagged_beside(
+def _flag_main_containers(
     document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]
 ) -> Iterator[Flagged]:
-    """Yield errors in containers that stand beside pods' lists."""
-    yield from _unlisted(document, specs)
-    if group(document.value) not in _OF_VALUES:
-        for path, name in _single(document.value):
+    """Yield the errors in main containers that stand beside the lists of pods."""
+    yield from _flag_unlisted(document, specs)
+    if group(document.value) not in _GROUPS_WITH_VALUES:
+        for path, name in _main_container_specs(document.value):
             elsewhere = (spec for at, spec in specs if tuple(at) != tuple(path)[: len(at)])
             listed = {
                 _name(claim) for spec in elsewhere for claim in items(spec.get("resourceClaims"))
             }
             if not listed.intersection(_names(document.at((*path, name)))):
                 spec = {"containers": [document.at((*path, name))]}
-                yield from _without_claims(document, path, spec, {("containers", 0): (*path, name)})
+                yield from _flag_missing_list(
+                    document, path, spec, {("containers", 0): (*path, name)}
+                )
 
 
-def _single(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Pod specs whose main container stands beside the list: their paths, and its key."""
+def _main_container_specs(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Yield the pod specifications whose main container stands beside the list: their paths, and
+    its key.
+    """
     if len(path) > _DEPTH:
         return
     if isinstance(value, dict):
         for name in main_containers(value) if "resourceClaims" not in value else ():
             yield path, name
         for name, item in value.items():
-            yield from _single(item, (*path, name))
+            yield from _main_container_specs(item, (*path, name))
     elif isinstance(value, list):
         for at, item in enumerate(value):
-            yield from _single(item, (*path, at))
+            yield from _main_container_specs(item, (*path, at))
 
 
 def _names(container: Any) -> set[str]:
@@ -105,64 +115,70 @@ def _names(container: Any) -> set[str]:
     }
 
 
-def _of_spec(
+def _flag_spec(
     document: Document, path: Path, spec: Mapping[str, Any], target: Target, is_pod: bool | None
 ) -> Iterator[Flagged]:
     if "resourceClaims" not in spec and _is_whole(document, spec):
-        yield from _without_claims(document, path, spec)
+        yield from _flag_missing_list(document, path, spec)
         return
     beside = main_containers(spec)
     if not (is_pod or _is_pod(document, spec, beside)):
         yield from _misspelt_names(path, spec)
         return
     places = {len(items(spec.get("containers"))) + at: name for at, name in enumerate(beside)}
-    found = _PodPlaces(document, path, places)
+    places_of_pod = _PodPlaces(document, path, places)
     pod = Document(
         document.file,
         document.index,
         _pod(spec, beside),
-        found,
+        places_of_pod,
         provenance=Provenance(origin=document.origin),
     )
     listed = isinstance(spec.get("containers"), list) or bool(beside)
     complete = isinstance(spec.get("resourceClaims"), list) and listed
-    for remark in verdict(pod, target, {}, matters=_about_claims).remarks:
+    for remark in verdict(pod, target, {}, matters=_concerns_claims).remarks:
         violation = remark.violation
         if violation.rule == "PC-09" and not complete:  # existing claims are reported elsewhere
             continue
-        yield _said(document, violation, found.of(violation.path))
+        yield _report_in_pod(document, violation, places_of_pod.path_in_document(violation.path))
     for name in spec:
         if name != "resourceClaims" and nearest(str(name), ("resourceClaims",)):
             if name in _fields_of_pods(target):
                 continue
             message = f'unknown field "{dot_path((*path, name))}": did you mean resourceClaims?'
             wrong = Violation(
-                "unknown-field", None, None, (*_ROOT, name), message, True, nearest="resourceClaims",
-                moved_to=(*path, "resourceClaims"),
+                "unknown-field", None, None, (*_ROOT, name), message, True,
+                nearest="resourceClaims", moved_to=(*path, "resourceClaims"),
             )  # fmt: skip
-            yield _said(document, wrong, (*path, name))
+            yield _report_in_pod(document, wrong, (*path, name))
 
 
 def _is_pod(document: Document, spec: Mapping[str, Any], beside: Sequence[str]) -> bool:
-    """Return whether a mapping is a pod's specification: by the schema of its kind, or by containers with images. The
-    settings of a chart or component may mean anything by ``resourceClaims``."""
+    """Return whether a mapping is a pod's specification: by the schema of its kind, or by
+    containers with images. The settings of a chart or component may mean anything by
+    ``resourceClaims``.
+    """
     containers = [spec[name] for name in beside]
     for field in _CONTAINERS:
         containers += items(spec.get(field))
-    return group(document.value) in _OF_PODS or any("image" in mapping(one) for one in containers)
+    return group(document.value) in _GROUPS_WITH_PODS or any(
+        "image" in mapping(container) for container in containers
+    )
 
 
 def _misspelt_names(path: Path, spec: Mapping[str, Any]) -> Iterator[Flagged]:
     """Yield keys of settings that are nearly those of a pod's claims: a chart passes them on."""
     for at, entry in enumerate(items(spec.get("resourceClaims"))):
         for key in mapping(entry):
-            near = nearest(str(key), _NAMES, 0.9) if key not in _NAMES else None
+            near = (
+                nearest(str(key), _REFERENCE_FIELDS, 0.9) if key not in _REFERENCE_FIELDS else None
+            )
             if near and _name(entry):
-                where = (*path, "resourceClaims", at, str(key))
-                message = f'unknown field "{dot_path(where)}": did you mean {near}?'
+                key_path = (*path, "resourceClaims", at, str(key))
+                message = f'unknown field "{dot_path(key_path)}": did you mean {near}?'
                 wrong = Violation(
-                    "unknown-field", None, None, where, message, True, nearest=near,
-                    moved_to=(*where[:-1], near),
+                    "unknown-field", None, None, key_path, message, True, nearest=near,
+                    moved_to=(*key_path[:-1], near),
                 )  # fmt: skip
                 yield Flagged(wrong, server=False, severity="warning")
 
@@ -175,35 +191,40 @@ def _fields_of_pods(target: Target) -> Collection[str]:
 
 
 def _is_whole(document: Document, spec: Mapping[str, Any]) -> bool:
-    """True for the pod of a workload: every container that names claims has its image; no values, which charts
-    complete."""
+    """Return True for the pod of a workload: every container that names claims has its image; no
+    values, which charts complete.
+    """
     using = [
         mapping(item) for field in _CONTAINERS for item in items(spec.get(field)) if _claims(item)
     ]
     return (
         bool(using)
         and all("image" in item for item in using)
-        and group(document.value) not in _OF_VALUES
+        and group(document.value) not in _GROUPS_WITH_VALUES
     )
 
 
-def _without_claims(
+def _flag_missing_list(
     document: Document,
     path: Path,
     spec: Mapping[str, Any],
     places: Mapping[tuple[str, int], Path] = MappingProxyType({}),
 ) -> Iterator[Flagged]:
-    """Containers that name claims of a pod that has none; the list may stand at a level above. ``places`` as in
-    :class:`PodSpec`."""
-    wanted = (*path, "resourceClaims")
+    """Yield the containers that name claims of a pod that has none; the list may stand at a level
+    above.
+
+    ``places`` as in :class:`PodSpec`.
+    """
+    list_path = (*path, "resourceClaims")
     for length in range(len(path) - 1, 0, -1):
         holder = mapping(document.at(path[:length]))
         if items(holder.get("resourceClaims")):
             above = (*path[:length], "resourceClaims")
             message = (
-                f"the pods do not get these claims: {dot_path(above)} belongs at {dot_path(wanted)}"
+                f"the pods do not get these claims: {dot_path(above)} belongs at "
+                f"{dot_path(list_path)}"
             )
-            wrong = Violation("unknown-field", None, None, above, message, True, moved_to=wanted)
+            wrong = Violation("unknown-field", None, None, above, message, True, moved_to=list_path)
             yield Flagged(wrong, server=False, severity="warning")
             return
     for field in _CONTAINERS:
@@ -211,15 +232,15 @@ def _without_claims(
             claims = items(mapping(_claims(container).get("resources")).get("claims"))
             home = (*places.get((field, at), (*path, field, at)), "resources", "claims")
             uses = (((*home, number), use) for number, use in enumerate(claims))
-            yield from _without_claim(uses, frozenset())
+            yield from _flag_unlisted_uses(uses, frozenset())
 
 
-def _said(document: Document, violation: Violation, path: Path) -> Flagged:
+def _report_in_pod(document: Document, violation: Violation, path: Path) -> Flagged:
     message = violation.message.replace(dot_path(violation.path), dot_path(path))
     if violation.field and (violation.type or "").startswith("FieldValue"):
         message = f"{dot_path(path)}: {message}"
     moved = violation.moved_to
-    there = replace(
+    reported = replace(
         violation,
         type=None,
         field=None,
@@ -230,27 +251,30 @@ def _said(document: Document, violation: Violation, path: Path) -> Flagged:
         if moved and moved[:1] == _ROOT
         else moved,
     )
-    return Flagged(there, server=False, severity="warning")
+    return Flagged(reported, server=False, severity="warning")
 
 
-def _about_claims(violation: Violation) -> bool:
-    return violation.rule in _OF_CLAIMS or violation.rule in ("unknown-field", "wrong-type")
+def _concerns_claims(violation: Violation) -> bool:
+    return violation.rule in _CLAIM_RULES or violation.rule in ("unknown-field", "wrong-type")
 
 
 def _pod(spec: Mapping[str, Any], beside: Sequence[str]) -> dict[str, Any]:
-    """A pod with only the claims of ``spec`` and of its containers, which keep their indices; those ``beside`` the list
-    follow."""
-    made: dict[str, Any] = {"resourceClaims": spec.get("resourceClaims")}
+    """Return a pod with only the claims of ``spec`` and of its containers, which keep their
+    indices.
+
+    Containers ``beside`` the list follow.
+    """
+    pod_spec: dict[str, Any] = {"resourceClaims": spec.get("resourceClaims")}
     for field in _CONTAINERS:
         containers = spec.get(field)
         if field == "containers" and beside:
             containers = [*items(containers), *(spec[name] for name in beside)]
         if isinstance(containers, list):
-            made[field] = [
+            pod_spec[field] = [
                 {"name": f"c{at}", "image": "x", **_claims(item)}
                 for at, item in enumerate(containers)
             ]
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": made}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": pod_spec}
 
 
 def _claims(container: Any) -> dict[str, Any]:
@@ -259,25 +283,27 @@ def _claims(container: Any) -> dict[str, Any]:
     return {"resources": {"claims": claims}} if claims else {}
 
 
-def _unlisted(
+def _flag_unlisted(
     document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]
 ) -> Iterator[Flagged]:
-    """Containers of values (maps by name, such as those of a HelmRelease) that name a claim that no list has."""
-    inside = {tuple(path) for path, _ in specs}
+    """Yield the containers of values (maps by name, such as those of a HelmRelease) that name a
+    claim that no list has.
+    """
+    pod_paths = {tuple(path) for path, _ in specs}
     for pod in chart_pods(document, document.value):
-        inside.add(pod.path)
+        pod_paths.add(pod.path)
         misspelt = None if pod.claims else _find_misspelt_list(pod)
         if misspelt is not None:
             yield misspelt
             continue
-        yield from _without_claim(pod.uses, {_name(claim) for _, claim in pod.claims})
+        yield from _flag_unlisted_uses(pod.uses, {_name(claim) for _, claim in pod.claims})
     listed = {_name(claim) for _, spec in specs for claim in items(spec.get("resourceClaims"))} - {
         ""
     }
     if listed:
         for path, claims in _lists_of_claims(document.value):
-            if not any(path[:length] in inside for length in range(len(path))):
-                yield from _without_claim(
+            if not any(path[:length] in pod_paths for length in range(len(path))):
+                yield from _flag_unlisted_uses(
                     (((*path, at), claim) for at, claim in enumerate(claims)), listed
                 )
 
@@ -286,23 +312,25 @@ def _find_misspelt_list(pod: PodSpec[Document]) -> Flagged | None:
     """Return the error of a key of a chart's pod that is nearly ``resourceClaims``."""
     for name, value in mapping(pod.fields.get("pod")).items():
         if nearest(str(name), ("resourceClaims",)) and items(value):
-            where = (*pod.path, "pod", str(name))
-            message = f'unknown field "{dot_path(where)}": did you mean resourceClaims?'
+            path = (*pod.path, "pod", str(name))
+            message = f'unknown field "{dot_path(path)}": did you mean resourceClaims?'
             wrong = Violation(
-                "unknown-field", None, None, where, message, True, nearest="resourceClaims",
-                moved_to=(*where[:-1], "resourceClaims"),
+                "unknown-field", None, None, path, message, True, nearest="resourceClaims",
+                moved_to=(*path[:-1], "resourceClaims"),
             )  # fmt: skip
             return Flagged(wrong, server=False, severity="warning")
     return None
 
 
-def _without_claim(uses: Iterable[tuple[Path, Any]], listed: AbstractSet[str]) -> Iterator[Flagged]:
+def _flag_unlisted_uses(
+    uses: Iterable[tuple[Path, Any]], listed: AbstractSet[str]
+) -> Iterator[Flagged]:
     for path, claim in uses:
         name = _name(claim)
         if name and name not in listed:
-            known = tuple(sorted(listed))
+            choices = tuple(sorted(listed))
             message = f'claim "{name}" is not in resourceClaims' + (
-                f": {', '.join(known)}" if known else " of its pod"
+                f": {', '.join(choices)}" if choices else " of its pod"
             )
             wrong = Violation(
                 "PC-09",
@@ -310,8 +338,8 @@ def _without_claim(uses: Iterable[tuple[Path, Any]], listed: AbstractSet[str]) -
                 None,
                 (*path, "name"),
                 message,
-                allowed=known,
-                nearest=nearest(name, known),
+                allowed=choices,
+                nearest=nearest(name, choices),
             )
             yield Flagged(wrong, server=False, severity="warning")
 
@@ -335,16 +363,18 @@ def _lists_of_claims(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[A
 
 
 class _PodPlaces(Within):
-    """Finds the values of a pod that was put together from a part of a document; ``beside``: the keys of containers
-    that are not in the list, by index."""
+    """Locates the values of a pod that was put together from a part of a document.
+
+    ``beside``: the keys of containers that are not in the list, by index.
+    """
 
     def __init__(self, document: Document, path: Path, beside: Mapping[int, str]) -> None:
         super().__init__(document)
         self._path = path
         self._beside = beside
 
-    def of(self, path: Path) -> Path:
-        """The path in the document of a value of the pod."""
+    def path_in_document(self, path: Path) -> Path:
+        """Return the path in the document of a value of the pod."""
         name = (
             self._beside.get(path[2])
             if path[1:2] == ("containers",) and isinstance(path[2], int)
@@ -353,4 +383,4 @@ class _PodPlaces(Within):
         return (*self._path, *path[1:]) if name is None else (*self._path, name, *path[3:])
 
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
-        return self._outer.locate(self.of(path), key=key, offset=offset)
+        return self._outer.locate(self.path_in_document(path), key=key, offset=offset)

@@ -13,12 +13,16 @@ from dractl.objects import Expression, Request
 
 
 class Sieve(Struct, frozen=True):
-    """One selector: the devices that reach it, those that satisfy it, and those on which it fails, with the error."""
+    """One selector, with the devices before it and after it."""
 
     expression: Expression
+    """The selector."""
     devices: list[SliceDevice]
+    """The devices that reach it."""
     left: list[SliceDevice]
+    """The devices that satisfy it."""
     failed: list[tuple[SliceDevice, str]]
+    """The devices on which it fails, with the error."""
 
     @property
     def before(self) -> int:
@@ -30,22 +34,26 @@ class Sieve(Struct, frozen=True):
 
 
 class Funnel(Struct, frozen=True):
-    """The selectors of a class, or those of a request after its class.
-
-    ``guessed``: the class is unknown, so the devices are all those of the drivers that the selectors name, and only
-    findings that hold for every one of them are reported.
-    """
+    """The selectors of a class, or those of a request after its class."""
 
     subject: Manifest
+    """The object that has the selectors."""
     steps: list[Sieve]
+    """The selectors in their order."""
     left: list[SliceDevice]
+    """The devices that satisfy all of them."""
     guessed: bool = False
+    """True if the class is unknown: the devices are then all of the drivers that the selectors
+    name, and only findings that hold for every one of them are reported.
+    """
 
 
 @lru_cache(1)  # two rules ask for the same run
 def funnels(run: Run) -> tuple[Funnel, ...]:
-    """The devices left by each class of the run, and by each request; none without devices. If the input has classes,
-    but not that of a request, nothing else is reported."""
+    """Return the devices left by each class of the run, and by each request; none without devices.
+
+    If the input has classes, but not that of a request, nothing else is reported.
+    """
     return () if run.devices is None else tuple(_funnels(run, run.devices))
 
 
@@ -53,22 +61,22 @@ def _funnels(run: Run, inventory: TriedDevices) -> Iterator[Funnel]:
     for subject in run.of("DeviceClass"):
         yield _sift(run, subject, subject.selectors, inventory.devices)
     for claim, request in run.requests:
-        if _of_class(run, inventory, request.device_class) is not None:
-            yield _of_request(run, inventory, claim.subject, request)
+        if _sift_class(run, inventory, request.device_class) is not None:
+            yield _sift_request(run, inventory, claim.subject, request)
         elif not inventory.classes:
-            devices = _named(run, inventory, request.selectors)
+            devices = _devices_of_named_drivers(run, inventory, request.selectors)
             yield _sift(run, claim.subject, request.selectors, devices, guessed=True)
 
 
 def candidates(run: Run, claim: Claim, request: Request) -> list[SliceDevice]:
-    """The devices that a request can get; none if its class is not known."""
-    if run.devices is None or not _of_class(run, run.devices, request.device_class):
+    """Return the devices that a request can get; none if its class is not known."""
+    if run.devices is None or not _sift_class(run, run.devices, request.device_class):
         return []
-    return _of_request(run, run.devices, claim.subject, request).left
+    return _sift_request(run, run.devices, claim.subject, request).left
 
 
 @lru_cache(64)  # many requests of a run have the same class
-def _of_class(run: Run, inventory: TriedDevices, name: str) -> list[SliceDevice] | None:
+def _sift_class(run: Run, inventory: TriedDevices, name: str) -> list[SliceDevice] | None:
     subject = run.device_class(name)
     selectors = (
         subject.selectors if subject else inventory.classes.get(name, inventory.assumed.get(name))
@@ -81,15 +89,18 @@ def _of_class(run: Run, inventory: TriedDevices, name: str) -> list[SliceDevice]
     return devices
 
 
-def _of_request(run: Run, inventory: TriedDevices, subject: Manifest, request: Request) -> Funnel:
-    """The devices of its class that the selectors of a request leave."""
+def _sift_request(run: Run, inventory: TriedDevices, subject: Manifest, request: Request) -> Funnel:
+    """Return the devices of its class that the selectors of a request leave."""
     texts = tuple(expression.text for expression in request.selectors)
-    found = [_last(run, inventory, request.device_class, texts[: n + 1]) for n in range(len(texts))]
-    steps = [
-        replace(step, expression=own) for step, own in zip(found, request.selectors, strict=True)
+    sieves = [
+        _last(run, inventory, request.device_class, texts[: n + 1]) for n in range(len(texts))
     ]
-    left = steps[-1].left if steps else _of_class(run, inventory, request.device_class)
-    return Funnel(subject, steps, left or [])
+    steps = [
+        replace(step, expression=expression)
+        for step, expression in zip(sieves, request.selectors, strict=True)
+    ]
+    devices = steps[-1].left if steps else _sift_class(run, inventory, request.device_class)
+    return Funnel(subject, steps, devices or [])
 
 
 @lru_cache(1024)  # many requests of a run have the same class and selectors
@@ -97,13 +108,15 @@ def _last(run: Run, inventory: TriedDevices, name: str, texts: tuple[str, ...]) 
     devices = (
         _last(run, inventory, name, texts[:-1]).left
         if texts[1:]
-        else _of_class(run, inventory, name)
+        else _sift_class(run, inventory, name)
     )
     return _step(run, Expression(texts[-1], ()), devices or [])
 
 
-def _named(run: Run, inventory: TriedDevices, selectors: Iterable[Expression]) -> list[SliceDevice]:
-    """The devices of the drivers whose domains the selectors read."""
+def _devices_of_named_drivers(
+    run: Run, inventory: TriedDevices, selectors: Iterable[Expression]
+) -> list[SliceDevice]:
+    """Return the devices of the drivers whose domains the selectors read."""
     drivers = {lookup.domain for selector in selectors for lookup in run.program(selector).lookups}
     return [device for device in inventory.devices if device.driver in drivers]
 
@@ -115,7 +128,7 @@ def _step(run: Run, expression: Expression, devices: list[SliceDevice]) -> Sieve
     left: list[SliceDevice] = []
     failed: list[tuple[SliceDevice, str]] = []
     for candidate in devices:
-        if run.devices is not None and run.devices.undecided(program, candidate.driver):
+        if run.devices is not None and run.devices.is_undecided(program, candidate.driver):
             left.append(candidate)
             continue
         result = program.evaluate(candidate.driver, candidate.device)

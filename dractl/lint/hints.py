@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.lint.standard import qualified
+from dractl.lint.standard import qualify
 from dractl.model import Version
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dractl.model import Target
     from dractl.validation.violation import Violation
 
-_OF_REQUESTS = (
+_REQUEST_FIELDS = (
     "adminAccess",
     "allocationMode",
     "capacity",
@@ -27,7 +27,7 @@ _OF_REQUESTS = (
 
 
 def hint(document: Document, violation: Violation, target: Target) -> str | None:
-    """One sentence for some of the rules; None for the others."""
+    """Return a sentence for some of the rules; None for the others."""
     match violation.rule:
         case "wrong-type" if violation.path[-1:] == ("cel",) and violation.meant:
             return "write cel: {expression: ...}"
@@ -40,32 +40,37 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
             name = document.at(violation.path)
             return f"write {{name: {name}}}" if isinstance(name, str) else None
         case "PC-09" if not violation.nearest:
-            where = (
+            list_place = (
                 "pod or defaultPodOptions" if "controllers" in violation.path else "the pod's spec"
             )
-            return f"list it under resourceClaims of {where}, with its resourceClaimTemplateName or resourceClaimName"
+            return (
+                f"list it under resourceClaims of {list_place}, with its resourceClaimTemplateName "
+                "or resourceClaimName"
+            )
         case "unknown-field" if (
-            violation.path[-2:-1] == ("devices",) and violation.path[-1] in _OF_REQUESTS
+            violation.path[-2:-1] == ("devices",) and violation.path[-1] in _REQUEST_FIELDS
         ):
             return f"{violation.path[-1]} belongs in requests[].exactly"
         case "unknown-field" if violation.path[-3:-2] == ("resourceClaims",):
             if violation.path[-1] == "deviceClassName":
                 return "a pod names a claim or a template, which in turn names the class"
         case "RC-13" | "DC-04":
-            from dractl.lint.cel_hints import of_issues  # not for files without selectors
+            from dractl.lint.cel_hints import hint_for_issues  # not for files without selectors
 
             written = document.at(violation.path)
             return (
-                of_issues(written, violation.issues, target) if isinstance(written, str) else None
+                hint_for_issues(written, violation.issues, target)
+                if isinstance(written, str)
+                else None
             )
         case "RC-14" | "DC-05":
-            from dractl.lint.cel_hints import of_cost
+            from dractl.lint.cel_hints import hint_for_cost
 
-            return of_cost(document.at(violation.path), target)
+            return hint_for_cost(document.at(violation.path), target)
         case "RC-19" if document.namespace:
             label = violation.message.partition("`")[2].partition(":")[0]
             return f'add {label}: "true" to metadata.labels of the Namespace {document.namespace}'
-        case "RC-22" | "RC-23" if meant := qualified(document.at(violation.path)):
+        case "RC-22" | "RC-23" if meant := qualify(document.at(violation.path)):
             return f"did you mean {meant}?"
         case "RC-24" if (
             "multiple fields" in violation.message
@@ -78,19 +83,25 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
         case "RS-32" if "must reference a" in violation.message:
             return "in 1.34, sharedCounters belong in the slice of the devices that consume them"
         case "RS-12" if "at most 64" in violation.message:
-            return "128 are only allowed if no device has taints, consumes counters or has list attributes"
+            return (
+                "128 are only allowed if no device has taints, consumes counters or has list "
+                "attributes"
+            )
         case "RS-20":
             return _version(document.at(violation.path))
         case "PC-10" if isinstance(name := document.at(violation.path), str) and "/" in name:
-            return f"name the request, {name.partition('/')[0]}: that includes whichever alternative was chosen"
+            return (
+                f"name the request, {name.partition('/')[0]}: that includes whichever alternative "
+                "was chosen"
+            )
     return None
 
 
-def rewritten(written: str, issues: Sequence[Issue]) -> tuple[tuple[int, int, str], ...]:
-    """The parts of an expression in whose place the hint names something: start, end and the new text."""
-    from dractl.lint.cel_hints import rewritten  # not for files without selectors
+def rewrite(written: str, issues: Sequence[Issue]) -> tuple[tuple[int, int, str], ...]:
+    """Return the parts of an expression that the hint replaces: start, end and the new text."""
+    from dractl.lint.cel_hints import rewrite  # not for files without selectors
 
-    return rewritten(written, issues)
+    return rewrite(written, issues)
 
 
 def _version(written: object) -> str:

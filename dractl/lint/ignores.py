@@ -1,7 +1,9 @@
-"""Comments that suppress findings: ``# dractl: ignore[DRA116] why``, ``# dractl: ignore-file[DRA3, count-zero] why``.
+"""Comments that suppress findings: ``# dractl: ignore[DRA116] why``, ``# dractl: ignore-file[DRA3,
+count-zero] why``.
 
-A comment at the end of a line applies to that line; a comment on its own line to the next line that is not a comment. A
-finding inside a string of several lines can also be suppressed at the line of its key.
+A comment at the end of a line applies to that line; a comment on its own line to the next line that
+is not a comment. A finding inside a string of several lines can also be suppressed at the line of
+its key.
 """
 
 import re
@@ -16,17 +18,24 @@ _ONLY_COMMENT = r"[ \t]*(?:#.*)?$"
 
 
 class Ignore(Struct, frozen=True):
-    """One comment: its place, its codes and names, and the line that it applies to (None: the file)."""
+    """An ignore comment."""
 
     line: int
+    """The line of the comment."""
     column: int
+    """Its first column."""
     end_column: int
+    """The column behind it."""
     names: tuple[str, ...]
+    """The codes and names of rules in it."""
     target: int | None
+    """The line that it applies to; None for the whole file."""
 
 
 def names_end(line: str, ignore: Ignore) -> tuple[int, bool]:
-    """The column where a comment's list of names ends, in its line; and whether it has brackets."""
+    """Return the column where a comment's list of names ends, in its line; and whether it has
+    brackets.
+    """
     match = re.compile(_COMMENT).search(line, max(ignore.column - 2, 0))
     if match is None:
         raise ValueError(f"no ignore comment at column {ignore.column}")
@@ -34,11 +43,11 @@ def names_end(line: str, ignore: Ignore) -> tuple[int, bool]:
 
 
 def ignores(text: str) -> Sequence[Ignore]:
-    """The comments of a file."""
+    """Return the comments of a file."""
     if _MARK not in text:
         return ()
     lines = re.split(r"\r\n?|\n", text)
-    found = []
+    comments = []
     for number, line in enumerate(lines, 1):
         match = re.search(_COMMENT, line) if _MARK in line else None
         if match is None:
@@ -57,5 +66,5 @@ def ignores(text: str) -> Sequence[Ignore]:
                 ),
                 number,
             )
-        found.append(Ignore(number, start + 1, len(line.rstrip()) + 1, names, target))
-    return found
+        comments.append(Ignore(number, start + 1, len(line.rstrip()) + 1, names, target))
+    return comments

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from msgspec import Struct
 
 from dractl.lint.finding import Edit, Finding, TextFix
-from dractl.lint.fixes import applied
+from dractl.lint.fixes import apply_text_fixes
 from dractl.lint.ignores import Ignore, ignores, names_end
 from dractl.manifests import Document, Position, read_text
 from dractl.manifests.composing import multiline_scalars
@@ -17,48 +17,52 @@ ABOUT_COMMENTS = frozenset({"DRA901", "DRA902"})
 """Rules whose findings are ignore comments themselves, which no other comment suppresses."""
 
 
-class Ignoring(Struct, frozen=True):
-    """A file's text with ignore comments, how many findings they suppress, and why others are left (None: none are)."""
+class AnnotatedFile(Struct, frozen=True):
+    """A file's text with ignore comments."""
 
     text: str
+    """The text."""
     findings: int = 0
+    """The number of findings that the comments suppress."""
     why_not: str | None = None
+    """The reason why other findings are not suppressed; None if all are."""
 
 
-def ignoring(name: str, text: str, findings: Iterable[Finding]) -> Ignoring:
-    """The text of a file with a comment for each finding; its values stay as they are.
+def add_ignore_comments(name: str, text: str, findings: Iterable[Finding]) -> AnnotatedFile:
+    """Return the text of a file with a comment for each finding; its values stay as they are.
 
-    A comment goes to the end of the finding's line. Inside a string of several lines, where ``#`` is part of the value,
-    it goes above the string or to the line of its key. An existing comment gets the additional codes.
+    A comment goes to the end of the finding's line. Inside a string of several lines, where ``#``
+    is part of the value, it goes above the string or to the line of its key. An existing comment
+    gets the additional codes.
     """
-    wanted = [finding for finding in findings if finding.code not in ABOUT_COMMENTS]
-    if not wanted:
-        return Ignoring(text)
+    suppressible = [finding for finding in findings if finding.code not in ABOUT_COMMENTS]
+    if not suppressible:
+        return AnnotatedFile(text)
     if name.endswith(".json") or is_json(text):
-        return Ignoring(text, why_not="JSON has no comments")
+        return AnnotatedFile(text, why_not="JSON has no comments")
     values = _values(name, text)
     if not any(
         isinstance(value, dict) for value in values
     ):  # comments count where there are documents
         is_template = holds_template(text)
         refusal = "it is a template" if is_template else "it has no document that can be read"
-        return Ignoring(text, why_not=refusal)
+        return AnnotatedFile(text, why_not=refusal)
     lines = _Lines(Source(name, text))
     codes: dict[tuple[str, int], set[str]] = {}
-    left: list[str] = []
-    for finding in wanted:
+    unplaced: list[str] = []
+    for finding in suppressible:
         spot = lines.spot(finding)
         if spot is None:
-            left.append(f"{finding.code} at {finding.position.line}:{finding.position.column}")
+            unplaced.append(f"{finding.code} at {finding.position.line}:{finding.position.column}")
         else:
             codes.setdefault(spot, set()).add(finding.code)
-    edits = [edit for spot, named in codes.items() if (edit := lines.edit(spot, named)) is not None]
-    after, _ = applied(text, [TextFix("", (edit,)) for edit in edits])
+    edits = [edit for spot, names in codes.items() if (edit := lines.edit(spot, names)) is not None]
+    after, _ = apply_text_fixes(text, [TextFix("", (edit,)) for edit in edits])
     if _values(name, after) != values:
-        return Ignoring(text, why_not="comments would change its values")
-    more = f" and {len(left) - 1} more" if len(left) > 1 else ""
-    why_not = f"there is no place for a comment on {left[0]}{more}" if left else None
-    return Ignoring(after, len(wanted) - len(left), why_not)
+        return AnnotatedFile(text, why_not="comments would change its values")
+    more = f" and {len(unplaced) - 1} more" if len(unplaced) > 1 else ""
+    why_not = f"there is no place for a comment on {unplaced[0]}{more}" if unplaced else None
+    return AnnotatedFile(after, len(suppressible) - len(unplaced), why_not)
 
 
 def _values(name: str, text: str) -> list[object]:
@@ -68,6 +72,8 @@ def _values(name: str, text: str) -> list[object]:
 
 
 class _Lines:
+    """The lines of a file, with the places where a comment can stand."""
+
     def __init__(self, source: Source) -> None:
         self._source = source
         comments = ignores(source.text)
@@ -84,7 +90,9 @@ class _Lines:
             self._not_behind.update(inside if block else range(first, last))
 
     def spot(self, finding: Finding) -> tuple[str, int] | None:
-        """The way to place a comment (``in`` another one, ``behind`` a line or ``above`` it), and the line."""
+        """Return the way to place a comment (``in`` another one, ``behind`` a line or ``above``
+        it), and the line.
+        """
         for file, line in finding.lines:
             if file != self._source.name:
                 continue
@@ -97,20 +105,21 @@ class _Lines:
         return None
 
     def edit(self, spot: tuple[str, int], codes: Collection[str]) -> Edit | None:
-        """The edit that adds codes there; None if they are there already."""
-        how, line = spot
-        present = self._present[line].names if how == "in" else ()
-        named = ", ".join(sorted(set(codes).difference(present)))
-        if not named:
+        """Return the edit that adds codes there; None if they are there already."""
+        manner, line = spot
+        present = self._present[line].names if manner == "in" else ()
+        names = ", ".join(sorted(set(codes).difference(present)))
+        if not names:
             return None
-        if how == "in":
+        if manner == "in":
             ignore = self._present[line]
             column, brackets = names_end(self._source.line(ignore.line), ignore)
-            new = (f", {named}" if ignore.names else named) if brackets else f"[{named}]"
+            separator = ", " if ignore.names else ""
+            new = f"{separator}{names}" if brackets else f"[{names}]"
             return Edit(self._range(ignore.line, column, column), new)
         written = self._source.line(line)
-        comment = f"# dractl: ignore[{named}]"
-        if how == "behind":
+        comment = f"# dractl: ignore[{names}]"
+        if manner == "behind":
             return Edit(
                 self._range(line, len(written.rstrip()) + 1, len(written) + 1), f"  {comment}"
             )

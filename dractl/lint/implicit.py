@@ -1,4 +1,6 @@
-"""Classes that containers request by their implicit extended resource, ``deviceclass.resource.kubernetes.io/CLASS``."""
+"""Classes that containers request by their implicit extended resource,
+``deviceclass.resource.kubernetes.io/CLASS``.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +11,9 @@ from dractl.validation.violation import Path
 
 
 def misspelt_implicit(run: Run) -> Iterator[tuple[Manifest, Sequence[Path], str]]:
-    """Yield the classes that neither the input nor a known driver has, with the keys of one container that name them."""
+    """Yield the classes that neither the input nor a known driver has, with the keys of one
+    container that name them.
+    """
     for pod in run.pods:
         for paths, name in pod.implicit_classes:
             if name and name not in classes() and run.device_class(name) is None:

@@ -13,7 +13,7 @@ from dractl.model.nearest import nearest
 from dractl.objects import identity, newest, selectors_of, text
 
 MAX_SHOWN = 6
-_MOST_NAMES = 24  # in one sentence
+_MAX_NAMES = 24  # in one sentence
 
 
 class SliceDevice(Struct, frozen=True):
@@ -24,24 +24,26 @@ class SliceDevice(Struct, frozen=True):
     device: Device
 
     def attribute(self, name: str) -> DeviceAttribute | None:
-        """The attribute as constraints look it up: by its full name, else by the bare one."""
+        """Return the attribute as constraints look it up: by its full name, else by the
+        bare one.
+        """
         return self.device.attribute(name, self.driver)
 
     def capacity(self, name: str) -> Quantity | None:
-        """The amount of a capacity by its exact name."""
-        found = self.device.capacity.get(name)
-        return found.value if found is not None else None
+        """Return the amount of a capacity by its exact name."""
+        capacity = self.device.capacity.get(name)
+        return capacity.value if capacity is not None else None
 
     def names(self, kind: str) -> dict[str, dict[str, Any]]:
-        """Attributes or capacities by domain and name, as CEL sees them."""
-        found: dict[str, dict[str, Any]] = {}
+        """Return attributes or capacities by domain and name, as CEL sees them."""
+        names: dict[str, dict[str, Any]] = {}
         values: Mapping[str, Any] = (
             self.device.attributes if kind == "attributes" else self.device.capacity
         )
         for key, value in values.items():
             name = qualified_name(key, self.driver)
-            found.setdefault(name.domain, {})[name.name] = value.value
-        return found
+            names.setdefault(name.domain, {})[name.name] = value.value
+        return names
 
     def __str__(self) -> str:
         return f"{self.driver}/{self.pool}/{self.device.name}"
@@ -50,10 +52,11 @@ class SliceDevice(Struct, frozen=True):
 class TriedDevices:
     """Devices and, by name, the selectors of the device classes that came with them.
 
-    Only the newest generation of a pool counts. ``homes`` are the nodes of the pools, by driver and name. ``classes``
-    are mappings as read from a cluster or a file; ``assumed`` are classes as the drivers install them, if it has none.
-    ``refuses``: true of a claim, with the classes of its files, that no machine can satisfy. ``unknown``: names of
-    attributes and capacities, by driver, that devices have, but whose values nobody knows here.
+    Only the newest generation of a pool counts. ``homes`` are the nodes of the pools, by driver and
+    name. ``classes`` are mappings as read from a cluster or a file; ``assumed`` are classes as the
+    drivers install them, if it has none. ``refuses`` is true of a claim, with the classes of its
+    files, that no machine can satisfy. ``unknown``: names of attributes and capacities, by driver,
+    that devices have with values that nobody knows here.
     """
 
     def __init__(
@@ -78,70 +81,83 @@ class TriedDevices:
             {} if classes else {name: selectors_of(value) for name, value in assumed.items()}
         )
 
-    def undecided(self, program: Program, driver: str) -> bool:
-        """True if an expression reads what is unknown of a driver's devices."""
+    def is_undecided(self, program: Program, driver: str) -> bool:
+        """Return True if an expression reads what is unknown of a driver's devices."""
         names = self._unknown.get(driver)
         return bool(names) and any(lookup.full_name in (names or ()) for lookup in program.lookups)
 
     def knows(self, name: str) -> bool:
-        """False for an attribute whose values are unknown."""
+        """Return False for an attribute whose values are unknown."""
         return not any(name in names for names in self._unknown.values())
 
 
-def published_instead(program: Program, failed: Sequence[tuple[SliceDevice, str]]) -> str | None:
-    """The entries of the failing devices in the domains that the expression reads, or their types."""
+def describe_published(program: Program, failed: Sequence[tuple[SliceDevice, str]]) -> str | None:
+    """Return the entries of the failing devices in the domains that the expression reads, or their
+    types.
+    """
     devices = [device for device, _ in failed]
-    return _published(program, devices) or _typed(program, devices)
+    return _names_of_devices(program, devices) or _types_of_devices(program, devices)
 
 
 def values_read(program: Program, devices: Sequence[SliceDevice]) -> str | None:
-    """The values that an expression reads."""
-    found = []
+    """Return the values that an expression reads."""
+    descriptions = []
     for lookup in dict.fromkeys((item.kind, item.domain, item.name) for item in program.lookups):
         kind, domain, name = lookup
         if name is None:
             continue
-        values = Counter(_shown(device.names(kind).get(domain, {}).get(name)) for device in devices)
-        listed = [f"{value} ×{count}" for value, count in values.most_common(MAX_SHOWN)]
-        shown = f"{name}: {', '.join(listed)}" + (", ..." if len(values) > MAX_SHOWN else "")
-        found.append(
-            shown
-            + _not_text(program, name, devices)
-            + _in_units_of(program, name, next(iter(values)))
+        values = Counter(
+            _show_value(device.names(kind).get(domain, {}).get(name)) for device in devices
         )
-    if not found and (program.reads is None or Field("driver") in program.reads):
+        counts = [f"{value} ×{count}" for value, count in values.most_common(MAX_SHOWN)]
+        shown = f"{name}: {', '.join(counts)}" + (", ..." if len(values) > MAX_SHOWN else "")
+        descriptions.append(
+            shown
+            + _note_type_mismatch(program, name, devices)
+            + _note_units(program, name, next(iter(values)))
+        )
+    if not descriptions and (program.reads is None or Field("driver") in program.reads):
         return f"the drivers are {', '.join(sorted({device.driver for device in devices}))}"
-    return "; ".join(found) or None
+    return "; ".join(descriptions) or None
 
 
 def nearest_attribute(name: str, devices: Sequence[SliceDevice]) -> str:
-    """The attribute that was probably meant, else the devices' attributes."""
-    had = [
+    """Return the attribute that was probably meant, else the devices' attributes."""
+    names_by_domain = [
         (domain, names)
         for device in devices
         for domain, names in device.names("attributes").items()
     ]
-    return meant(
-        name, {f"{domain}/{short}" for domain, names in had for short in names}, "they have"
+    return suggest_name(
+        name,
+        {f"{domain}/{short}" for domain, names in names_by_domain for short in names},
+        "they have",
     )
 
 
 def nearest_capacity(name: str, devices: Sequence[SliceDevice]) -> str:
-    """The capacity that was probably meant, else the devices' capacities, as a request has to write them."""
-    return meant(name, {key for device in devices for key in device.device.capacity}, "they have")
+    """Return the capacity that was probably meant, else the devices' capacities, as a request has
+    to write them.
+    """
+    return suggest_name(
+        name, {key for device in devices for key in device.device.capacity}, "they have"
+    )
 
 
-def meant(name: str, known: Iterable[str], lead: str) -> str:
-    """The known name that was probably meant, else all of them; the part before the last slash counts little."""
-    keys = sorted(known)
+def suggest_name(name: str, names: Iterable[str], lead: str) -> str:
+    """Suggest the known name that was probably meant, else list all of them.
+
+    The part before the last slash counts little.
+    """
+    keys = sorted(names)
     by_last: dict[str, list[str]] = {}
     for key in keys:
         by_last.setdefault(key.rpartition("/")[2], []).append(key)
     near = nearest(name.rpartition("/")[2], by_last)
     if near:
         return f"did you mean {nearest(name, by_last[near], alike=0)}?"
-    more = f" and {len(keys) - _MOST_NAMES} more" if len(keys) > _MOST_NAMES else ""
-    return f"{lead} {', '.join(keys[:_MOST_NAMES]) or 'none'}{more}"
+    more = f" and {len(keys) - _MAX_NAMES} more" if len(keys) > _MAX_NAMES else ""
+    return f"{lead} {', '.join(keys[:_MAX_NAMES]) or 'none'}{more}"
 
 
 def _devices(slices: Iterable[ResourceSlice]) -> list[SliceDevice]:
@@ -153,7 +169,7 @@ def _devices(slices: Iterable[ResourceSlice]) -> list[SliceDevice]:
     ]
 
 
-def _published(program: Program, devices: Sequence[SliceDevice]) -> str | None:
+def _names_of_devices(program: Program, devices: Sequence[SliceDevice]) -> str | None:
     for lookup in program.lookups:
         if lookup.tested:
             continue
@@ -169,7 +185,10 @@ def _published(program: Program, devices: Sequence[SliceDevice]) -> str | None:
                 domains = sorted(
                     {domain for device in devices for domain in device.names(lookup.kind)}
                 )
-                return f"they have nothing in the domain {lookup.domain}; their domains are {', '.join(domains) or 'none'}"
+                return (
+                    f"they have nothing in the domain {lookup.domain}; their domains are "
+                    f"{', '.join(domains) or 'none'}"
+                )
             other = "attributes" if lookup.kind == "capacity" else "capacity"
             if any(lookup.name in device.names(other).get(lookup.domain, {}) for device in devices):
                 return f'write device.{other}["{lookup.domain}"].{lookup.name}, which they have'
@@ -179,8 +198,8 @@ def _published(program: Program, devices: Sequence[SliceDevice]) -> str | None:
     return None
 
 
-def _typed(program: Program, devices: Sequence[SliceDevice]) -> str | None:
-    found = []
+def _types_of_devices(program: Program, devices: Sequence[SliceDevice]) -> str | None:
+    descriptions = []
     for kind, domain, name in dict.fromkeys(
         (item.kind, item.domain, item.name) for item in program.lookups
     ):
@@ -193,18 +212,22 @@ def _typed(program: Program, devices: Sequence[SliceDevice]) -> str | None:
         ]
         for type_ in sorted({value.type or "" for value in values}):
             example = next(value.value for value in values if value.type == type_)
-            how = f': compare it with compareTo(semver("{example}"))' if type_ == "version" else ""
-            found.append(f"{name} has type {type_}, such as {_shown(example)}{how}")
-    return "; ".join(found) or None
+            remedy = (
+                f': compare it with compareTo(semver("{example}"))' if type_ == "version" else ""
+            )
+            descriptions.append(f"{name} has type {type_}, such as {_show_value(example)}{remedy}")
+    return "; ".join(descriptions) or None
 
 
-def _not_text(program: Program, name: str, devices: Sequence[SliceDevice]) -> str:
-    """A note if an expression compares a number or a boolean with a string that looks the same."""
+def _note_type_mismatch(program: Program, name: str, devices: Sequence[SliceDevice]) -> str:
+    """Return a note if an expression compares a number or a boolean with a string that looks the
+    same.
+    """
     strings = {
         literal.value
-        for found in program.comparisons
-        if found.lookup and found.lookup.name == name
-        for literal in found.literals
+        for comparison in program.comparisons
+        if comparison.lookup and comparison.lookup.name == name
+        for literal in comparison.literals
         if literal.kind == "string"
     }
     for device in devices:
@@ -213,30 +236,34 @@ def _not_text(program: Program, name: str, devices: Sequence[SliceDevice]) -> st
             if (
                 value is not None
                 and value.type in ("int", "bool")
-                and (written := _shown(value.value)) in strings
+                and (written := _show_value(value.value)) in strings
             ):
                 return f' (of type {value.type}, which never equals the string "{written}")'
     return ""
 
 
-def _in_units_of(program: Program, name: str, shown: str) -> str:
-    """The amounts that a capacity is compared with, in the unit in which devices publish it: 80Gi are 81920Mi."""
+def _note_units(program: Program, name: str, shown: str) -> str:
+    """Return the amounts that a capacity is compared with, in the unit in which devices publish it:
+    80Gi are 81920Mi.
+    """
     unit = shown.lstrip("0123456789")
     amounts = {
         str(literal.value)
-        for found in program.comparisons
-        if found.lookup and found.lookup.name == name and found.lookup.kind == "capacity"
-        for literal in found.literals
+        for comparison in program.comparisons
+        if comparison.lookup
+        and comparison.lookup.name == name
+        and comparison.lookup.kind == "capacity"
+        for literal in comparison.literals
         if literal.kind == "quantity" and unit and not str(literal.value).endswith(unit)
     }
-    said = []
+    notes = []
     for amount in sorted(amounts):
-        value, one = Quantity.parse(amount).value(), Quantity.parse(f"1{unit}").value()
-        said += [f"; {amount} is {value // one}{unit}"] if value % one == 0 else []
-    return "".join(said)
+        value, unit_value = Quantity.parse(amount).value(), Quantity.parse(f"1{unit}").value()
+        notes += [f"; {amount} is {value // unit_value}{unit}"] if value % unit_value == 0 else []
+    return "".join(notes)
 
 
-def _shown(value: Any) -> str:
+def _show_value(value: Any) -> str:
     if value is None:
         return "(none)"
     if isinstance(value, bool):

@@ -1,8 +1,8 @@
-"""What rules see, the documents by kind, with requests and devices in one structure for every version; and what they
-say.
+"""The objects that rules see: documents by kind, with requests and devices in one struct for every
+version.
 
-Missing values and values of another type cause no error: a rule sees an empty mapping or no item instead. Paths are
-those of the document as written.
+Missing values and values of another type cause no error: a rule sees an empty mapping or no item
+instead. Paths are those of the document as written.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ class Manifest:
 
     @cached_property
     def pods(self) -> tuple[PodSpec, ...]:
-        """The pod specifications in the object; those of a custom resource are found by their structure."""
+        """The pod specifications in the object; those of a custom resource are found by their
+        structure.
+        """
         if self.kind in KINDS:  # what a driver's parameters hold is no pod of the cluster
             return ()
         value = self.document.value
@@ -91,31 +93,36 @@ class Manifest:
                 objects.PodSpec(self, tuple(path), mapping(spec))
                 for path, spec in pod_templates(value)
             )
-        made = tuple(chart_pods(self, value))
+        from_charts = tuple(chart_pods(self, value))
         parts = {
-            path[:-2] for pod in made for path, _ in pod.claims
+            path[:-2] for pod in from_charts for path, _ in pod.claims
         }  # what these pods are put together from
         specs = (
             objects.PodSpec(self, tuple(path), mapping(spec)) for path, spec in pod_specs(value)
         )
-        return (*made, *(pod for pod in specs if pod.path not in parts))
+        return (*from_charts, *(pod for pod in specs if pod.path not in parts))
 
 
 def manifest(document: Document) -> Manifest:
-    """The object of a document. Another group's kinds may have the names of ours; only the pods in it matter."""
+    """Return the object of a document.
+
+    Another group's kinds may have the names of ours; only the pods in it matter.
+    """
     return Manifest(document, (document.kind or "") if group(document.value) in _GROUPS else "")
 
 
 class Run:
-    """Objects that belong together, such as those of a folder; ``devices`` is the inventory on which they are tried.
+    """Objects that belong together, such as those of a folder; ``devices`` is the inventory on
+    which they are tried.
 
-    ``others``: the rest of the input, in which names are looked up that the objects themselves lack.
-    ``applied_together``: a kustomization lists them. ``namespaces``: the names of those in the input. ``consumers``:
-    programs besides kube-scheduler that read the claims. ``versions``: those of drivers, by name, where they are known.
-    ``checked_driver``: the driver whose author asks, as check-driver does.
-    ``undecided``: files that may define anything once they are rendered or mended. ``evidence``: what other objects say
-    about drivers. ``whole``: the run of which these objects are a part, in which names are looked up. ``bases``: what the
-    objects, which are patches, change.
+    ``others``: the rest of the input, in which names are looked up that the objects themselves
+    lack. ``applied_together``: a kustomization lists them. ``namespaces``: the names of those in
+    the input. ``consumers``: programs besides kube-scheduler that read the claims. ``versions``:
+    those of drivers, by name, where they are known. ``checked_driver``: the driver whose author
+    asks, as check-driver does. ``undecided``: files that may define anything once they are rendered
+    or mended. ``evidence``: what other objects say about drivers. ``whole``: the run of which these
+    objects are a part, in which names are looked up. ``bases``: what the objects, which are
+    patches, change.
     """
 
     def __init__(
@@ -158,19 +165,19 @@ class Run:
 
     @cached_property
     def without_devices(self) -> Run:
-        """The same objects, judged by what is known of drivers alone."""
-        return self._judging(self.subjects, None, None)
+        """The run of these objects, judged by the facts about drivers alone."""
+        return self._derive(self.subjects, None, None)
 
-    def only(self, subjects: Sequence[Manifest]) -> Run:
-        """Some of the objects, whose names mean what they mean among all."""
-        return self._judging(subjects, self.devices, self.whole)
+    def restrict_to(self, subjects: Sequence[Manifest]) -> Run:
+        """Return a run of some of the objects, whose names mean what they mean among all."""
+        return self._derive(subjects, self.devices, self.whole)
 
     @property
     def whole(self) -> Run:
         """The run of which this one judges only some objects, else itself."""
         return self._whole or self
 
-    def _judging(
+    def _derive(
         self, subjects: Sequence[Manifest], devices: TriedDevices | None, whole: Run | None
     ) -> Run:
         return Run(
@@ -199,36 +206,41 @@ class Run:
         return [subject for subject in self.subjects if "${" in subject.name]
 
     def of(self, kind: str) -> list[Manifest]:
-        """The objects of a kind."""
+        """Return the objects of a kind."""
         return self._kinds.get(kind, [])
 
-    def own(self, kind: str, name: str) -> list[Manifest]:
-        """The objects of a kind that have a name, among those that belong together."""
+    def find_here(self, kind: str, name: str) -> list[Manifest]:
+        """Return the objects of a kind that have a name, among those that belong together."""
         return self.whole._names.get((kind, name), [])
 
-    def anywhere(self, kind: str, name: str) -> list[Manifest]:
-        """The objects of a kind that have a name, in the whole input."""
-        return self.own(kind, name) or (
-            self.others.own(kind, name) if self.others is not None else []
+    def find_anywhere(self, kind: str, name: str) -> list[Manifest]:
+        """Return the objects of a kind that have a name, in the whole input."""
+        return self.find_here(kind, name) or (
+            self.others.find_here(kind, name) if self.others is not None else []
         )
 
-    def named(self, kind: str, name: str) -> list[Manifest]:
-        """The objects of a kind with this name, in any namespace; if there are none, the only one elsewhere that has
-        it: as written, if it is also part of a kustomization."""
-        found = self.own(kind, name)
-        if found or self.others is None:
-            return found
-        elsewhere = self.others.own(kind, name)
+    def find_object(self, kind: str, name: str) -> list[Manifest]:
+        """Return the objects of a kind with this name, in any namespace.
+
+        If there are none, the only one elsewhere that has it: as written, if it is also part of a
+        kustomization.
+        """
+        subjects = self.find_here(kind, name)
+        if subjects or self.others is None:
+            return subjects
+        elsewhere = self.others.find_here(kind, name)
         written = [subject for subject in elsewhere if not subject.document.built] or elsewhere
         return written if len(written) == 1 else []
 
     def device_class(self, name: str) -> Manifest | None:
-        """The DeviceClass of that name: the last one of the run, else the only one elsewhere."""
-        known = self.whole._classes
-        if name not in known:
-            found = self.named("DeviceClass", name)
-            known[name] = found[-1] if found else None
-        return known[name]
+        """Return the DeviceClass of that name: the last one of the run, else the only one
+        elsewhere.
+        """
+        classes = self.whole._classes
+        if name not in classes:
+            subjects = self.find_object("DeviceClass", name)
+            classes[name] = subjects[-1] if subjects else None
+        return classes[name]
 
     @cached_property
     def class_names(self) -> frozenset[str]:
@@ -240,9 +252,11 @@ class Run:
         return frozenset(name for name in names if self.device_class(name) is not None)
 
     def driver_of_class(self, name: str) -> str | None:
-        """The driver that every device of the class of that name has, if its selectors require one."""
-        found = self.device_class(name)
-        return self.driver_of(found.selectors) if found is not None else None
+        """Return the driver that every device of the class of that name has, if its selectors
+        require one.
+        """
+        device_class = self.device_class(name)
+        return self.driver_of(device_class.selectors) if device_class is not None else None
 
     @cached_property
     def kinds(self) -> frozenset[str]:
@@ -252,18 +266,19 @@ class Run:
 
     @cached_property
     def fields(self) -> frozenset[str]:
-        """The fields that the claims and the classes of the run have, down to those of requests and constraints; of
-        slices only that they have ``attributes``."""
-        found: set[str] = {"attributes"} if self.of("ResourceSlice") else set()
+        """The fields that the claims and the classes of the run have, down to those of requests and
+        constraints; of slices only that they have ``attributes``.
+        """
+        names: set[str] = {"attributes"} if self.of("ResourceSlice") else set()
         for subject in self.of("DeviceClass"):
-            found.update(subject.spec)
+            names.update(subject.spec)
         for claim in self.claims:
-            found.update(claim.devices)
+            names.update(claim.devices)
             for request in claim.alternatives:
-                found.update(request.fields, () if request.parent is None else ("firstAvailable",))
+                names.update(request.fields, () if request.parent is None else ("firstAvailable",))
             for constraint in claim.constraints:
-                found.update(constraint.fields)
-        return frozenset(found)
+                names.update(constraint.fields)
+        return frozenset(names)
 
     @cached_property
     def claims(self) -> Sequence[Claim]:
@@ -275,11 +290,15 @@ class Run:
         return tuple(pod for subject in self.subjects for pod in subject.pods)
 
     def driver_of(self, selectors: Iterable[Expression]) -> str | None:
-        """The driver that every device of a class has, if one of its selectors requires it."""
+        """Return the driver that every device of a class has, if one of its selectors
+        requires it.
+        """
         return next((driver for item in selectors if (driver := self.program(item).driver)), None)
 
     def program(self, expression: Expression) -> Program:
-        """The expression as an API server of the run's release compiles it when it is created."""
+        """Return the expression as an API server of the run's release compiles it when it is
+        created.
+        """
         return self._environment.compile(expression.text)
 
     @cached_property
@@ -312,43 +331,58 @@ class Run:
 
 
 class Replacement(Struct, frozen=True):
-    """A fix that replaces one scalar (or one key) by another text; ``span``: code points of its value."""
+    """A fix that replaces one scalar (or one key) by another text."""
 
     path: Path
+    """The path of the scalar."""
     text: str
+    """The new text."""
     title: str = ""
     """``replace by`` the text, if empty."""
     key: bool = False
+    """True if the key is replaced."""
     span: tuple[int, int] | None = None
+    """The code points of its value that are replaced; None for all."""
     safe: bool = False
+    """True if nothing else can be meant."""
 
 
 class Advice(Struct, frozen=True):
-    """A finding of a check in ``subject`` at ``path``, a path of the document in v1, before it is placed in a file.
-
-    ``span`` are code points inside the scalar there. ``severity`` is set if it differs from the rule's own in a lesser
-    case. ``related`` are further places: (description, subject, path).
-    """
+    """A finding of a check, before it is placed in a file."""
 
     subject: Manifest
+    """The object."""
     path: Path
+    """The path of the document in v1."""
     message: str
+    """What is wrong."""
     help: str | None = None
+    """What to do."""
     key: bool = False
+    """True if the finding is about the key."""
     span: tuple[int, int] | None = None
+    """Code points inside the scalar at the path."""
     severity: Severity | None = None
+    """The severity, if it differs from the rule's own in a lesser case."""
     confidence: Confidence = "certain"
+    """How certain it is."""
     fix: Replacement | None = None
+    """The fix, if the intended value is clear."""
     related: tuple[tuple[str, Manifest, Path], ...] = ()
+    """Further places: description, subject, path."""
 
 
 Found = Iterator[Advice]
 
 
 def spot(program: Program, name: str = "") -> tuple[int, int]:
-    """The part of an expression to point at, as code points: where ``name`` is read, else the first attribute or
-    capacity, else the first line."""
-    named = [found for found in program.lookups if found.name is not None and not found.tested]
-    for found in [found for found in named if found.name == name] or named:
-        return found.name_span
+    """Return the part of an expression to point at, as code points.
+
+    It is where ``name`` is read, else the first attribute or capacity, else the first line.
+    """
+    lookups = [
+        lookup for lookup in program.lookups if lookup.name is not None and not lookup.tested
+    ]
+    for lookup in [lookup for lookup in lookups if lookup.name == name] or lookups:
+        return lookup.name_span
     return 0, len(program.text.partition("\n")[0])

@@ -12,16 +12,18 @@ _LABELS = ("resource.kubernetes.io/admin-access", "resource.k8s.io/admin-access"
 
 
 class Namespaces(Struct, frozen=True):
-    """``labels``: those of each namespace, unless a kustomization adds to them. ``known``: the names of these
-    namespaces, and None if some namespace of the run allows admin access: it may be that of an object which names
-    none."""
+    """The namespaces of a run."""
 
     labels: Mapping[str, Mapping[str, str]]
+    """The labels of each namespace, unless a kustomization adds to them."""
     known: frozenset[str | None]
+    """The names of these namespaces, and None if some namespace of the run allows admin access: an
+    object that names no namespace may be in it.
+    """
 
 
 def tells_labels(document: Document) -> bool:
-    """True for a namespace, and for a kustomization that adds to the labels of some."""
+    """Return True for a namespace, and for a kustomization that adds to the labels of some."""
     return (document.kind == "Namespace" and document.api_version == "v1") or _patches(document)
 
 
@@ -35,23 +37,34 @@ def _admits(labels: Mapping[str, str]) -> bool:
     return any(label in labels for label in _LABELS)
 
 
-def _add(found: dict[str, Mapping[str, str]], name: str, labels: Mapping[str, str]) -> None:
-    """A namespace that several clusters of one repository have allows admin access if it does in one of them."""
-    if name not in found or not _admits(found[name]):
-        found[name] = labels
+def _add(
+    labels_by_name: dict[str, Mapping[str, str]], name: str, labels: Mapping[str, str]
+) -> None:
+    """Add the labels of a namespace.
+
+    A namespace that several clusters of one repository have allows admin access if it does in one
+    of them.
+    """
+    if name not in labels_by_name or not _admits(labels_by_name[name]):
+        labels_by_name[name] = labels
 
 
 def namespaces_of(documents: Iterable[Document]) -> Namespaces:
-    """The namespaces that documents define."""
-    found: dict[str, Mapping[str, str]] = {}
+    """Return the namespaces that documents define."""
+    labels_by_name: dict[str, Mapping[str, str]] = {}
     admitting = patched = False
     for document in documents:
         if document.kind == "Namespace" and document.api_version == "v1" and document.name:
             labels = document.value["metadata"].get("labels")
-            _add(found, document.name, labels if isinstance(labels, dict) else {})
-            admitting = admitting or _admits(found[document.name])
+            _add(labels_by_name, document.name, labels if isinstance(labels, dict) else {})
+            admitting = admitting or _admits(labels_by_name[document.name])
         else:
             patched = patched or _patches(document)
     if patched:
-        found = {name: labels for name, labels in found.items() if _admits(labels)}
-    return Namespaces(found, frozenset((*found, None) if admitting or patched else found))
+        labels_by_name = {
+            name: labels for name, labels in labels_by_name.items() if _admits(labels)
+        }
+    return Namespaces(
+        labels_by_name,
+        frozenset((*labels_by_name, None) if admitting or patched else labels_by_name),
+    )

@@ -1,4 +1,4 @@
-"""Which files beside a named one are read: the nearest first, within a budget."""
+"""The files beside a named one that are read: the nearest first, within a budget."""
 
 import os
 import time
@@ -22,14 +22,18 @@ class Budget:
         self._parsed = MAX_PARSED_BYTES
 
     def scan(self, size: int) -> bool:
-        """Take the bytes of a file that is searched; return False if they are too many, or it is too late."""
+        """Take the bytes of a file that is searched; return False if they are too many, or it is
+        too late.
+        """
         if size > self._scanned or self._clock() > self._end:
             return False
         self._scanned -= size
         return True
 
     def parse(self, size: int) -> bool:
-        """Take the bytes of a file that is parsed; return False if they are too many, or it is too late."""
+        """Take the bytes of a file that is parsed; return False if they are too many, or it is too
+        late.
+        """
         if size > self._parsed or self._clock() > self._end:
             return False
         self._parsed -= size
@@ -37,8 +41,9 @@ class Budget:
 
 
 def sort_by_distance(paths: Iterable[str], files: Iterable[str]) -> list[str]:
-    """Sort absolute paths by the folders between them and the nearest of some files; the order of equally near ones
-    stays."""
+    """Sort absolute paths by the folders between them and the nearest of some files; the order of
+    equally near ones stays.
+    """
     steps: dict[str, int] = {}
     for folder in {os.path.dirname(file) for file in files}:
         here, count = folder, 0

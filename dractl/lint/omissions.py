@@ -32,12 +32,12 @@ class Omission(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """What happened to them, and why; what was linted all the same says so itself."""
+        """The event and its reason; a file that was linted all the same says so itself."""
         return self.why if self.why.startswith("linted, ") else f"skipped, {self.why}"
 
     @property
     def hint(self) -> str | None:
-        """How to have them checked."""
+        """The way to have them checked."""
         return rendering_hint("CHART") if len(self._charts()) > 1 else self.files[0].hint
 
     @property

@@ -1,4 +1,6 @@
-"""Patches and patterns: documents that contain only a part of an object, and are not objects by themselves."""
+"""Patches and patterns: documents that contain only a part of an object, and are not objects by
+themselves.
+"""
 
 import re
 from functools import lru_cache
@@ -12,13 +14,17 @@ from dractl.objects import encode_json, items, mapping
 from dractl.validation.violation import Violation
 
 _DIRECTIVE = re.compile(
-    r"\$(?:patch|retainKeys|setElementOrder/|deleteFromPrimitiveList/)"  # strategicpatch/patch.go of apimachinery
-    r"|[=^<+X]?\(.*\)\Z"  # Kyverno's anchors (kyverno/kyverno pkg/engine/anchor/anchor.go), Chainsaw's expressions
+    # strategicpatch/patch.go of apimachinery
+    r"\$(?:patch|retainKeys|setElementOrder/|deleteFromPrimitiveList/)"
+    # Kyverno's anchors (kyverno/kyverno pkg/engine/anchor/anchor.go), Chainsaw's expressions
+    r"|[=^<+X]?\(.*\)\Z"
 )
 """Keys of patches and of patterns."""
 _ASSERTED = re.compile(r"(?:^|[\\/])(?:\d+-errors?|[^\\/]*(?<![a-z])asserts?)(?![a-z])[^\\/]*\Z")
-"""Files of kuttl and Chainsaw with parts of objects that a test expects (kudobuilder/kuttl pkg/test/step.go)."""
-_OF_A_MAP = (
+"""Files of kuttl and Chainsaw with parts of objects that a test expects (kudobuilder/kuttl
+pkg/test/step.go).
+"""
+_MESSAGES_ABOUT_MAPS = (
     "Invalid value: {",
     "Invalid value: [",
     'Invalid value: ""',
@@ -31,8 +37,9 @@ _WORKLOADS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
 
 
 def is_patch(document: Document, kustomizations: Kustomizations) -> bool:
-    """True if a kustomization lists the document's file as a patch, or the document shows that it is one, or that it
-    is a pattern."""
+    """Return True if a kustomization lists the document's file as a patch, or the document shows
+    that it is one, or that it is a pattern.
+    """
     return (
         _has_directive(document.value)
         or _is_partial(document)
@@ -43,12 +50,12 @@ def is_patch(document: Document, kustomizations: Kustomizations) -> bool:
 
 
 def _is_asserted(file: str) -> bool:
-    """True for a file with parts of objects that a test of kuttl or Chainsaw expects."""
+    """Return True for a file with parts of objects that a test of kuttl or Chainsaw expects."""
     return ("error" in file or "assert" in file) and _ASSERTED.search(file) is not None
 
 
 def _is_elided(document: Document) -> bool:
-    """True for a block of Markdown that leaves out lines."""
+    """Return True for a block of Markdown that leaves out lines."""
     if not document.file.endswith(SUFFIXES):
         return False
     place = document.locate(())
@@ -58,22 +65,28 @@ def _is_elided(document: Document) -> bool:
 
 
 def stands_alone(violation: Violation) -> bool:
-    """True if a violation in a patch is one whatever object it changes: a value in the patch itself is wrong."""
+    """Return True if a violation in a patch is one whatever object it changes: a value in the patch
+    itself is wrong.
+    """
     if violation.type in ("FieldValueRequired", "FieldValueNotFound") or not violation.path:
         return False
     if violation.rule == "unknown-field":
         return not _is_directive(violation.path[-1])
-    return violation.rule in ("wrong-type", "duplicate-key") or _about_a_scalar(violation)
+    return violation.rule in ("wrong-type", "duplicate-key") or _concerns_scalar(violation)
 
 
-def _about_a_scalar(violation: Violation) -> bool:
-    """A map can lack fields that another document has; ``Invalid value: {...}`` is about a map as a whole."""
-    return not any(start in violation.message for start in _OF_A_MAP)
+def _concerns_scalar(violation: Violation) -> bool:
+    """Return True unless a violation is about a map as a whole (``Invalid value: {...}``), which
+    can lack fields that another document has.
+    """
+    return not any(start in violation.message for start in _MESSAGES_ABOUT_MAPS)
 
 
 def _has_directive(value: Any) -> bool:
-    said = encode_json(value)
-    if b'"$' not in said and b')":' not in said:  # few documents have either without such a key
+    encoded = encode_json(value)
+    if (
+        b'"$' not in encoded and b')":' not in encoded
+    ):  # few documents have either without such a key
         return False
     keys: set[object] = set()
     stack = [value]
@@ -92,8 +105,9 @@ def _is_directive(key: object) -> bool:
 
 
 def _is_partial(document: Document) -> bool:
-    """True for a workload without selector whose containers have no image, and for a file named as a patch that lacks
-    what every such object has."""
+    """Return True for a workload without selector whose containers have no image, and for a file
+    named as a patch that lacks what every such object has.
+    """
     named = "patch" in document.file and _PATCH.search(document.file) is not None
     if not named and document.kind not in _WORKLOADS:
         return False

@@ -1,7 +1,8 @@
-"""What a strategic merge patch of kustomize takes from the object that it changes.
+"""The losses of an object that a strategic merge patch of kustomize changes.
 
-kustomize merges lists of maps by the merge keys of the OpenAPI schema (kyaml/openapi), and the lists of resource.k8s.io
-have none (``+listType=atomic`` in k8s.io/api/resource/v1/types.go): a list in the patch replaces the whole list.
+kustomize merges lists of maps by the merge keys of the OpenAPI schema (kyaml/openapi), and the
+lists of resource.k8s.io have none (``+listType=atomic`` in k8s.io/api/resource/v1/types.go): a list
+in the patch replaces the whole list.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Loss(Struct, frozen=True):
 
     path: Path
     lost: tuple[str, ...]
-    """Fields of a request of both, ``gpu: exactly.selectors``, and whole entries, ``request gpu``."""
+    """Fields of a request of both, ``gpu: exactly.selectors``, and whole entries, ``request gpu``.
+    """
     operations: tuple[Mapping[str, Any], ...]
     """The JSON patch (RFC 6902) of what the patch changes, and nothing else."""
 
@@ -45,7 +47,7 @@ def find_losses(base: Mapping[str, Any], patch: Mapping[str, Any]) -> Iterator[L
         before, after = _list_in(base, path), _list_in(patch, path)
         if before is None or after is None or _is_meant(patch, path):
             continue
-        lost = tuple(_lost(path, before, after))
+        lost = tuple(_list_losses(path, before, after))
         if lost:
             yield Loss(path, lost, tuple(_operations(path, before, after)))
 
@@ -53,8 +55,9 @@ def find_losses(base: Mapping[str, Any], patch: Mapping[str, Any]) -> Iterator[L
 def bases_of(
     patch: Document, subjects: Sequence[Manifest], kustomizations: Kustomizations
 ) -> list[Manifest]:
-    """Return the objects that a patch of a kustomization changes, as they are written: those of ``subjects``, else of
-    files that the kustomization lists."""
+    """Return the objects that a patch of a kustomization changes, as they are written: those of
+    ``subjects``, else of files that the kustomization lists.
+    """
     if is_kustomization(patch.file):
         holder = kustomizations.kustomization(kustomizations.folder(patch.file))
     else:
@@ -134,17 +137,18 @@ def _list_in(value: Mapping[str, Any], path: Path) -> list[Any] | None:
 def _is_meant(patch: Mapping[str, Any], path: Path) -> bool:
     """Return whether the patch says that it replaces or deletes what is at the path."""
     entries = map(mapping, _list_in(patch, path) or ())
-    return any("$patch" in one for one in (*_holders(patch, path), *entries))
+    return any("$patch" in holder for holder in (*_holders(patch, path), *entries))
 
 
-def _lost(path: Path, before: Sequence[Any], after: Sequence[Any]) -> Iterator[str]:
+def _list_losses(path: Path, before: Sequence[Any], after: Sequence[Any]) -> Iterator[str]:
     kind = str(path[-1]).removesuffix("s")
     named = {text(mapping(entry).get("name")): mapping(entry) for entry in after}
     for number, entry in enumerate(before):
         name = text(mapping(entry).get("name"))
         if path[-1] == "requests" and name in named:
             yield from (
-                f"{name}: {'.'.join(steps)}" for steps in _missing(mapping(entry), named[name])
+                f"{name}: {'.'.join(steps)}"
+                for steps in _list_missing_fields(mapping(entry), named[name])
             )
         elif path[-1] == "requests":
             yield f"request {name or number}"
@@ -152,7 +156,7 @@ def _lost(path: Path, before: Sequence[Any], after: Sequence[Any]) -> Iterator[s
             yield f"{kind}[{number}]"
 
 
-def _missing(
+def _list_missing_fields(
     before: Mapping[str, Any], after: Mapping[str, Any], steps: tuple[str, ...] = ()
 ) -> Iterator[tuple[str, ...]]:
     """Yield the fields of one map that another lacks; a field below a missing one is not listed."""
@@ -160,7 +164,7 @@ def _missing(
         if key not in after:
             yield (*steps, str(key))
         elif isinstance(value, dict) and isinstance(after[key], dict) and len(steps) < _MAX_DEPTH:
-            yield from _missing(value, after[key], (*steps, str(key)))
+            yield from _list_missing_fields(value, after[key], (*steps, str(key)))
 
 
 def _operations(
@@ -180,13 +184,13 @@ def _changes(
     path: Path, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Iterator[Mapping[str, Any]]:
     for key, value in after.items():
-        there = (*path, str(key))
+        field_path = (*path, str(key))
         if key not in before:
-            yield {"op": "add", "path": _pointer(there), "value": value}
+            yield {"op": "add", "path": _pointer(field_path), "value": value}
         elif isinstance(value, dict) and isinstance(before[key], dict) and len(path) < _MAX_DEPTH:
-            yield from _changes(there, before[key], value)
+            yield from _changes(field_path, before[key], value)
         elif value != before[key]:
-            yield {"op": "replace", "path": _pointer(there), "value": value}
+            yield {"op": "replace", "path": _pointer(field_path), "value": value}
 
 
 def _pointer(path: Path) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dractl.lint import registry
 from dractl.lint.finding import Api, Finding, ObjectRef, Related, yaml_path
-from dractl.lint.fixes import for_violation, replacement
+from dractl.lint.fixes import fix_for_violation, replacement
 from dractl.lint.hints import hint
 from dractl.lint.rendered_fixes import fix_advice, fix_violation
 from dractl.manifests import Position
@@ -26,16 +26,18 @@ _MAX_FURTHER = 4
 
 
 class Located(Struct, frozen=True):
-    """A finding with its path; ``number`` counts the documents of the file, and ``text`` is the file's, None if it
-    could not be read. ``built``: it was found in an object as a kustomization makes it. ``trial``: the rendered object as
-    a fix in another file makes it, until that is proven."""
+    """A finding with its path."""
 
     finding: Finding
     path: Path = ()
     text: str | None = None
+    """The text of the file; None if it could not be read."""
     built: bool = False
+    """True if it is in an object as a kustomization makes it."""
     number: int = -1
+    """The number of the document in the file."""
     trial: Document | None = None
+    """The rendered object as a fix in another file makes it, until that is proven."""
 
     @property
     def file(self) -> str:
@@ -43,7 +45,7 @@ class Located(Struct, frozen=True):
 
 
 def from_broken(broken: Broken) -> Located:
-    """A document that could not be read."""
+    """Return the finding about a document that could not be read."""
     rule = registry.rule_of("DRA001")
     finding = Finding(
         rule.code,
@@ -62,48 +64,64 @@ def from_broken(broken: Broken) -> Located:
 
 
 def from_violation(document: Document, remark: Flagged, target: Target) -> Located:
-    """The API server's finding in a document, or its finding once the errors at which it stops are fixed."""
+    """Return the API server's finding in a document, or its finding once the errors at which it
+    stops are fixed.
+    """
     violation = remark.violation
     rule = registry.for_violation(violation.rule)
     position = document.locate(
         violation.path, key=violation.key or _is_block(document, violation), offset=violation.offset
     )
-    message, related, api = _said(document, violation)
-    fixed = fix_violation(document, violation) if document.rendered else None
-    own = for_violation(document, violation) if document.editable else None
-    return _located(
+    sentence = _server_sentence(document, violation)
+    rendered_fix = fix_violation(document, violation) if document.rendered else None
+    direct_fix = fix_for_violation(document, violation) if document.editable else None
+    return _locate(
         rule,
         document,
         violation.path,
         position,
-        message,
+        sentence.message,
         severity=remark.severity or rule.severity,
         confidence=remark.confidence,
         help=_help(document, violation, target),
-        related=related,
-        api=api if remark.server else None,
-        fix=fixed.fix if fixed else own,
-        trial=fixed.trial if fixed else None,
+        related=sentence.related,
+        api=sentence.api if remark.server else None,
+        fix=rendered_fix.fix if rendered_fix else direct_fix,
+        trial=rendered_fix.trial if rendered_fix else None,
     )
 
 
 def _is_block(document: Document, violation: Violation) -> bool:
-    """True if a value as a whole is wrong that begins below its key."""
+    """Return True if a value as a whole is wrong that begins below its key."""
     whole = violation.rule == "wrong-type" or violation.type == "FieldValueTooMany"
     if not whole or not violation.path or not isinstance(document.at(violation.path), dict | list):
         return False
     return document.locate(violation.path).line > document.locate(violation.path, key=True).line
 
 
-def _said(document: Document, violation: Violation) -> tuple[str, tuple[Related, ...], Api | None]:
-    """The server's own sentence; causes begin with their field, as kubectl prints them. For a CEL expression, which the
-    server repeats with all its issues in several lines, the first issue; the others are further places."""
+class _Sentence(Struct, frozen=True):
+    """The API server's sentence about a violation, as lint reports it."""
+
+    message: str
+    """The message of the finding."""
+    related: tuple[Related, ...]
+    """Further places of the same violation."""
+    api: Api | None
+    """The server's error; None if it has no type."""
+
+
+def _server_sentence(document: Document, violation: Violation) -> _Sentence:
+    """Return the server's own sentence; causes begin with their field, as kubectl prints them.
+
+    The server repeats a CEL expression with all its issues in several lines: here the first issue
+    is the sentence, and the others are further places.
+    """
     message = violation.message
     if violation.field and violation.type and violation.type.startswith("FieldValue"):
         message = f"{violation.field}: {message}"
     short = _SYNTAX.sub(_example, message)
     if short != message:
-        return short, (), Api(violation.type, violation.field, message) if violation.type else None
+        return _Sentence(short, (), _api_error(violation, message))
     if violation.issues:
         first, *further = violation.issues
         places = [
@@ -111,26 +129,30 @@ def _said(document: Document, violation: Violation) -> tuple[str, tuple[Related,
             for issue in further
         ]
         related = tuple(Related(text, position) for text, position in places[:_MAX_FURTHER])
-        return _sentence(first), related, Api(violation.type or "", violation.field, message)
-    return (
-        message,
-        (),
-        Api(violation.type, violation.field, violation.detail) if violation.type else None,
-    )
+        error = Api(violation.type or "", violation.field, message)
+        return _Sentence(_describe_issue(first), related, error)
+    return _Sentence(message, (), _api_error(violation, violation.detail))
+
+
+def _api_error(violation: Violation, message: str | None) -> Api | None:
+    """Return the server's error; None if the violation has no type."""
+    return Api(violation.type, violation.field, message) if violation.type else None
 
 
 _SYNTAX = re.compile(
     r" ?\((?:e\.g\. +('[^()]*?'), )?regex used for validation is '.*?'\)(?=$|; |\n)"
 )
-"""The syntax of a name behind the sentence that describes it: k8s.io/apimachinery/pkg/util/validation RegexError."""
+"""The syntax of a name behind the sentence that describes it:
+k8s.io/apimachinery/pkg/util/validation RegexError.
+"""
 
 
 def _example(syntax: re.Match[str]) -> str:
-    """The example alone: a page of regular expressions hides it."""
+    """Return the example alone: a page of regular expressions hides it."""
     return f" (such as {' '.join(syntax[1].split())})" if syntax[1] else ""
 
 
-def _sentence(issue: Issue) -> str:
+def _describe_issue(issue: Issue) -> str:
     if issue.offset is not None:
         return f"the expression does not compile: {_short(issue)}"
     return (
@@ -149,14 +171,14 @@ def _help(document: Document, violation: Violation, target: Target) -> str | Non
         return (
             None if violation.nearest in violation.message else f"did you mean {violation.nearest}?"
         )
-    known = hint(document, violation, target)
-    if known is None and violation.allowed and violation.allowed[-1] not in violation.message:
+    sentence = hint(document, violation, target)
+    if sentence is None and violation.allowed and violation.allowed[-1] not in violation.message:
         return f"allowed: {', '.join(violation.allowed)}"
-    return known
+    return sentence
 
 
 def from_advice(rule: registry.Rule, advice: Advice) -> Located:
-    """A finding of one of dractl's own rules."""
+    """Return a finding of one of dractl's own rules."""
     document = advice.subject.document
     start, end = advice.span or (None, 0)
     position = document.locate(advice.path, key=advice.key, offset=start)
@@ -166,9 +188,9 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Located:
             position = Position(
                 position.file, position.line, position.column, last.end_line, last.end_column
             )
-    fixed = fix_advice(document, advice.fix) if advice.fix and document.rendered else None
-    own = replacement(document, advice.fix) if advice.fix and document.editable else None
-    return _located(
+    rendered_fix = fix_advice(document, advice.fix) if advice.fix and document.rendered else None
+    direct_fix = replacement(document, advice.fix) if advice.fix and document.editable else None
+    return _locate(
         rule,
         document,
         advice.path,
@@ -178,14 +200,15 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Located:
         confidence=advice.confidence,
         help=advice.help,
         related=tuple(
-            Related(what, there.document.locate(path)) for what, there, path in advice.related
+            Related(description, other.document.locate(path))
+            for description, other, path in advice.related
         ),
-        fix=fixed.fix if fixed else own,
-        trial=fixed.trial if fixed else None,
+        fix=rendered_fix.fix if rendered_fix else direct_fix,
+        trial=rendered_fix.trial if rendered_fix else None,
     )
 
 
-def _located(
+def _locate(
     rule: registry.Rule,
     document: Document,
     path: Path,

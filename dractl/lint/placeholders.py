@@ -1,7 +1,8 @@
-"""Placeholders: scalars that another tool fills in before the API server sees them, and that can be any value.
+"""Placeholders: scalars that another tool fills in before the API server sees them, and that can be
+any value.
 
-``${APP}`` (envsubst, Flux, Terraform), ``$(APP)`` (Kubernetes, kustomize), ``__APP__`` (sed), ``<app>`` (a person),
-``{{ app }}`` in quotes (Jinja, Helm).
+``${APP}`` (envsubst, Flux, Terraform), ``$(APP)`` (Kubernetes, kustomize), ``__APP__`` (sed),
+``<app>`` (a person), ``{{ app }}`` in quotes (Jinja, Helm).
 """
 
 import re
@@ -9,36 +10,41 @@ import re
 from dractl.manifests import Document
 from dractl.validation.violation import Path, Violation
 
-_ANY = re.compile(
-    r"\$\{[^{}]*\}|\$\([A-Za-z_][\w.-]*\)|\(\$[A-Za-z_][\w.]*\)|__[A-Z][A-Z0-9_]*__|<[A-Za-z_][\w. -]*>|\{\{.*?\}\}",
+_PLACEHOLDER = re.compile(
+    r"\$\{[^{}]*\}|\$\([A-Za-z_][\w.-]*\)|\(\$[A-Za-z_][\w.]*\)|__[A-Z][A-Z0-9_]*__"
+    r"|<[A-Za-z_][\w. -]*>|\{\{.*?\}\}",
     re.DOTALL,
 )
-_OF_FLUX = re.compile(r"\$\{[^{}]*\}")
-_BY_HAND = re.compile(r"<[A-Za-z_][\w. -]*>\Z")
+_FLUX_VARIABLE = re.compile(r"\$\{[^{}]*\}")
+_FOR_HANDS = re.compile(r"<[A-Za-z_][\w. -]*>\Z")
 
 
 def holds_placeholder(value: object) -> bool:
-    """True if a scalar has a placeholder in it."""
+    """Return True if a scalar has a placeholder in it."""
     if not isinstance(value, str):
         return False
     marked = "$" in value or "__" in value or "<" in value or "{{" in value
-    return marked and _ANY.search(value) is not None
+    return marked and _PLACEHOLDER.search(value) is not None
 
 
 def may_become(text: str, name: str) -> bool:
-    """True if a text with a placeholder of Flux can become a name: ``${APP}-gpu`` becomes jellyfin-gpu."""
-    parts = _OF_FLUX.split(text)
+    """Return True if a text with a placeholder of Flux can become a name: ``${APP}-gpu`` becomes
+    jellyfin-gpu.
+    """
+    parts = _FLUX_VARIABLE.split(text)
     pattern = "[a-z0-9.-]*".join(map(re.escape, parts))
     return len(parts) > 1 and bool("".join(parts)) and re.fullmatch(pattern, name) is not None
 
 
-def filled_in_by_hand(value: object) -> bool:
-    """True if a scalar is a placeholder that no tool substitutes: ``<resource-claim-template-name>``."""
-    return isinstance(value, str) and _BY_HAND.match(value) is not None
+def is_for_hands(value: object) -> bool:
+    """Return True if a scalar is a placeholder that no tool substitutes:
+    ``<resource-claim-template-name>``.
+    """
+    return isinstance(value, str) and _FOR_HANDS.match(value) is not None
 
 
 def depends(document: Document, violation: Violation) -> bool:
-    """True if a violation may vanish once the placeholder is filled in."""
+    """Return True if a violation may vanish once the placeholder is filled in."""
     if any(holds_placeholder(step) for step in violation.path):
         return True
     value = document.at(violation.path)
@@ -55,9 +61,13 @@ def depends(document: Document, violation: Violation) -> bool:
 
 
 def hides(document: Document, path: Path, span: tuple[int, int] | None) -> bool:
-    """True if the scalar at ``path``, or the part of it in ``span``, has a placeholder in it."""
+    """Return True if the scalar at ``path``, or the part of it in ``span``, has a placeholder in
+    it.
+    """
     value = document.at(path)
     if not isinstance(value, str) or span is None:
         return holds_placeholder(value)
     start, end = span
-    return any(match.start() < end and start < match.end() for match in _ANY.finditer(value))
+    return any(
+        match.start() < end and start < match.end() for match in _PLACEHOLDER.finditer(value)
+    )

@@ -1,4 +1,6 @@
-"""The parts of custom resources that are pod specifications, by the schemas of CustomResourceDefinitions in the input."""
+"""The parts of custom resources that are pod specifications, by the schemas of
+CustomResourceDefinitions in the input.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +31,9 @@ class PodSchemas(Struct, frozen=True):
     """Files with definitions of these kinds that are not YAML."""
 
     def is_pod(self, document: Document, path: Path) -> bool | None:
-        """Return whether a map of a custom resource is a pod's specification; None if no schema tells."""
+        """Return whether a map of a custom resource is a pod's specification; None if no schema
+        tells.
+        """
         group, _, version = (document.api_version or "").rpartition("/")
         node: Mapping[str, Any] = self.schemas.get((group, version, document.kind or ""), {})
         for step in path:
@@ -89,7 +93,9 @@ def find_pod_schemas(definitions: Iterable[Source], kinds: Sequence[Kind]) -> Po
 def _schemas_of(
     definition: Mapping[str, Any],
 ) -> Iterator[tuple[tuple[str, str, str], Mapping[str, Any]]]:
-    """Yield the schemas of a definition (k8s.io/apiextensions-apiserver pkg/apis/apiextensions/v1 types.go)."""
+    """Yield the schemas of a definition (k8s.io/apiextensions-apiserver pkg/apis/apiextensions/v1
+    types.go).
+    """
     spec = mapping(definition.get("spec"))
     group, kind = text(spec.get("group")), text(mapping(spec.get("names")).get("kind"))
     for version in map(mapping, items(spec.get("versions"))):

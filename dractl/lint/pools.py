@@ -30,21 +30,21 @@ class SlicePool(Struct, frozen=True):
 
 
 def pools(run: Run) -> list[SlicePool]:
-    """The pools in the order of their first slice.
+    """Return the pools in the order of their first slice.
 
-    Slices of a node that are complete by themselves are a pool of their own: the scheduler uses only those on that node
-    (k8s.io/dynamic-resource-allocation/structured GatherPools).
+    Slices of a node that are complete by themselves are a pool of their own: the scheduler uses
+    only those on that node (k8s.io/dynamic-resource-allocation/structured GatherPools).
     """
-    found: dict[tuple[str, str], list[Manifest]] = {}
+    slices_by_pool: dict[tuple[str, str], list[Manifest]] = {}
     for subject in run.of("ResourceSlice"):
         driver, name, _ = subject.slice.identity
         if driver and name:
-            found.setdefault((driver, name), []).append(subject)
+            slices_by_pool.setdefault((driver, name), []).append(subject)
     return [
         pool
-        for slices in found.values()
+        for slices in slices_by_pool.values()
         for state in _split_states(slices)
-        for pool in _seen(state)
+        for pool in _pools_of_state(state)
     ]
 
 
@@ -71,23 +71,23 @@ def _split_states(slices: list[Manifest]) -> Iterator[list[Manifest]]:
 
 
 def node_of(subject: Manifest) -> str:
-    """The node that a slice belongs to; empty if its nodes are selected otherwise."""
+    """Return the node that a slice belongs to; empty if its nodes are selected otherwise."""
     return subject.slice.node
 
 
-def _seen(slices: list[Manifest]) -> Iterator[SlicePool]:
+def _pools_of_state(slices: list[Manifest]) -> Iterator[SlicePool]:
     nodes: dict[str, list[Manifest]] = {}
     for subject in slices:
         nodes.setdefault(node_of(subject), []).append(subject)
-    rest: list[Manifest] = []
+    incomplete: list[Manifest] = []
     for node, members in nodes.items():
         pool = _newest(members)
         if node and pool.complete and "" not in nodes:
             yield pool
         else:
-            rest += members
-    if rest:
-        yield _newest(rest)
+            incomplete += members
+    if incomplete:
+        yield _newest(incomplete)
 
 
 def _newest(slices: list[Manifest]) -> SlicePool:

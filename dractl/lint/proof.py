@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec.structs import replace
 
 from dractl.lint.finding import TextFix
-from dractl.lint.fixes import applied
+from dractl.lint.fixes import apply_text_fixes
 from dractl.lint.place import Located
 from dractl.manifests import Document
 
 Reader = Callable[[str, str], Sequence[Sequence[Located]]]
-"""The name and the text of a file to what the server says about each document; to nothing if it is damaged."""
+"""The name and the text of a file to what the server says about each document; to nothing if it is
+damaged.
+"""
 
 
 MAX_ROUNDS = 10
@@ -18,24 +20,24 @@ MAX_ROUNDS = 10
 _ON_DEMAND = "DRA803"  # such a version is served only if an administrator enabled it
 
 
-def proven(placed: Iterable[Located], read: Reader) -> list[Located]:
-    """The findings with the fixes whose result the server accepts.
+def keep_proven_fixes(placed: Iterable[Located], read: Reader) -> list[Located]:
+    """Return the findings with the fixes whose result the server accepts.
 
-    A fix is safe only if the document is accepted once all of its safe fixes are made. Other fixes are left out unless
-    it is accepted once all of its fixes are made.
+    A fix is safe only if the document is accepted once all of its safe fixes are made. Other fixes
+    are left out unless it is accepted once all of its fixes are made.
     """
-    found = list(placed)
-    safe = _accepted(found, read, _is_safe)
-    kept = [
-        _with(item, replace(fix, safe=False))
+    located = list(placed)
+    safe = _find_accepted(located, read, _is_safe)
+    checked = [
+        _replace_fix(item, replace(fix, safe=False))
         if fix and fix.safe and item.trial is None and (item.file, item.number) not in safe
         else item
-        for item in found
+        for item in located
         for fix in [item.finding.fix]
     ]
     possible = (
-        _accepted(kept, read, _has_fix)
-        if any(_has_fix(item) and not _is_safe(item) for item in kept)
+        _find_accepted(checked, read, _has_fix)
+        if any(_has_fix(item) and not _is_safe(item) for item in checked)
         else safe
     )
     return [
@@ -44,30 +46,32 @@ def proven(placed: Iterable[Located], read: Reader) -> list[Located]:
         or _is_safe(item)
         or item.trial is not None
         or (item.file, item.number) in possible
-        else _with(item, None)
-        for item in kept
+        else _replace_fix(item, None)
+        for item in checked
     ]
 
 
-def proven_when_rendered(
+def keep_fixes_proven_on_objects(
     placed: Iterable[Located], judge: Callable[[Document], Sequence[Located]]
 ) -> list[Located]:
-    """The findings with those fixes in values and patches after which the server accepts the rendered object, or
-    refuses it for other reasons only; then they are not safe."""
-    return [_tried(item, judge) if item.trial is not None else item for item in placed]
+    """Return the findings with the fixes in values and patches that the rendered object proves.
+
+    The server accepts the object, or refuses it for other reasons only; then the fix is not safe.
+    """
+    return [_try_on_object(item, judge) if item.trial is not None else item for item in placed]
 
 
-def _tried(item: Located, judge: Callable[[Document], Sequence[Located]]) -> Located:
+def _try_on_object(item: Located, judge: Callable[[Document], Sequence[Located]]) -> Located:
     fix = item.finding.fix
     if item.trial is None or fix is None:
         return replace(item, trial=None)
-    refused = [found for found in judge(item.trial) if found.finding.api]
+    refused = [other for other in judge(item.trial) if other.finding.api]
     if refused:
         stays = any(
-            (found.finding.code, found.path) == (item.finding.code, item.path) for found in refused
+            (other.finding.code, other.path) == (item.finding.code, item.path) for other in refused
         )
         fix = None if stays or item.finding.api is None else replace(fix, safe=False)
-    return _with(replace(item, trial=None), fix)
+    return _replace_fix(replace(item, trial=None), fix)
 
 
 def _has_fix(item: Located) -> bool:
@@ -78,16 +82,18 @@ def _is_safe(item: Located) -> bool:
     return item.finding.fix is not None and item.finding.fix.safe
 
 
-def _with(item: Located, fix: TextFix | None) -> Located:
+def _replace_fix(item: Located, fix: TextFix | None) -> Located:
     return replace(item, finding=replace(item.finding, fix=fix))
 
 
-def _accepted(
-    found: Sequence[Located], read: Reader, counts: Callable[[Located], bool]
+def _find_accepted(
+    located: Sequence[Located], read: Reader, counts: Callable[[Located], bool]
 ) -> set[tuple[str, int]]:
-    """The documents, by file and number, that the server accepts once all relevant fixes are made."""
+    """Return the documents, by file and number, that the server accepts once all relevant fixes are
+    made.
+    """
     by_file: dict[str, list[Located]] = {}
-    for item in found:
+    for item in located:
         if counts(item) and item.text is not None and item.trial is None:
             by_file.setdefault(item.file, []).append(item)
     return {
@@ -98,14 +104,14 @@ def _accepted(
 
 
 def _numbers(
-    file: str, found: Sequence[Located], read: Reader, counts: Callable[[Located], bool]
+    file: str, located: Sequence[Located], read: Reader, counts: Callable[[Located], bool]
 ) -> set[int]:
-    text = next(item.text for item in found if item.text is not None)
-    fixes = [item.finding.fix for item in found if item.finding.fix is not None]
-    touched = {item.number for item in found}
+    text = next(item.text for item in located if item.text is not None)
+    fixes = [item.finding.fix for item in located if item.finding.fix is not None]
+    touched = {item.number for item in located}
     rejected: set[int] = set()
     for _ in range(MAX_ROUNDS):
-        text, count = applied(text, fixes)
+        text, count = apply_text_fixes(text, fixes)
         if not count:
             break
         documents = read(file, text)

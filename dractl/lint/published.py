@@ -1,4 +1,4 @@
-"""What known drivers publish, in the form that rules need: by class, by domain, by version."""
+"""Facts about known drivers, in the form that rules need: by class, by domain, by version."""
 
 from __future__ import annotations
 
@@ -21,29 +21,35 @@ if TYPE_CHECKING:  # not for files without selectors
     from dractl.cel import Program
     from dractl.cel.lookups import Lookup
 
-ANYBODYS = ".example.com"  # names that everybody makes up, also those of the example driver
+EXAMPLE_DOMAIN = ".example.com"  # names that everybody makes up, also those of the example driver
 Row = Attribute | Capacity
 T = TypeVar("T")
 
 
 class KnownDriver(Struct, frozen=True):
-    """What is known of one driver, by full names. ``at`` is the version that is judged: the newest release, unless
-    another is ``stated``. ``unknown``: the stated version is newer than all that are known, so nothing is known to be
-    absent."""
+    """The facts about one driver, by full names."""
 
     fact: facts.Driver
+    """Its facts."""
     attributes: dict[str, Attribute]
+    """Its attributes, by full name."""
     capacities: dict[str, Capacity]
+    """Its capacities, by full name."""
     at: str
+    """The version that is judged: the newest release, unless another is stated."""
     stated: str = ""
+    """The version that is stated for the run; empty if none is."""
     unknown: bool = False
+    """True if the stated version is newer than all known ones, so that nothing is known to be
+    absent.
+    """
 
     @property
     def name(self) -> str:
         return self.fact.name
 
     def rows(self, kind: str) -> Mapping[str, Row]:
-        """``attributes`` or ``capacity``."""
+        """Return the rows of ``attributes`` or ``capacity``."""
         return self.attributes if kind == "attributes" else self.capacities
 
     @property
@@ -52,18 +58,22 @@ class KnownDriver(Struct, frozen=True):
         return _domains(self.name)
 
     def last_with(self, row: Row) -> str | None:
-        """The last release with an attribute that the judged version no longer has; None if that has it."""
+        """Return the last release with an attribute that the judged version no longer has; None if
+        that has it.
+        """
         if row.removed is None or self._index(row.removed) > self._index(self.at):
             return None
         return self._release(self.fact.versions[self._index(row.removed) - 1])
 
     def first_with(self, row: Row) -> str | None:
-        """The first release with an attribute; None if all known versions up to its last have it."""
+        """Return the first release with an attribute; None if all known versions up to its last
+        have it.
+        """
         return None if row.since is None else self.fact.tags.get(row.since, (row.since,))[0]
 
-    def seen(self, version: str | None) -> str:
-        """The date of a version that is not released; empty for one that is."""
-        return next((one.seen for one in self.fact.releases if one.name == version), "")
+    def release_date(self, version: str | None) -> str:
+        """Return the date of a version that is not released; empty for one that is."""
+        return next((release.seen for release in self.fact.releases if release.name == version), "")
 
     @property
     def newest(self) -> str:
@@ -72,25 +82,27 @@ class KnownDriver(Struct, frozen=True):
 
     @property
     def known_to(self) -> str:
-        """What an absence rests on: ``known to v0.5.1, read on 2026-11-22``."""
+        """The basis of an absence: ``known to v0.5.1, read on 2026-11-22``."""
         return f"known to {self._release(self.at)}, read on {self.fact.read}"
 
-    def dated(self, help: str | None = None) -> str:  # noqa: A002
-        """Advice about an absence, with what that rests on."""
+    def explain_absence(self, help: str | None = None) -> str:  # noqa: A002
+        """Return advice about an absence, with its basis."""
         rests = f"{self.name} is {self.known_to}"
         return f"{help} ({rests})" if help else rests
 
     def is_later(self, row: Row) -> bool:
-        """True if only versions after the judged one have it."""
+        """Return True if only versions after the judged one have it."""
         return row.since is not None and self._index(row.since) > self._index(self.at)
 
-    def later_value(self, row: Row, value: str) -> str | None:
-        """The first version that has a value, if the judged one does not have it yet."""
+    def version_with_value(self, row: Row, value: str) -> str | None:
+        """Return the first version that has a value, if the judged one does not have it yet."""
         since = row.values_since.get(value)
         return since if since is not None and self._index(since) > self._index(self.at) else None
 
     def soften(self, advice: Advice) -> Advice:
-        """An absence in a version that is newer than what is known: a note."""
+        """Turn advice about an absence into a note where the version is newer than what is
+        known.
+        """
         if not self.unknown:
             return advice
         words = f"; this is only {self.known_to}, and {self.stated} is newer"
@@ -99,19 +111,22 @@ class KnownDriver(Struct, frozen=True):
         )
 
     def _release(self, version: str) -> str:
-        """The last release of a version; the version itself if it has none."""
+        """Return the last release of a version; the version itself if it has none."""
         return self.fact.tags.get(version, (version,))[-1]
 
     def _index(self, version: str) -> int:
         return self.fact.versions.index(version)
 
 
-class Installed(Struct, frozen=True):
-    """A class of a driver's chart. ``types`` are the values of the attribute ``type`` that its selectors leave."""
+class InstalledClass(Struct, frozen=True):
+    """A class of a driver's chart."""
 
     driver: str
+    """The name of the driver."""
     selectors: tuple[str, ...]
+    """The CEL expressions."""
     types: tuple[str, ...]
+    """The values of the attribute ``type`` that its selectors leave."""
 
 
 _PRODUCTS: dict[str, hardware.Kind] = {"gpu.nvidia.com": "nvidia", "gpu.amd.com": "amd"}
@@ -119,20 +134,24 @@ _PRODUCTS: dict[str, hardware.Kind] = {"gpu.nvidia.com": "nvidia", "gpu.amd.com"
 
 @cache
 def _domains(name: str) -> frozenset[str]:
-    known = drivers()[name]
-    return frozenset(full.partition("/")[0] for full in (*known.attributes, *known.capacities))
+    catalogue = drivers()[name]
+    return frozenset(
+        full.partition("/")[0] for full in (*catalogue.attributes, *catalogue.capacities)
+    )
 
 
 @cache
 def in_domain(domain: str) -> dict[str, frozenset[str]]:
-    """Bare names in the domain of a known driver, whoever publishes them, by kind; empty for other domains."""
+    """Return bare names in the domain of a known driver, whoever publishes them, by kind; empty for
+    other domains.
+    """
     if domain not in drivers():
         return {}
     return {
         kind: frozenset(
             name.partition("/")[2]
-            for known in drivers().values()
-            for name in known.rows(kind)
+            for driver in drivers().values()
+            for name in driver.rows(kind)
             if name.startswith(f"{domain}/")
         )
         for kind in ("attributes", "capacity")
@@ -140,50 +159,53 @@ def in_domain(domain: str) -> dict[str, frozenset[str]]:
 
 
 def nearest_published(kind: str, domain: str, name: str) -> str | None:
-    """The one published name that a name is nearly, or begins; None if it is published, or none or several are near."""
+    """Return the one published name that a name is nearly, or begins.
+
+    None if it is published, or none or several are near.
+    """
     if name in in_domain(domain)["attributes"] | in_domain(domain)["capacity"] or len(name) < 3:
         return None
-    known = sorted(in_domain(domain)[kind])
-    near = nearest_names(name, known, 0.8, 2)
+    names = sorted(in_domain(domain)[kind])
+    near = nearest_names(name, names, 0.8, 2)
     near = [other for other in near if other.lower() == name.lower()] or near
-    near = near or [other for other in known if other.startswith(name)]
+    near = near or [other for other in names if other.startswith(name)]
     return near[0] if len(near) == 1 else None
 
 
 @cache
 def drivers() -> dict[str, KnownDriver]:
-    """Every known driver but the example's, whose name everybody uses for examples."""
-    found = {}
-    for known in (facts.driver(name) for name in facts.names() if not name.endswith(ANYBODYS)):
+    """Return every known driver but the example's, whose name everybody uses for examples."""
+    drivers_by_name = {}
+    for fact in (facts.driver(name) for name in facts.names() if not name.endswith(EXAMPLE_DOMAIN)):
         attributes = {
             name: replace(row, name=name)
-            for row in known.attributes
-            for name in (known.full(row.name),)
+            for row in fact.attributes
+            for name in (fact.full(row.name),)
         }
         capacities = {
             name: replace(row, name=name)
-            for row in known.capacities
-            for name in (known.full(row.name),)
+            for row in fact.capacities
+            for name in (fact.full(row.name),)
         }
-        found[known.name] = KnownDriver(known, attributes, capacities, known.released)
-    return found
+        drivers_by_name[fact.name] = KnownDriver(fact, attributes, capacities, fact.released)
+    return drivers_by_name
 
 
 @cache
-def classes() -> dict[str, Installed]:
-    """The classes that drivers install, as their newest releases have them, by name."""
-    found: dict[str, Installed] = {}
+def classes() -> dict[str, InstalledClass]:
+    """Return the classes that drivers install, as their newest releases have them, by name."""
+    classes_by_name: dict[str, InstalledClass] = {}
     for name in drivers():
-        known = facts.driver(name)
-        for row in known.classes:
-            if known.covers(row, None):
-                found.setdefault(row.name, Installed(name, row.selectors, row.types))
-    return found
+        fact = facts.driver(name)
+        for row in fact.classes:
+            if fact.covers(row, None):
+                classes_by_name.setdefault(row.name, InstalledClass(name, row.selectors, row.types))
+    return classes_by_name
 
 
 @cache
 def products() -> dict[str, tuple[str, ...]]:
-    """The names of known products, by the driver that publishes them as productName."""
+    """Return the names of known products, by the driver that publishes them as productName."""
     rows = hardware.products().products
     return {
         driver: tuple(sorted({row["name"] for row in rows[kind].values() if "name" in row}))
@@ -193,20 +215,24 @@ def products() -> dict[str, tuple[str, ...]]:
 
 @cache
 def memories(driver: str) -> dict[str, int]:
-    """The memory of known products in MiB, by the names that a driver publishes as productName."""
+    """Return the memory of known products in MiB, by the names that a driver publishes as
+    productName.
+    """
     rows = hardware.products().products[_PRODUCTS[driver]].values() if driver in _PRODUCTS else ()
     return {row["name"]: row["memoryMiB"] for row in rows if "name" in row and "memoryMiB" in row}
 
 
 def driver(name: str | None) -> KnownDriver | None:
-    """A known driver, at its newest release."""
+    """Return a known driver, at its newest release."""
     return drivers().get(name or "")
 
 
-def judged(run: Run, known: KnownDriver) -> KnownDriver:
-    """A driver at the version that is stated for the run, else at that of its image in the input."""
+def driver_of_run(run: Run, known: KnownDriver) -> KnownDriver:
+    """Return a driver at the version that is stated for the run, else at that of its image in the
+    input.
+    """
     fact = known.fact
-    stated = run.versions.get(fact.name) or running_here(run.whole).get(fact.name)
+    stated = run.versions.get(fact.name) or image_versions(run.whole).get(fact.name)
     if stated is None or (fact.name not in run.versions and not fact.knows(stated)):
         return known
     at = fact.versions[fact.index(stated)]
@@ -214,16 +240,17 @@ def judged(run: Run, known: KnownDriver) -> KnownDriver:
 
 
 @lru_cache(1)  # every rule asks for the same run
-def running_here(run: Run) -> dict[str, str]:
-    """The versions of drivers whose images are in the input."""
+def image_versions(run: Run) -> dict[str, str]:
+    """Return the versions of drivers whose images are in the input."""
     return versions_that_run(subject.document.value for subject in run.subjects if subject.pods)
 
 
 @lru_cache(1)  # every rule asks for the same run
-def published_here(run: Run) -> dict[tuple[str, str], frozenset[object]]:
-    """The attributes and capacities that ResourceSlices of the input have, by driver and full name, with the values of
-    attributes: what is seen wins over what is known."""
-    found: dict[tuple[str, str], set[object]] = {}
+def values_in_input(run: Run) -> dict[tuple[str, str], frozenset[object]]:
+    """Return the attributes and capacities that ResourceSlices of the input have, by driver and
+    full name, with the values of attributes: what is seen wins over what is known.
+    """
+    values: dict[tuple[str, str], set[object]] = {}
     others = run.others.of("ResourceSlice") if run.others is not None else ()
     for subject in (*run.of("ResourceSlice"), *others):
         name = text(subject.spec.get("driver"))
@@ -232,45 +259,49 @@ def published_here(run: Run) -> dict[tuple[str, str], frozenset[object]]:
             for kind in ("attributes", "capacity"):
                 for key, value in mapping(device.get(kind)).items():
                     full = str(key) if "/" in str(key) else f"{name}/{key}"
-                    held = found.setdefault((name, full), set())
-                    held.update(
-                        one for one in mapping(value).values() if isinstance(one, str | int | bool)
+                    values_of_name = values.setdefault((name, full), set())
+                    values_of_name.update(
+                        value
+                        for value in mapping(value).values()
+                        if isinstance(value, str | int | bool)
                     )
-    return {key: frozenset(values) for key, values in found.items()}
+    return {key: frozenset(values) for key, values in values.items()}
 
 
-class Wanted(Struct, frozen=True):
-    """The devices that a request, or a class, can get, if the driver is known.
-
-    ``classes`` are the selectors of the class; for a class known only from its driver's installation, they are compiled
-    on demand. ``types`` are the values of the driver's attribute ``type`` that they leave, empty: any.
-    """
+class RequestDevices(Struct, frozen=True):
+    """The devices that a request, or a class, can get, if the driver is known."""
 
     driver: KnownDriver
+    """The driver."""
     compiled: Callable[[], tuple[Program, ...]]
+    """Compiles the selectors of the class on demand."""
     types: tuple[str, ...]
+    """The values of the driver's attribute ``type`` that the selectors leave; empty for any."""
 
     @property
     def classes(self) -> tuple[Program, ...]:
         return self.compiled()
 
     def row(self, kind: str, name: str) -> Row | None:
-        """The driver's row for an attribute or capacity by its full name."""
+        """Return the driver's row for an attribute or capacity by its full name."""
         return self.driver.rows(kind).get(name)
 
-    def narrowed(self, selectors: Iterable[Program]) -> Wanted:
-        """The devices after further selectors; the same where these leave none of the types (DRA721)."""
-        own = pinned(self.driver, selectors)
-        both = tuple(sorted(set(own) & set(self.types))) if own and self.types else own
+    def narrow(self, selectors: Iterable[Program]) -> RequestDevices:
+        """Return the devices after further selectors; the same where these leave none of the types
+        (DRA721).
+        """
+        types = types_left(self.driver, selectors)
+        both = tuple(sorted(set(types) & set(self.types))) if types and self.types else types
         return replace(self, types=both or self.types)
 
     def lacks(self, row: Row) -> bool:
-        """True if devices of these types never have it."""
+        """Return True if devices of these types never have it."""
         return bool(row.devices and self.types) and not set(row.devices) & set(self.types)
 
 
-def wanted(run: Run, request: Request) -> Wanted | None:
-    """The devices selected by a request's class; None if the class or its driver is not known.
+def devices_of_request(run: Run, request: Request) -> RequestDevices | None:
+    """Return the devices selected by a request's class; None if the class or its driver is not
+    known.
 
     A class of the run takes precedence over one that a driver installs under that name.
     """
@@ -278,102 +309,118 @@ def wanted(run: Run, request: Request) -> Wanted | None:
 
 
 @lru_cache(1)  # every rule asks for the same run
-def _by_class(run: Run) -> Callable[[str], Wanted | None]:
-    return cache(partial(_wanted, run))
+def _by_class(run: Run) -> Callable[[str], RequestDevices | None]:
+    return cache(partial(_devices_of_class, run))
 
 
-def _wanted(run: Run, name: str) -> Wanted | None:
+def _devices_of_class(run: Run, name: str) -> RequestDevices | None:
     of_class = run.device_class(name)
     if of_class is not None:
-        return of_selectors(run.program(item) for item in of_class.selectors)
+        return devices_of_selectors(run.program(item) for item in of_class.selectors)
     installed = classes().get(name)
     if installed is None or not installed.selectors:  # without selectors, only the name is known
         return None
     written = installed.selectors
-    return Wanted(
+    return RequestDevices(
         drivers()[installed.driver],
-        lambda: tuple(_compiled(run, one) for one in written),
+        lambda: tuple(_compile(run, one) for one in written),
         installed.types,
     )
 
 
 def driver_at(run: Run, subject: Manifest, expression: Expression) -> str | None:
-    """The driver whose devices a selector sees, according to the class: the class itself, or that of the request."""
+    """Return the driver whose devices a selector sees, according to the class: the class itself, or
+    that of the request.
+    """
     if subject.claim is None:
         return run.driver_of(subject.selectors)
     for request in subject.claim.alternatives:
         if expression.path[: len(request.path)] == request.path:
-            of_class = run.device_class(request.device_class)
-            known = wanted(run, request)
-            return (
-                run.driver_of(of_class.selectors)
-                if of_class
-                else known.driver.name
-                if known
-                else None
-            )
+            class_object = run.device_class(request.device_class)
+            if class_object:
+                return run.driver_of(class_object.selectors)
+            devices = devices_of_request(run, request)
+            return devices.driver.name if devices else None
     return None
 
 
-def of_selectors(selectors: Iterable[Program]) -> Wanted | None:
-    """The devices that the selectors of a class leave; None where they name no known driver."""
+def devices_of_selectors(selectors: Iterable[Program]) -> RequestDevices | None:
+    """Return the devices that the selectors of a class leave; None where they name no known
+    driver.
+    """
     programs = tuple(selectors)
-    known = driver(next((program.driver for program in programs if program.driver), None))
-    return None if known is None else Wanted(known, lambda: programs, pinned(known, programs))
+    driver_of_class = driver(next((program.driver for program in programs if program.driver), None))
+    return (
+        None
+        if driver_of_class is None
+        else RequestDevices(
+            driver_of_class, lambda: programs, types_left(driver_of_class, programs)
+        )
+    )
 
 
-def pinned(known: KnownDriver, programs: Iterable[Program]) -> tuple[str, ...]:
-    """The values of the attribute ``type`` that selectors leave; empty: any."""
+def types_left(known: KnownDriver, programs: Iterable[Program]) -> tuple[str, ...]:
+    """Return the values of the attribute ``type`` that selectors leave; empty: any."""
     row = known.attributes.get(f"{known.name}/type")
     kinds = set(map(str, row.values)) if row else set()
     demands = [
-        {str(literal.value) for literal in found.literals}
+        {str(literal.value) for literal in comparison.literals}
         for program in programs
-        for found in program.comparisons
-        if found.required and found.operator in ("==", "in")
-        if found.lookup
-        and found.lookup.kind == "attributes"
-        and found.lookup.full_name == f"{known.name}/type"
+        for comparison in program.comparisons
+        if comparison.required and comparison.operator in ("==", "in")
+        if comparison.lookup
+        and comparison.lookup.kind == "attributes"
+        and comparison.lookup.full_name == f"{known.name}/type"
     ]
     for values in demands:
         kinds &= values
     return tuple(sorted(kinds)) if demands else ()
 
 
-def _compiled(run: Run, written: str) -> Program:
-    """A selector of a driver's own class, in the environment of the input's selectors: one more costs 5 ms."""
+def _compile(run: Run, written: str) -> Program:
+    """Compile a selector of a driver's own class, in the environment of the input's selectors: one
+    more costs 5 ms.
+    """
     from dractl.cel import environment  # not for files without selectors
 
     return environment(run.target, "new").compile(written)
 
 
-def _once_a_run(found: Callable[[Run], Iterator[T]]) -> Callable[[Run], tuple[T, ...]]:
-    """What is found in a run, kept until the next one: every rule asks for the same."""
-    return lru_cache(1)(lambda run: tuple(found(run)))
+def _cache_per_run(compute: Callable[[Run], Iterator[T]]) -> Callable[[Run], tuple[T, ...]]:
+    """Cache what a function computes for a run until the next one: every rule asks for the same."""
+    return lru_cache(1)(lambda run: tuple(compute(run)))
 
 
 class Selectors(Struct, frozen=True):
-    """The selectors of one request, or of one class, in the order in which they are evaluated.
-
-    ``request`` is None for a class. ``wanted``: what is known of the devices before them (of a class: of those that it
-    leaves).
-    """
+    """The selectors of one request, or of one class, in the order in which they are evaluated."""
 
     subject: Manifest
+    """The object that has them."""
     request: Request | None
+    """The request; None for a class."""
     selectors: tuple[tuple[Expression, Program], ...]
-    wanted: Wanted | None
+    """Each selector, with its program."""
+    devices: RequestDevices | None
+    """The devices before the selectors of a request, or after those of a class, as far as they are
+    known.
+    """
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The values of the attribute ``type`` that class and selectors leave together; empty: any, or none."""
-        if self.wanted is None:
+        """The values of the attribute ``type`` that class and selectors leave together; empty: any,
+        or none.
+        """
+        if self.devices is None:
             return ()
-        own, of_class = (
-            pinned(self.wanted.driver, (program for _, program in self.selectors)),
-            self.wanted.types,
+        types, class_types = (
+            types_left(self.devices.driver, (program for _, program in self.selectors)),
+            self.devices.types,
         )
-        return tuple(sorted(set(own) & set(of_class))) if own and of_class else own or of_class
+        return (
+            tuple(sorted(set(types) & set(class_types)))
+            if types and class_types
+            else types or class_types
+        )
 
     def advice(
         self,
@@ -382,31 +429,32 @@ class Selectors(Struct, frozen=True):
         help: str | None = None,  # noqa: A002
         **others: Any,
     ) -> Advice:
-        """Advice on one of them."""
+        """Return advice on one of them."""
         return Advice(self.subject, expression.path, message, help, **others)
 
 
-@_once_a_run
+@_cache_per_run
 def selections(run: Run) -> Iterator[Selectors]:
-    """Those of all classes and requests, but for drivers whose devices are asked instead (``--devices``)."""
-    asked = {device.driver for device in run.devices.devices} if run.devices else set()
+    """Yield the selectors of every class and request, except for drivers whose real devices
+    ``--devices`` supplies.
+    """
+    supplied = {device.driver for device in run.devices.devices} if run.devices else set()
     for subject in run.of("DeviceClass"):
         programs = tuple((expression, run.program(expression)) for expression in subject.selectors)
-        known = of_selectors(program for _, program in programs)
-        if known is None or known.driver.name not in asked:
-            yield Selectors(subject, None, programs, known)
+        devices = devices_of_selectors(program for _, program in programs)
+        if devices is None or devices.driver.name not in supplied:
+            yield Selectors(subject, None, programs, devices)
     for claim, request in run.requests:
-        known = wanted(run, request)
-        if known is None or known.driver.name not in asked:
+        devices = devices_of_request(run, request)
+        if devices is None or devices.driver.name not in supplied:
             programs = tuple(
                 (expression, run.program(expression)) for expression in request.selectors
             )
-            yield Selectors(claim.subject, request, programs, known)
+            yield Selectors(claim.subject, request, programs, devices)
 
 
 class Read(Struct, frozen=True):
-    """One lookup of an attribute or a capacity by its name, on devices of a known driver. ``guessed``: only the domain
-    tells the driver, and others may publish in it."""
+    """One lookup of an attribute or a capacity by its name, on devices of a known driver."""
 
     selection: Selectors
     expression: Expression
@@ -414,6 +462,7 @@ class Read(Struct, frozen=True):
     lookup: Lookup
     driver: KnownDriver
     guessed: bool = False
+    """True if only the domain tells the driver, and others may publish in it."""
 
     @property
     def row(self) -> Row | None:
@@ -425,52 +474,71 @@ class Read(Struct, frozen=True):
         """True if a device without it is no error here: written with ``?``, or tested before."""
         if self.lookup.optional or self.lookup.tested:
             return True
-        own, of_class = [program for _, program in self.selection.selectors], self.selection.wanted
-        before = (*own[: own.index(self.program) + 1], *(of_class.classes if of_class else ()))
+        programs, class_devices = (
+            [program for _, program in self.selection.selectors],
+            self.selection.devices,
+        )
+        earlier = (
+            *programs[: programs.index(self.program) + 1],
+            *(class_devices.classes if class_devices else ()),
+        )
         return any(
             other.tested
             and other.domain == self.lookup.domain
             and other.name in (None, self.lookup.name)
-            for program in before
+            for program in earlier
             for other in program.lookups
         )
 
     def advice(self, message: str, help: str | None = None, **others: Any) -> Advice:  # noqa: A002
-        """Advice on it, placed at its name unless ``others`` have a ``span``."""
+        """Return advice on it, placed at its name unless ``others`` have a ``span``."""
         lists = f"`{program_name()} rule {self.driver.name}` lists what its devices have"
         help = help or lists  # noqa: A001
         others = {"span": self.lookup.name_span, "confidence": "likely", **others}
         return Advice(self.selection.subject, self.expression.path, message, help, **others)
 
 
-@_once_a_run
+@_cache_per_run
 def reads(run: Run) -> Iterator[Read]:
-    """Every lookup by name whose driver is known: that of the class, else the one that the selector names, else, if the
-    class is not known, the one that owns its domain."""
-    asked = {device.driver for device in run.devices.devices} if run.devices else set()
-    seen = published_here(run)
+    """Yield every lookup by name whose driver is known: that of the class, else the one that the
+    selector names, else, if the class is not known, the one that owns its domain.
+    """
+    supplied = {device.driver for device in run.devices.devices} if run.devices else set()
+    values = values_in_input(run)
     for selection in selections(run):
-        of_another = selection.wanted is None and _driver_of_class(run, selection) is not None
+        has_other_driver = (
+            selection.devices is None and _driver_of_class(run, selection) is not None
+        )
         for expression, program in selection.selectors:
             for lookup in program.lookups:
-                known = selection.wanted.driver if selection.wanted else driver(program.driver)
-                guessed = known is None
+                driver_read = (
+                    selection.devices.driver if selection.devices else driver(program.driver)
+                )
+                guessed = driver_read is None
                 if (
-                    known is None and not of_another
+                    driver_read is None and not has_other_driver
                 ):  # a driver may publish attributes in any domain
-                    known = driver(lookup.domain)
-                if program.drivers and known is not None and program.drivers != {known.name}:
-                    known = driver(
+                    driver_read = driver(lookup.domain)
+                if (
+                    program.drivers
+                    and driver_read is not None
+                    and program.drivers != {driver_read.name}
+                ):
+                    driver_read = driver(
                         lookup.domain
                     )  # the part of a selector that is for another driver
-                if known is not None and lookup.name is not None and known.name not in asked:
-                    known = judged(run, known)
+                if (
+                    driver_read is not None
+                    and lookup.name is not None
+                    and driver_read.name not in supplied
+                ):
+                    driver_read = driver_of_run(run, driver_read)
                     if (
-                        known.rows(lookup.kind).get(lookup.full_name) is None
-                        and (known.name, lookup.full_name) in seen
+                        driver_read.rows(lookup.kind).get(lookup.full_name) is None
+                        and (driver_read.name, lookup.full_name) in values
                     ):
                         continue
-                    yield Read(selection, expression, program, lookup, known, guessed)
+                    yield Read(selection, expression, program, lookup, driver_read, guessed)
 
 
 def _driver_of_class(run: Run, selection: Selectors) -> str | None:
@@ -486,47 +554,56 @@ def _driver_of_class(run: Run, selection: Selectors) -> str | None:
     return run.driver_of_class(selection.request.device_class)
 
 
-class Constrained(Struct, frozen=True):
-    """A constraint and the devices that it compares. ``sides`` are those of each request whose driver is known, by the
-    request's reference; ``whole``: all of them are."""
+class ComparedDevices(Struct, frozen=True):
+    """A constraint and the devices that it compares."""
 
     claim: Claim
     constraint: Constraint
     field: str
+    """``matchAttribute`` or ``distinctAttribute``."""
     attribute: str
-    sides: dict[str, Wanted]
+    """The attribute that it names."""
+    sides: dict[str, RequestDevices]
+    """The devices of each request whose driver is known, by the request's reference."""
     whole: bool
+    """True if the driver of each request is known."""
 
     def advice(self, message: str, help: str | None = None, **others: Any) -> Advice:  # noqa: A002
-        """Advice on it, placed at its attribute."""
+        """Return advice on it, placed at its attribute."""
         path = (*self.constraint.path, self.field)
         return Advice(self.claim.subject, path, message, help, confidence="likely", **others)
 
 
-@_once_a_run
-def constrained(run: Run) -> Iterator[Constrained]:
-    """Every constraint over devices of known drivers, but for drivers whose devices are asked instead."""
-    asked = {device.driver for device in run.devices.devices} if run.devices else set()
+@_cache_per_run
+def list_compared_devices(run: Run) -> Iterator[ComparedDevices]:
+    """Yield every constraint over devices of known drivers, except for drivers whose real devices
+    ``--devices`` supplies.
+    """
+    supplied = {device.driver for device in run.devices.devices} if run.devices else set()
     for claim, constraint in run.constraints:
         field = "matchAttribute" if constraint.fields.get("matchAttribute") else "distinctAttribute"
         attribute = text(constraint.fields.get(field))
         targets = claim.targets(constraint.requests)
-        found = {
-            request.reference: known for request in targets if (known := narrowed(run, request))
+        devices_by_request = {
+            request.reference: devices
+            for request in targets
+            if (devices := devices_after_selectors(run, request))
         }
         sides = {
-            reference: side for reference, side in found.items() if side.driver.name not in asked
+            reference: side
+            for reference, side in devices_by_request.items()
+            if side.driver.name not in supplied
         }
         if sides and "/" in attribute:
-            yield Constrained(
+            yield ComparedDevices(
                 claim, constraint, field, attribute, sides, len(sides) == len(targets)
             )
 
 
-def narrowed(run: Run, request: Request) -> Wanted | None:
-    """The devices of a request after its own selectors."""
-    known = wanted(run, request)
-    return known and known.narrowed(run.program(item) for item in request.selectors)
+def devices_after_selectors(run: Run, request: Request) -> RequestDevices | None:
+    """Return the devices of a request after its own selectors."""
+    devices = devices_of_request(run, request)
+    return devices and devices.narrow(run.program(item) for item in request.selectors)
 
 
 for _known in (drivers, classes, products, memories, in_domain, _domains):

@@ -1,4 +1,6 @@
-"""How each document is read: as an object, a patch, a custom resource with pods, or part of another object."""
+"""The way in which each document is read: as an object, a patch, a custom resource with pods, or
+part of another object.
+"""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
@@ -18,35 +20,38 @@ from dractl.validation.decoding import KUBERNETES_GROUPS
 from dractl.validation.kueue import GROUP as KUEUE
 from dractl.validation.violation import Violation
 
-_OF_PARTS = frozenset(
+_GROUPS_WITH_PARTS = frozenset(
     {"kustomize.config.k8s.io", "apiextensions.crossplane.io", "chainsaw.kyverno.io"}
 )
-"""Groups whose objects contain patches, patterns, and objects that are completed elsewhere (a Composition's base)."""
+"""Groups whose objects contain patches, patterns, and objects that are completed elsewhere (a
+Composition's base).
+"""
 _EXTENDED_RESOURCES = frozenset({"PC-13", "PC-15", "PC-16"})
 
 
 class Reading(Struct, frozen=True):
-    """A document that concerns DRA, as rules see it, and how it is read; ``number`` counts those of its file.
-
-    ``patch``: it changes another document. ``foreign``: it is a custom resource. ``values``: a chart completes it
-    before the API server sees it. ``resources``: only its extended resources matter. ``described``: a controller writes
-    all but its spec.
-    """
+    """A document that concerns DRA, as rules see it, and how it is read."""
 
     subject: Manifest
     number: int
+    """The number of the document in its file."""
     patch: bool = False
+    """True if it changes another document."""
     foreign: bool = False
+    """True for a custom resource."""
     values: bool = False
+    """True if a chart completes it before the API server sees it."""
     resources: bool = False
+    """True if only its extended resources matter."""
     described: bool = False
+    """True if a controller writes all but its spec."""
 
     @property
     def document(self) -> Document:
         return self.subject.document
 
     def matters(self, violation: Violation) -> bool:
-        """True if a violation counts in a document that is read this way."""
+        """Return True if a violation counts in a document that is read this way."""
         if self.patch and not stands_alone(violation):
             return False
         if self.values and violation.path[:1] == ("metadata",):
@@ -59,50 +64,51 @@ class Reading(Struct, frozen=True):
 def readings(
     documents: Iterable[Document], kustomizations: Kustomizations, consumers: Container[str] = ()
 ) -> Iterator[Reading]:
-    """The documents that concern DRA or one of the ``consumers`` of claims that the user names, and the objects inside
-    others, in the order of the input."""
+    """Yield the documents that concern DRA, and the objects inside others, in the order of the
+    input.
+    """
     concerns_autoscaler = CLUSTER_AUTOSCALER in consumers
     mentions: dict[str, bool] = {}  # searched once a file
     maps_classes: dict[str, bool] = {}
     numbers: Counter[str] = Counter()
 
-    def numbered(document: Document) -> int:
+    def next_number(document: Document) -> int:
         numbers[document.file] += 1
         return numbers[document.file] - 1
 
     for document in documents:
-        own = group(document.value)
-        if own != GROUP:
+        api_group = group(document.value)
+        if api_group != GROUP:
             if document.file not in mentions:
                 mentions[document.file] = f"{GROUP}/" in document.text
                 maps_classes[document.file] = "deviceClassMappings" in document.text
             for inside in objects_within(document, GROUP) if mentions[document.file] else ():
-                in_parts = own in _OF_PARTS or is_kustomization(document.file)
+                in_parts = api_group in _GROUPS_WITH_PARTS or is_kustomization(document.file)
                 yield Reading(
                     manifest(inside),
-                    numbered(inside),
+                    next_number(inside),
                     patch=in_parts or is_patch(inside, kustomizations),
-                    values=own != "" or not document.kind,
+                    values=api_group != "" or not document.kind,
                 )
             for inside in objects_within(document, KUEUE) if maps_classes[document.file] else ():
-                yield Reading(manifest(inside), numbered(inside))
+                yield Reading(manifest(inside), next_number(inside))
             for inside in claim_specs(document):
                 patch = is_patch(document, kustomizations)
-                yield Reading(manifest(inside), numbered(inside), patch=patch, described=True)
-        concerned = concern(document.value)
-        if concerned is None and concerns_autoscaler and _runs_cluster_autoscaler(document):
-            concerned = "resources"
-        if concerned is not None:
+                yield Reading(manifest(inside), next_number(inside), patch=patch, described=True)
+        reason = concern(document.value)
+        if reason is None and concerns_autoscaler and _runs_cluster_autoscaler(document):
+            reason = "resources"
+        if reason is not None:
             patch = is_patch(document, kustomizations)
-            foreign = own not in KUBERNETES_GROUPS and not patch
-            resources = concerned == "resources"
+            foreign = api_group not in KUBERNETES_GROUPS and not patch
+            resources = reason == "resources"
             yield Reading(
-                manifest(document), numbered(document), patch, foreign, resources=resources
+                manifest(document), next_number(document), patch, foreign, resources=resources
             )
 
 
 def _runs_cluster_autoscaler(document: Document) -> bool:
-    """True for a Deployment of Cluster Autoscaler."""
+    """Return True for a Deployment of Cluster Autoscaler."""
     template = mapping(mapping(document.value.get("spec")).get("template"))
     containers = items(mapping(template.get("spec")).get("containers"))
     return document.kind == "Deployment" and any(

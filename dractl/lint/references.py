@@ -9,12 +9,12 @@ from dractl.objects import Request, text
 
 
 def namespace_of(subject: Manifest) -> str:
-    """An object's namespace; empty if kubectl, Helm or kustomize sets it."""
+    """Return an object's namespace; empty if kubectl, Helm or kustomize sets it."""
     return subject.namespace or ""
 
 
 def may_share_namespace(one: Manifest, other: Manifest) -> bool:
-    """False only if both objects name a namespace, and not the same one."""
+    """Return False only if both objects name a namespace, and not the same one."""
     first, second = namespace_of(one), namespace_of(other)
     return (
         first == second
@@ -25,29 +25,38 @@ def may_share_namespace(one: Manifest, other: Manifest) -> bool:
     )
 
 
-def referenced(run: Run, pod: PodSpec, entry: Mapping[str, Any]) -> Manifest | None:
-    """The ResourceClaim or ResourceClaimTemplate that ``entry`` of ``spec.resourceClaims`` names, if the run has it."""
+def find_reference(run: Run, pod: PodSpec, entry: Mapping[str, Any]) -> Manifest | None:
+    """Return the ResourceClaim or ResourceClaimTemplate that ``entry`` of ``spec.resourceClaims``
+    names, if the run has it.
+    """
     kind, name = "ResourceClaim", text(entry.get("resourceClaimName"))
     if not name:
         kind, name = "ResourceClaimTemplate", text(entry.get("resourceClaimTemplateName"))
-    return named(run, kind, name, pod.subject)
+    return find_named(run, kind, name, pod.subject)
 
 
 def requests_of(run: Run, pod: PodSpec, entry: Mapping[str, Any]) -> Sequence[Request]:
-    """The requests of the claim or template that such an entry names; none if the run does not have it."""
-    found = referenced(run, pod, entry)
-    return found.claim.alternatives if found is not None and found.claim is not None else ()
+    """Return the requests of the claim or template that such an entry names; none if the run does
+    not have it.
+    """
+    target = find_reference(run, pod, entry)
+    return target.claim.alternatives if target is not None and target.claim is not None else ()
 
 
-def named(run: Run, kind: str, name: str, user: Manifest) -> Manifest | None:
-    """The object of a kind that ``user`` means by this name, if the run has it: the one in its own namespace, else one
-    whose namespace is open; the one in its own file before others."""
-    near = (subject for subject in run.named(kind, name) if may_share_namespace(subject, user))
+def find_named(run: Run, kind: str, name: str, user: Manifest) -> Manifest | None:
+    """Return the object of a kind that ``user`` means by this name, if the run has it.
+
+    It is the one in its own namespace, else one whose namespace is open; the one in its own file
+    before others.
+    """
+    near = (
+        subject for subject in run.find_object(kind, name) if may_share_namespace(subject, user)
+    )
     return min(near, key=lambda subject: closeness(subject, user), default=None)
 
 
-def closeness(subject: Manifest, user: Manifest) -> tuple[bool, bool, int]:
-    """Sorts objects of one name by their distance to the one that names them."""
+def closeness(subject: Manifest, user: Manifest) -> tuple[Any, ...]:
+    """Return a key that sorts objects of one name by their distance to the one that names them."""
     elsewhere = subject.document.file != user.document.file
     distance = 0 if elsewhere else abs(subject.document.index - user.document.index)
     return namespace_of(subject) != namespace_of(user), elsewhere, distance

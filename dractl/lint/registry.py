@@ -1,22 +1,30 @@
-"""The rules of lint: what stands in ``rules/``, one file a rule.
+"""The rules of lint, one file each in ``rules/``.
 
-What only the API server's answer decides is a page, ``DRA311.md``: a summary, then the headings of :data:`HEADINGS`,
-below a head of lines ``key: value``:
+A rule of which the API server's answer alone decides is a page, ``DRA311.md``: a summary, then the
+headings of :data:`HEADINGS`, below a head of lines ``key: value``:
 
 - ``name`` and ``severity``;
-- ``violations``: the ids of the violations (:class:`dractl.validation.violation.Violation`) that it reports;
-- ``rejects``: the kind of object that the server rejects, for pages without "Why is this bad" (:data:`REJECTED`).
+- ``violations``: the ids of the violations that it reports
+  (:class:`dractl.validation.violation.Violation`);
+- ``rejects``: the kind of object that the server rejects, for pages without "Why is this bad"
+  (:data:`REJECTED`).
 
-An "Example" that is a ``diff`` says "Use instead" too: what differs is marked, and the rest stands there once.
+An "Example" that is a ``diff`` serves as "Use instead" too: each differing line is marked, and all
+other lines stand there once.
 
-Advice of dractl's own is a module, ``dra722_misspelt_device_class.py``: the page is its docstring, and it has
-``SEVERITY``, ``KINDS`` and ``check(run)``, which is called if the run holds an object of one of the kinds; with
-``FIELDS`` only if a claim or a class says one of them, with ``FOR`` only if one of these consumers of claims
-(:data:`CONSUMERS`) was named. With ``ALONE``, what it says of a claim or a class follows from its spec and from the
-classes that it names; it is not asked again about one that reads the same (:mod:`dractl.lint.repeated`). ``UNLESS`` has
-the codes of rules that say the same: where one of them has a finding, this rule has none. What is
-about one thing alone stands in a folder of that name (:data:`_FOLDERS`), and is imported where there is any; what
-loads CEL stands in ``selectors/`` or ``devices/``.
+Advice of dractl's own is a module, ``dra722_misspelt_device_class.py``. Its docstring is the page,
+and it has these names:
+
+- ``SEVERITY``: the severity of its findings;
+- ``KINDS`` and ``check(run)``, which is called if the run has an object of one of the kinds;
+- ``FIELDS``: fields of which a claim or a class of the run must have one;
+- ``FOR``: consumers of claims of which one must be named (:data:`CONSUMERS`);
+- ``ALONE``: True if the advice on a claim or a class follows from its spec and from the classes
+  that it names; objects with the same content are then judged once (:mod:`dractl.lint.repeated`);
+- ``UNLESS``: codes of rules that say the same: where one of them has a finding, this rule has none.
+
+A rule about one kind of thing is in a folder of that name (:data:`_FOLDERS`), which is imported
+only where the run has such a thing. A rule that loads CEL is in ``selectors/`` or ``devices/``.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -50,7 +58,9 @@ REJECTED = {
     "object": "The API server rejects the object.",
     "pod": "The API server rejects the pod, and every workload with such a pod template.",
     "slice": "The API server rejects the slice, so the driver cannot publish its devices.",
-    "status": "An API server rejects such a status: it was written by hand, or the dump is truncated.",
+    "status": (
+        "An API server rejects such a status: it was written by hand, or the dump is truncated."
+    ),
     "taint rule": "The API server rejects the rule.",
 }
 """Why a violation is bad, by the kind of object that has it."""
@@ -59,7 +69,9 @@ CONSUMERS = ("karpenter", "cluster-autoscaler", "kueue")
 """What reads claims besides kube-scheduler, and has limits of its own."""
 
 DOCUMENTATION = ""
-"""The address of the documentation site, without a slash at its end; empty until ``tools/set_address.py`` sets it."""
+"""The address of the documentation site, without a slash at its end; empty until
+``tools/set_address.py`` sets it.
+"""
 
 _RULES = Path(__file__).parent / "rules"
 _FOLDERS: dict[str, Callable[[Run], bool]] = {
@@ -78,30 +90,42 @@ _FOLDERS: dict[str, Callable[[Run], bool]] = {
 
 
 class Rule(Struct, frozen=True):
-    """A rule: its page as ``written``, the ``violations`` of the API server that it reports, or its own check and
-    the runs that the check is for."""
+    """A rule: its page, with the violations that it reports or a check of its own."""
 
     code: str
+    """The code, such as ``DRA311``."""
     name: str
+    """The name, such as ``unknown-device-class``."""
     severity: Severity
+    """The severity of its findings."""
     written: str
+    """The page as it was written."""
     violations: tuple[str, ...] = ()
+    """The ids of the API server's violations that it reports."""
     check: Callable[[Run], Found] | None = None
+    """Its own check; None if it reports violations."""
     kinds: tuple[str, ...] = ()
+    """The kinds of objects of which a run must have one."""
     devices: bool = False
+    """True if it needs devices."""
     fields: tuple[str, ...] = ()
+    """Fields of claims and classes of which a run must have one; empty for any run."""
     consumers: tuple[str, ...] = ()
+    """Consumers of claims of which one must be named; empty for any run."""
     alone: bool = False
+    """True if its advice on a claim follows from its spec and its classes."""
     unless: tuple[str, ...] = ()
     """Codes that say the same: at a place with one of their findings this rule has none."""
 
     @property
     def page(self) -> str | None:
-        """The address of the rule's page on the documentation site; None if the project has no site."""
+        """The address of the rule's page on the documentation site; None if the project has no
+        site.
+        """
         return f"{DOCUMENTATION}/rules/{self.code}/" if DOCUMENTATION else None
 
     def advice(self, run: Run) -> Found:
-        """What its check finds in a run; nothing in one that it is not for."""
+        """Yield what its check finds in a run; nothing in one that it is not for."""
         if (
             self.check is not None
             and not run.whole.kinds.isdisjoint(self.kinds)
@@ -113,9 +137,9 @@ class Rule(Struct, frozen=True):
 
     @property
     def documentation(self) -> str:
-        """The page, with an example that is a diff as two: the wrong one, and what to use instead."""
-        before, fence, rest = self.written.partition("```diff\n")
-        diff, _, after = rest.partition("```\n")
+        """The page; an example that is a diff becomes two: the wrong one, and the right one."""
+        before, fence, remainder = self.written.partition("```diff\n")
+        diff, _, after = remainder.partition("```\n")
         lines = diff.splitlines(keepends=True)
         wrong, right = (
             "".join(line[1:] or line for line in lines if line[0] != other) for other in "+-"
@@ -128,11 +152,13 @@ class Rule(Struct, frozen=True):
 
     @property
     def compares_snapshots(self) -> bool:
-        """True if its example is a recording of a driver's slices, which only check-driver reads."""
+        """True if its example is a recording of a driver's slices, which only check-driver
+        reads.
+        """
         return "`check-driver`" in self.section("What it does")
 
     def section(self, heading: str) -> str:
-        """The text below one of :data:`HEADINGS`; with "" the summary above the first."""
+        """Return the text below one of :data:`HEADINGS`; with "" the summary above the first."""
         parts = self.documentation.split("\n## ")
         if not heading:
             return parts[0].strip()
@@ -146,13 +172,15 @@ class Rule(Struct, frozen=True):
         )
 
     def example(self, heading: str) -> str:
-        """The YAML of "Example" or "Use instead"."""
+        """Return the YAML of "Example" or "Use instead"."""
         text = self.section(heading)
         return text.partition("```yaml\n")[2].partition("```")[0]
 
 
 def checks(run: Run | None = None) -> tuple[Rule, ...]:
-    """The rules that have a check of their own, by code; those that may have something to say about a run."""
+    """Return the rules that have a check of their own, by code; those that may have something to
+    say about a run.
+    """
     return _checks(
         tuple(folder for folder, concerns in _FOLDERS.items() if run is None or concerns(run))
     )
@@ -161,17 +189,17 @@ def checks(run: Run | None = None) -> tuple[Rule, ...]:
 @cache
 def _checks(folders: tuple[str, ...]) -> tuple[Rule, ...]:
     paths = [path for folder in folders for path in (_RULES / folder).glob("dra*.py")]
-    return tuple(map(_of_module, sorted(paths, key=lambda path: path.name)))
+    return tuple(map(_read_module, sorted(paths, key=lambda path: path.name)))
 
 
 @cache
-def _of_module(path: Path) -> Rule:
+def _read_module(path: Path) -> Rule:
     folder = path.parent.relative_to(_RULES).parts
     module = import_module(".".join(("dractl.lint.rules", *folder, path.stem)))
-    code, _, called = path.stem.partition("_")
+    code, _, rule_name = path.stem.partition("_")
     return Rule(
         code.upper(),
-        called.replace("_", "-"),
+        rule_name.replace("_", "-"),
         module.SEVERITY,
         (module.__doc__ or "").strip(),
         check=module.check,
@@ -184,7 +212,7 @@ def _of_module(path: Path) -> Rule:
     )
 
 
-def _of_page(path: Path) -> Rule:
+def _read_page(path: Path) -> Rule:
     _, head, text = path.read_text(encoding="utf-8").split("---\n", 2)
     facts = dict(line.split(": ", 1) for line in head.splitlines())
     violations = tuple(facts["violations"].split(", ")) if "violations" in facts else ()
@@ -200,12 +228,12 @@ def _of_page(path: Path) -> Rule:
 
 @cache
 def _pages() -> dict[str, Rule]:
-    return {path.stem: _of_page(path) for path in _RULES.glob("DRA*.md")}
+    return {path.stem: _read_page(path) for path in _RULES.glob("DRA*.md")}
 
 
 @cache
 def rules() -> dict[str, Rule]:
-    """Every rule by its code, in order."""
+    """Return every rule by its code, in order."""
     return {
         rule.code: rule
         for rule in sorted((*checks(), *_pages().values()), key=lambda rule: rule.code)
@@ -214,8 +242,8 @@ def rules() -> dict[str, Rule]:
 
 @cache
 def rule_of(code: str) -> Rule:
-    """The rule with a code."""
-    return _pages().get(code) or _of_module(next(_RULES.rglob(f"{code.lower()}_*.py")))
+    """Return the rule with a code."""
+    return _pages().get(code) or _read_module(next(_RULES.rglob(f"{code.lower()}_*.py")))
 
 
 @cache
@@ -224,46 +252,50 @@ def _by_violation() -> dict[str, Rule]:
 
 
 def for_violation(violation: str) -> Rule:
-    """The rule that reports a violation of this id; DRA199 if it has no rule of its own."""
+    """Return the rule that reports a violation of this id; DRA199 if it has no rule of its own."""
     return _by_violation().get(violation) or rule_of("DRA199")
 
 
 def find(text: str) -> Rule | None:
-    """The rule with this code (in any case) or name."""
-    wanted = text.strip()
-    known = rules()
-    return known.get(wanted.upper()) or next(
-        (rule for rule in known.values() if rule.name == wanted.lower()), None
+    """Return the rule with this code (in any case) or name."""
+    name = text.strip()
+    rules_by_code = rules()
+    return rules_by_code.get(name.upper()) or next(
+        (rule for rule in rules_by_code.values() if rule.name == name.lower()), None
     )
 
 
-def expand(selectors: Iterable[str], what: str) -> frozenset[str]:
-    """The codes for codes, names or prefixes of codes (``DRA3``; ``ALL``); UsageError for an unknown one."""
+def expand(selectors: Iterable[str], origin: str) -> frozenset[str]:
+    """Return the codes for codes, names or prefixes of codes (``DRA3``; ``ALL``). Raises UsageError
+    for an unknown one.
+    """
     codes: set[str] = set()
     for selector in filter(None, (text.strip() for text in selectors)):
         upper = selector.upper()
-        found = {
+        codes_of_selector = {
             code
             for code in rules()
             if upper == "ALL" or (upper.startswith("DRA") and code.startswith(upper))
         }
-        named = find(selector)
-        if named:
-            found.add(named.code)
-        if not found:
-            raise UsageError(f"{what}: unknown rule {selector!r}", hint=suggest(selector))
-        codes |= found
+        rule = find(selector)
+        if rule:
+            codes_of_selector.add(rule.code)
+        if not codes_of_selector:
+            raise UsageError(f"{origin}: unknown rule {selector!r}", hint=suggest(selector))
+        codes |= codes_of_selector
     return frozenset(codes)
 
 
 def suggest(text: str, further: Sequence[str] = ()) -> str:
-    """A suggestion for an unknown code or name. An unknown code resembles no other: only its beginning means
-    something."""
+    """Suggest a rule for an unknown code or name.
+
+    An unknown code resembles no other: only its beginning means something.
+    """
     upper = text.strip().upper()
     series = sorted(code for code in rules() if code.startswith(upper[:4]))
     if upper.startswith("DRA") and upper[3:].isdigit() and series:
         command = f"`{program_name()} rule {upper[:4]}`"
         return f"{upper[:4]} has {series[0]} to {series[-1]}; {command} lists them"
-    known = [name for rule in rules().values() for name in (rule.code, rule.name)] + list(further)
-    near = nearest(text, known)
+    names = [name for rule in rules().values() for name in (rule.code, rule.name)] + list(further)
+    near = nearest(text, names)
     return f"did you mean {near}?" if near else f"`{program_name()} rule` lists every code and name"

@@ -1,4 +1,6 @@
-"""The reports on the same input for several releases as one, whose findings are marked by release."""
+"""The reports on the same input for several releases as one, whose findings are marked by
+release.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,9 +10,9 @@ from msgspec.structs import replace
 from dractl.lint.finding import Finding, Report
 
 
-def combined(reports: Sequence[Report]) -> Report:
-    """One report: a finding that not every release has names those that do."""
-    found: dict[Any, Finding] = {}
+def combine(reports: Sequence[Report]) -> Report:
+    """Combine reports into one: a finding that not every release has names those that do."""
+    findings: dict[Any, Finding] = {}
     releases: dict[Any, list[str]] = {}
     for report in reports:
         for finding in report.findings:
@@ -24,9 +26,11 @@ def combined(reports: Sequence[Report]) -> Report:
                 finding.message,
                 finding.object,
             )
-            found.setdefault(key, finding)
+            findings.setdefault(key, finding)
             releases.setdefault(key, []).append(report.kubernetes_version)
-    marked = [_marked(finding, releases[key], len(reports)) for key, finding in found.items()]
+    marked = [
+        _mark_releases(finding, releases[key], len(reports)) for key, finding in findings.items()
+    ]
     marked.sort(
         key=lambda one: (one.position.file, one.position.line, one.position.column, one.code)
     )
@@ -34,8 +38,8 @@ def combined(reports: Sequence[Report]) -> Report:
     return replace(reports[-1], findings=tuple(marked), kubernetes_version=every)
 
 
-def _marked(finding: Finding, releases: list[str], of: int) -> Finding:
-    if len(releases) == of:
+def _mark_releases(finding: Finding, releases: list[str], count: int) -> Finding:
+    if len(releases) == count:
         return finding
     message = f"{finding.message} (Kubernetes {', '.join(releases)})"
     return replace(finding, releases=tuple(releases), message=message)

@@ -23,7 +23,7 @@ PER_CLASS = f".deviceclass.{GROUP}/devices"
 
 
 def group(value: dict[str, Any]) -> str:
-    """The API group of a document; empty for the core group."""
+    """Return the API group of a document; empty for the core group."""
     api_version = value.get("apiVersion")
     return api_version.rpartition("/")[0] if isinstance(api_version, str) else ""
 
@@ -33,11 +33,12 @@ Concern = Literal["claims", "resources"]
 
 
 def concern(value: dict[str, Any]) -> Concern | None:
-    """Why a document matters to DRA, if it does.
+    """Return the reason why a document matters to DRA, if it does.
 
-    ``claims``: it is of the group or of its kinds, holds a pod that uses claims, is a quota of claims or of the
-    devices of a class, or a role of a driver. ``resources``: it holds a pod that asks for extended resources, behind which a DeviceClass may
-    stand. Another project may have a kind ``DeviceClass`` of its own: validation tells it from a misspelt group.
+    ``claims``: it is of the group or of its kinds, holds a pod that uses claims, is a quota of
+    claims or of the devices of a class, or a role of a driver. ``resources``: it holds a pod that
+    asks for extended resources, behind which a DeviceClass may stand. Another project may have a
+    kind ``DeviceClass`` of its own: validation tells it from a misspelt group.
     """
     if _is_fixture(value):
         return None
@@ -56,19 +57,21 @@ def concern(value: dict[str, Any]) -> Concern | None:
         )
     if has_mappings(value) or (value.get("kind") in ROLES and concerns_drivers(value)):
         return "claims"
-    found = {_mentions(value.get(part), 0) for part in ("spec", "template")}
-    return "claims" if "claims" in found else "resources" if "resources" in found else None
+    reasons = {_mentions(value.get(part), 0) for part in ("spec", "template")}
+    if "claims" in reasons:
+        return "claims"
+    return "resources" if "resources" in reasons else None
 
 
-def mapped_resources(value: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """The resources that the configuration of Kueue counts devices as, with their paths."""
+def resources_in_mappings(value: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Yield the resources that the configuration of Kueue counts devices as, with their paths."""
     for path, entry in device_class_mappings(value):
         if isinstance(name := entry.get("name"), str):
             yield (*path, "name"), name
 
 
 def class_mappings(value: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """The names of device classes in the configuration of Kueue, with their paths."""
+    """Yield the names of device classes in the configuration of Kueue, with their paths."""
     for path, entry in device_class_mappings(value):
         for number, name in enumerate(items(entry.get("deviceClassNames"))):
             if isinstance(name, str):
@@ -76,8 +79,9 @@ def class_mappings(value: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def _is_fixture(value: dict[str, Any]) -> bool:
-    """True for an object made by Kubernetes' round-trip tests, whose every field contains its own name
-    (k8s.io/apimachinery/pkg/api/apitesting/roundtrip/compatibility.go)."""
+    """Return True for an object made by Kubernetes' round-trip tests, whose every field contains
+    its own name (k8s.io/apimachinery/pkg/api/apitesting/roundtrip/compatibility.go).
+    """
     metadata = value.get("metadata")
     return (
         isinstance(metadata, dict)
@@ -107,20 +111,20 @@ def _mentions(value: Any, depth: int) -> Concern | None:
             if lower == "resources" and isinstance(item, dict):
                 if "claims" in item:
                     return "claims"
-                extended = extended or _extended(item)
+                extended = extended or _names_extended_resources(item)
         inside = value.values()
     for item in inside if depth < _MAX_DEPTH else ():
-        found = _mentions(item, depth + 1) if isinstance(item, dict | list) else None
-        if found == "claims":
-            return found
-        extended = extended or found is not None
+        reason = _mentions(item, depth + 1) if isinstance(item, dict | list) else None
+        if reason == "claims":
+            return reason
+        extended = extended or reason is not None
     return "resources" if extended else None
 
 
-def _extended(resources: dict[str, Any]) -> bool:
-    """True if requests or limits name a resource with a domain."""
-    named = [resources.get("requests"), resources.get("limits")]
+def _names_extended_resources(resources: dict[str, Any]) -> bool:
+    """Return True if requests or limits name a resource with a domain."""
+    lists = [resources.get("requests"), resources.get("limits")]
     return any(
         isinstance(part, dict) and any(isinstance(k, str) and "/" in k for k in part)
-        for part in named
+        for part in lists
     )

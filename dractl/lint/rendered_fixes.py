@@ -1,4 +1,6 @@
-"""Fixes of rendered objects: made in the values file or the patch that a value comes from, and tried on the object."""
+"""Fixes of rendered objects: made in the values file or the patch that a value comes from, and
+tried on the object.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.lint.finding import TextFix
-from dractl.lint.fixes import applied, for_violation, replacement
+from dractl.lint.fixes import apply_text_fixes, fix_for_violation, replacement
 from dractl.lint.model import Replacement
 from dractl.manifests import Document, read_text
 from dractl.validation.violation import Path, Violation
@@ -23,30 +25,34 @@ class RenderedFix(Struct, frozen=True):
 
 
 def fix_violation(document: Document, violation: Violation) -> RenderedFix | None:
-    """Return the fix of a violation whose value another file has as a whole; None if a fix would need more of it."""
+    """Return the fix of a violation whose value another file has as a whole; None if a fix would
+    need more of it.
+    """
     spot = document.source(violation.path)
     moves = violation.key or violation.moved_to is not None or violation.rule == "unknown-field"
     if spot is None or moves or "allocationMode" in violation.message:
         return None
-    fix = for_violation(spot.document, replace(violation, path=spot.path))
+    fix = fix_for_violation(spot.document, replace(violation, path=spot.path))
     return _try(document, violation.path, fix)
 
 
-def fix_advice(document: Document, wanted: Replacement) -> RenderedFix | None:
+def fix_advice(document: Document, change: Replacement) -> RenderedFix | None:
     """Return the fix of a value that another file has as a whole."""
-    spot = None if wanted.key else document.source(wanted.path)
+    spot = None if change.key else document.source(change.path)
     if spot is None:
         return None
-    fix = replacement(spot.document, replace(wanted, path=spot.path))
-    return _try(document, wanted.path, fix)
+    fix = replacement(spot.document, replace(change, path=spot.path))
+    return _try(document, change.path, fix)
 
 
 def _try(document: Document, path: Path, fix: TextFix | None) -> RenderedFix | None:
-    """Return a fix with the object that it makes; None if the edits do not change the value alone."""
+    """Return a fix with the object that it makes; None if the edits do not change the value
+    alone.
+    """
     spot = document.source(path)
     if fix is None or spot is None:
         return None
-    text, _ = applied(spot.document.text, [fix])
+    text, _ = apply_text_fixes(spot.document.text, [fix])
     changed = (
         item
         for item in read_text(spot.document.file, text)

@@ -1,7 +1,8 @@
-"""What the manifests of a repository hold, so that some of its files are judged as in a run of all.
+"""The content of the manifests of a repository, so that some of its files are judged as in a run of
+all.
 
-Each file is read once, and remembered with its size and times: in the process, and in the user's cache from one run to
-the next.
+Each file is read once, and remembered with its size and times: in the process, and in the user's
+cache from one run to the next.
 """
 
 import os
@@ -40,11 +41,11 @@ from dractl.objects import text
 
 _FORMAT = f"6 {__version__}"
 _MAX_FILES = 50_000
-_MAX_LOOSE = 5_000
+_MAX_FILES_WITHOUT_REPOSITORY = 5_000
 """Of a folder that is no repository."""
-_DUMP = 1024 * 1024
+_MAX_BYTES_WITHOUT_REPOSITORY = 1024 * 1024
 """Bytes of a file that is no manifest of a folder that is no repository, but a dump beside it."""
-_SETTLED = 2.0
+_SETTLED_SECONDS = 2.0
 """Seconds after which a file that changes has another time, on any file system."""
 _FIELDS = {
     "resourceClaimName": "ResourceClaim",
@@ -59,25 +60,28 @@ _DEFINITION = "CustomResourceDefinition"
 _LABELS: Name = ("Namespace", "")
 """Stands for all that tells the labels of namespaces."""
 _DRIVERS: Name = ("ResourceSlice", "")
-"""Stands for all that tells what drivers publish: slices, and what :mod:`dractl.lint.evidence` reads."""
+"""Stands for all that tells what drivers publish: slices, and what :mod:`dractl.lint.evidence`
+reads.
+"""
 
 
 class Part(Struct, frozen=True, array_like=True):
-    """A manifest: its size and times in nanoseconds, the names of its objects that others may use, and those that its
-    objects use.
-
-    ``parts``: the files and folders that a kustomization consists of, and ``affix`` what it adds to their names.
-    ``undecided``: it is a template, or not YAML, and may define anything. ``applies``: it has objects of Flux or Argo
-    CD, which apply other files.
-    """
+    """A manifest, with the names that tie it to others."""
 
     state: tuple[int, int, int]
+    """Its size, and its times in nanoseconds."""
     defines: tuple[Name, ...] = ()
+    """The names of its objects that others may use."""
     uses: tuple[Name, ...] = ()
+    """The names that its objects use."""
     parts: tuple[str, ...] = ()
+    """The files and folders that a kustomization consists of."""
     undecided: bool = False
+    """True if it is a template, or not YAML, and may define anything."""
     affix: tuple[str, str] = ("", "")
+    """The prefix and suffix that a kustomization adds to names."""
     applies: bool = False
+    """True if it has objects of Flux or Argo CD, which apply other files."""
 
     @property
     def matters(self) -> bool:
@@ -89,20 +93,24 @@ State = tuple[int, int, int]
 
 
 class Index(Struct, frozen=True):
-    """The manifests of a repository by absolute path, and the paths of those that there was no time to read."""
+    """The manifests of a repository."""
 
     parts: Mapping[str, Part]
+    """The manifests by absolute path."""
     unread: Sequence[str] = ()
+    """The paths that there was no time to read."""
 
 
-class _Kept(Struct, frozen=True, array_like=True):
+class _StoredIndex(Struct, frozen=True, array_like=True):
     format: str
     top: str
     parts: dict[str, Part]
 
 
 class Repositories:
-    """The manifests of repositories, remembered in ``store``; ``exclude`` and ``gitignore`` as in :func:`listed`."""
+    """The manifests of repositories, remembered in ``store``; ``exclude`` and ``gitignore`` as in
+    :func:`listed`.
+    """
 
     def __init__(
         self, store: Store | None = None, exclude: Sequence[str] = (), *, gitignore: bool = True
@@ -113,57 +121,66 @@ class Repositories:
         self._parts: dict[str, dict[str, Part]] = {}
 
     def parts(self, top: str, files: Collection[str] = ()) -> Index:
-        """The manifests below a folder by absolute path, in the order of a run of all, as far as a budget reaches: those
-        near some ``files`` first."""
+        """Return the manifests below a folder by absolute path, in the order of a run of all, as
+        far as a budget reaches: those near some ``files`` first.
+        """
         if top not in self._parts:
-            self._parts[top] = self._kept(top)
-        known, now = self._parts[top], time.time_ns()
+            self._parts[top] = self._load_parts(top)
+        remembered, now = self._parts[top], time.time_ns()
         states = self._states(top)
-        found = {
-            path: known[path] for path, state in states.items() if _is_same(known, path, state)
+        current = {
+            path: remembered[path]
+            for path, state in states.items()
+            if _is_same(remembered, path, state)
         }
-        changed = [path for path in states if path not in found]
+        changed = [path for path in states if path not in current]
         budget, kustomizations = Budget(), Kustomizations()
         unread: list[str] = []
         for path in sort_by_distance(changed, files) if changed else ():
             # Files that were asked about are read in any case.
-            part = _part(path, states[path], kustomizations, None if path in files else budget)
+            part = _read_part(path, states[path], kustomizations, None if path in files else budget)
             if part is None:
                 unread.append(path)
             else:
-                found[path] = part
-        found = {path: found[path] for path in states if path in found}
-        self._parts[top] = found
-        if self._store is not None and found != known:
-            settled = now - int(_SETTLED * 1e9)
-            kept = {path: part for path, part in found.items() if max(part.state[1:]) < settled}
+                current[path] = part
+        current = {path: current[path] for path in states if path in current}
+        self._parts[top] = current
+        if self._store is not None and current != remembered:
+            settled = now - int(_SETTLED_SECONDS * 1e9)
+            stored = {path: part for path, part in current.items() if max(part.state[1:]) < settled}
             with suppress(UnicodeEncodeError):  # the name of a file is not UTF-8
-                self._store.put(_key(top), msgspec.msgpack.encode(_Kept(_FORMAT, top, kept)))
-        return Index(found, unread)
+                self._store.put(
+                    _key(top), msgspec.msgpack.encode(_StoredIndex(_FORMAT, top, stored))
+                )
+        return Index(current, unread)
 
     def _states(self, top: str) -> dict[str, State]:
-        """The sizes and times of the manifests below a folder."""
+        """Return the sizes and times of the manifests below a folder."""
         versioned = os.path.exists(os.path.join(top, ".git"))
-        entries = _listed(top, self._exclude, gitignore=self._gitignore)
+        entries = _list_manifests(top, self._exclude, gitignore=self._gitignore)
         return {
             entry.path: (entry.status.st_size, entry.status.st_mtime_ns, entry.status.st_ctime_ns)
-            for entry in islice(entries, _MAX_FILES if versioned else _MAX_LOOSE)
+            for entry in islice(entries, _MAX_FILES if versioned else _MAX_FILES_WITHOUT_REPOSITORY)
             if isinstance(entry, Entry)
             and entry.status is not None
-            and (versioned or entry.status.st_size <= _DUMP)
+            and (versioned or entry.status.st_size <= _MAX_BYTES_WITHOUT_REPOSITORY)
         }
 
-    def _kept(self, top: str) -> dict[str, Part]:
+    def _load_parts(self, top: str) -> dict[str, Part]:
         data = self._store.get(_key(top)) if self._store is not None else None
         try:
-            kept = msgspec.msgpack.decode(data or b"", type=_Kept)
+            kept = msgspec.msgpack.decode(data or b"", type=_StoredIndex)
         except msgspec.MsgspecError:
             return {}
         return kept.parts if (kept.format, kept.top) == (_FORMAT, top) else {}
 
 
-def _listed(top: str, exclude: Sequence[str], *, gitignore: bool) -> Iterator[Entry | Skipped]:
-    """The manifests of a repository, or of the working directory; those in any other folder, not below it."""
+def _list_manifests(
+    top: str, exclude: Sequence[str], *, gitignore: bool
+) -> Iterator[Entry | Skipped]:
+    """Yield the manifests of a repository, or of the working directory; those in any other folder,
+    not below it.
+    """
     if os.path.exists(os.path.join(top, ".git")) or top == os.getcwd():
         yield from list_files([top], exclude, gitignore=gitignore)
         return
@@ -182,15 +199,21 @@ def _is_same(known: Mapping[str, Part], path: str, state: State) -> bool:
     return path in known and known[path].state == state
 
 
-def _part(
+def _read_part(
     path: str, state: State, kustomizations: Kustomizations, budget: Budget | None
 ) -> Part | None:
-    """What a file defines and uses; None if the budget is too small for it."""
+    """Return the names that a file defines and uses; None if the budget is too small for it."""
     if budget is not None and not budget.scan(state[0]):
         return None
-    own = kustomizations.kustomization(os.path.dirname(path)) if is_kustomization(path) else None
-    parts = tuple(sorted(own.resources | own.patches)) if own is not None else ()
-    affix = own.affix if own is not None else ("", "")
+    kustomization = (
+        kustomizations.kustomization(os.path.dirname(path)) if is_kustomization(path) else None
+    )
+    parts = (
+        tuple(sorted(kustomization.resources | kustomization.patches))
+        if kustomization is not None
+        else ()
+    )
+    affix = kustomization.affix if kustomization is not None else ("", "")
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -210,17 +233,20 @@ def _part(
 
 
 class Names(Struct, frozen=True):
-    """The names that an input defines, with their files, and those that it uses. ``through``: what the files that
-    define something use, since who uses their objects asks for that, too. ``undecided`` as in :class:`Part`."""
+    """The names of an input."""
 
     defined: Mapping[Name, Collection[str]]
+    """The names that it defines, with their files."""
     used: Collection[Name]
+    """The names that it uses."""
     through: Mapping[str, Collection[Name]]
+    """The names that defining files use, needed by the users of their objects."""
     undecided: Sequence[str]
+    """The files that may define anything."""
 
 
 def names_of(inputs: Inputs, readable: Iterable[Reading]) -> Names:
-    """The names in an input; prose defines nothing for others."""
+    """Return the names in an input; prose defines nothing for others."""
     defined: defaultdict[Name, dict[str, None]] = defaultdict(
         dict
     )  # with files in order, each once
@@ -238,7 +264,7 @@ def names_of(inputs: Inputs, readable: Iterable[Reading]) -> Names:
             defined[_DEFINITION, group_name][source.name] = None
     for reading in readable:
         document = reading.document
-        used[document.file] += _used(reading)
+        used[document.file] += _list_uses(reading)
         if document.file.endswith(SUFFIXES):
             continue
         if document.kind == "ResourceSlice":
@@ -252,8 +278,8 @@ def names_of(inputs: Inputs, readable: Iterable[Reading]) -> Names:
     )
 
 
-def _used(reading: Reading) -> Iterator[Name]:
-    """What judgements about a document ask others for."""
+def _list_uses(reading: Reading) -> Iterator[Name]:
+    """Yield the names that judgements about a document look up in others."""
     subject = reading.subject
     yield _DRIVERS
     if reading.foreign and needs_schema(reading.document):
@@ -271,51 +297,58 @@ def _used(reading: Reading) -> Iterator[Name]:
             )
 
 
-def surrounded(
+def add_neighbours(
     inputs: Inputs, repositories: Repositories, render: Renderer | None = None
 ) -> Inputs:
-    """The input with those files of its repositories that the findings in it depend on, in the order of a run of all.
+    """Add the files of its repositories on which the findings in an input depend, in the order of a
+    run of all.
 
     ``render`` as in :func:`load_readable`.
     """
     rank: dict[str, int] = {}
-    around: list[str] = []
-    unasked: set[str] = set()
-    found = inputs
+    neighbours: list[str] = []
+    applicable: set[str] = set()
+    whole = inputs
     for top, files in _homes(inputs).items():
         index = repositories.parts(top, files)
         parts = index.parts
         rank |= {path: len(rank) + at for at, path in enumerate(parts)}
-        own = (document for document in inputs.documents if os.path.abspath(document.file) in files)
-        needed = _Needed(parts)
-        needed.belonging(files)
+        own_documents = (
+            document for document in inputs.documents if os.path.abspath(document.file) in files
+        )
+        needed = _NeededFiles(parts)
+        needed.add_belonging(files)
         together = frozenset(needed.files)
-        used = [name for reading in readings(own, Kustomizations()) for name in _used(reading)]
-        needed.named(used)
-        wanted = [path for path in parts if path in needed.files and path not in files]
-        nearest = sort_by_distance(wanted, files)
-        nearest.sort(key=lambda path: path not in together)
+        used_names = [
+            name
+            for reading in readings(own_documents, Kustomizations())
+            for name in _list_uses(reading)
+        ]
+        needed.add_named(used_names)
+        wanted_paths = [path for path in parts if path in needed.files and path not in files]
+        by_distance = sort_by_distance(wanted_paths, files)
+        by_distance.sort(key=lambda path: path not in together)
         budget = Budget()
-        near = {path for path in nearest if budget.parse(parts[path].state[0])}
-        around += [path for path in wanted if path in near]
-        skipped = [*index.unread, *(path for path in wanted if path not in near)]
-        unread = _naming(skipped, used, parts)
+        affordable = {path for path in by_distance if budget.parse(parts[path].state[0])}
+        neighbours += [path for path in wanted_paths if path in affordable]
+        skipped = [*index.unread, *(path for path in wanted_paths if path not in affordable)]
+        unread = _may_define(skipped, used_names, parts)
         undecided = [path for path, part in parts.items() if part.undecided and path not in files]
         appliers = [path for path, part in parts.items() if part.applies]
         if appliers:  # what they apply may have any file of the repository
-            unasked |= {display_path(path) for path in parts if path not in files}
-        found = replace(
-            found,
-            undecided=(*found.undecided, *map(display_path, undecided), *map(display_path, unread)),
-            kustomizations=(*found.kustomizations, *map(display_path, needed.kustomizations)),
-            beyond=(*found.beyond, *map(display_path, unread)),
-            appliers=tuple(dict.fromkeys((*found.appliers, *map(display_path, appliers)))),
+            applicable |= {display_path(path) for path in parts if path not in files}
+        whole = replace(
+            whole,
+            undecided=(*whole.undecided, *map(display_path, undecided), *map(display_path, unread)),
+            kustomizations=(*whole.kustomizations, *map(display_path, needed.kustomizations)),
+            beyond=(*whole.beyond, *map(display_path, unread)),
+            appliers=tuple(dict.fromkeys((*whole.appliers, *map(display_path, appliers)))),
         )
     if not rank:
-        return found
+        return whole
     charts = {_chart(os.path.abspath(name)) for name in inputs.digests}
     more = load_readable(
-        list(map(display_path, around)),
+        list(map(display_path, neighbours)),
         choice=FileFilter(changed_files=True),
         render=lambda chart: (
             render(chart) if render and os.path.abspath(chart) in charts else (Rendered(None),)
@@ -323,81 +356,90 @@ def surrounded(
     )
     documents = [*inputs.documents, *more.documents]
     documents.sort(key=lambda document: rank.get(os.path.abspath(document.file), -1))
-    others = {chart_of(path) for path in around} - charts - {None}
+    others = {chart_of(path) for path in neighbours} - charts - {None}
     values = {display_path(os.path.join(str(chart), "values.yaml")) for chart in others}
     return replace(
-        found,
+        whole,
         documents=tuple(documents),
         definitions=(*inputs.definitions, *more.definitions),
-        around=frozenset({*more.digests, *values, *unasked} - {*inputs.digests}),
+        around=frozenset({*more.digests, *values, *applicable} - {*inputs.digests}),
     )
 
 
-def _naming(paths: Sequence[str], used: Iterable[Name], parts: Mapping[str, Part]) -> list[str]:
-    """The files among those that were not read that may define a name which nothing that was read defines: it stands in
-    their bytes, or they are too large even to search."""
+def _may_define(paths: Sequence[str], used: Iterable[Name], parts: Mapping[str, Part]) -> list[str]:
+    """Return the files among the unread ones that may define a name which nothing else defines.
+
+    The name stands in their bytes, or they are too large even to search.
+    """
     defined = {name for part in parts.values() for name in part.defines} if paths else ()
     names = [text.encode() for kind, text in used if text and (kind, text) not in defined]
     budget = Budget()
-    found: list[str] = []
+    candidates: list[str] = []
     for path in paths if names else ():
         try:
             if not budget.scan(os.path.getsize(path)):
-                found.append(path)
+                candidates.append(path)
                 continue
             with open(path, "rb") as file:
                 data = file.read()
         except OSError:
             continue
         if any(name in data for name in names):
-            found.append(path)
-    return found
+            candidates.append(path)
+    return candidates
 
 
 def _chart(path: str) -> str | None:
-    """The folder of the chart that a template or values, by absolute path, are of."""
+    """Return the folder of the chart to which a template or values file belongs, by
+    absolute path.
+    """
     return os.path.dirname(path) if is_values(path) else chart_of(path)
 
 
-class Others(Struct, frozen=True):
-    """What matters to a share of an input among the files of the shares before it, or of those after it: files that
-    define what it uses, and files that may define anything."""
+class Needs(Struct, frozen=True):
+    """The files of other batches that matter to a batch of an input."""
 
     files: Sequence[str]
+    """The files that define names which it uses."""
     undecided: Sequence[str]
+    """The files that may define anything."""
 
 
-def others_of(shares: Sequence[Names]) -> list[tuple[Others, Others]]:
-    """What matters to each share of an input before and after it, by the names in all shares."""
+def needs_of_batches(shares: Sequence[Names]) -> list[tuple[Needs, Needs]]:
+    """Return the files that matter to each batch of an input, before it and after it, by the names
+    in all batches.
+    """
     return [
-        (_others(share, shares[:at]), _others(share, shares[at + 1 :]))
+        (_needs(share, shares[:at]), _needs(share, shares[at + 1 :]))
         for at, share in enumerate(shares)
     ]
 
 
-def _others(share: Names, side: Sequence[Names]) -> Others:
-    found: set[str] = set()
-    seen: set[Name] = set()
-    open_ = list(share.used)
-    while open_:
-        name = open_.pop()
-        if name not in seen:
-            seen.add(name)
+def _needs(share: Names, side: Sequence[Names]) -> Needs:
+    needed_files: set[str] = set()
+    visited: set[Name] = set()
+    queue = list(share.used)
+    while queue:
+        name = queue.pop()
+        if name not in visited:
+            visited.add(name)
             for other in side:
                 files = other.defined.get(name, ())
-                found.update(files)
-                open_ += (used for file in files for used in other.through[file])
-    files = [file for other in side for file in other.through if file in found]
-    return Others(files, [file for other in side for file in other.undecided])
+                needed_files.update(files)
+                queue += (used for file in files for used in other.through[file])
+    files = [file for other in side for file in other.through if file in needed_files]
+    return Needs(files, [file for other in side for file in other.undecided])
 
 
-def among(
-    others: tuple[Others, Others],
+def add_needs(
+    others: tuple[Needs, Needs],
     inputs: Inputs,
     readable: Sequence[Reading],
     kustomizations: Kustomizations,
 ) -> tuple[Inputs, list[Reading]]:
-    """A share of an input with what matters to it of the others, and how its documents are read."""
+    """Add to a batch of an input the files of other batches that matter to it; return its documents
+    as they are read.
+    """
     before, after = (
         load_readable(side.files, choice=FileFilter(changed_files=True)) for side in others
     )
@@ -416,32 +458,35 @@ def among(
 
 
 def _homes(inputs: Inputs) -> dict[str, set[str]]:
-    """The files of an input by repository, without those of repositories that the input has as a whole."""
+    """Return the files of an input by repository, without those of repositories that the input has
+    as a whole.
+    """
     folders: dict[str, list[str]] = {}
     for path in inputs.digests:
         folders.setdefault(os.path.dirname(path), []).append(path)
-    found: dict[str, set[str]] = {}
+    homes: dict[str, set[str]] = {}
     for folder, files in folders.items():
         top = repository(os.path.abspath(folder))
-        if not _within(top, inputs.folders):
-            found.setdefault(top, set()).update(filter(os.path.isfile, map(os.path.abspath, files)))
-    return {top: files for top, files in found.items() if files}
+        if not _is_within(top, inputs.folders):
+            homes.setdefault(top, set()).update(filter(os.path.isfile, map(os.path.abspath, files)))
+    return {top: files for top, files in homes.items() if files}
 
 
-def _within(top: str, folders: Iterable[str]) -> bool:
+def _is_within(top: str, folders: Iterable[str]) -> bool:
     return os.path.join(top, "").startswith(
         tuple(os.path.join(os.path.abspath(folder), "") for folder in folders)
     )
 
 
 def is_whole(paths: Iterable[str]) -> bool:
-    """True if paths are folders with all of their repositories."""
+    """Return True if paths are folders with all of their repositories."""
     return all(
-        os.path.isdir(path) and _within(repository(os.path.abspath(path)), [path]) for path in paths
+        os.path.isdir(path) and _is_within(repository(os.path.abspath(path)), [path])
+        for path in paths
     )
 
 
-class _Needed:
+class _NeededFiles:
     """The files of a repository that judgements about some of them depend on."""
 
     def __init__(self, parts: Mapping[str, Part]) -> None:
@@ -461,30 +506,36 @@ class _Needed:
         """The kustomizations that are needed, in the order of the files."""
         return [path for path in self._parts if path in self._found]
 
-    def belonging(self, files: Iterable[str]) -> None:
-        """What belongs together with files: in a folder, a kustomization or a chart."""
-        read = Kustomizations()
+    def add_belonging(self, files: Iterable[str]) -> None:
+        """Add the files that belong together with some files: in a folder, a kustomization or a
+        chart.
+        """
+        kustomizations = Kustomizations()
         folders: dict[str, list[str]] = {}
         charts: dict[str | None, list[str]] = {}
         for path in self._parts:
             folders.setdefault(os.path.dirname(path), []).append(path)
             charts.setdefault(chart_of(path), []).append(path)
         for path in files:
-            home, naming, chart = read.home_of(path), read.naming(path), _chart(path)
+            home, naming, chart = (
+                kustomizations.home_of(path),
+                kustomizations.naming(path),
+                _chart(path),
+            )
             near = (
                 folders.get(os.path.dirname(path), ())
                 if naming is None
                 else naming.resources | naming.patches
             )
-            self.files.update(item for item in near if read.home_of(item) == home)
+            self.files.update(item for item in near if kustomizations.home_of(item) == home)
             if chart is not None:
                 self.files.update(charts.get(chart, ()))
-        self._built(files)
+        self._add_kustomizations(files)
 
-    def _built(self, files: Iterable[str]) -> None:
-        """The kustomizations that consist of some of the files, and all that these consist of."""
+    def _add_kustomizations(self, files: Iterable[str]) -> None:
+        """Add the kustomizations that consist of some of the files, and all files of these."""
         wholes = self._wholes
-        found: dict[str, None] = {}
+        reached: dict[str, None] = {}
         above = [
             path
             for file in files
@@ -493,28 +544,28 @@ class _Needed:
         ]
         while above:
             path = above.pop()
-            if path not in found:
-                found[path] = None
+            if path not in reached:
+                reached[path] = None
                 above += wholes.get(os.path.dirname(path), ())
-        below = list(found)
+        below = list(reached)
         while below:
             path = below.pop()
             if path in self._parts:
                 self.files.add(path)
             for item in self._parts[path].parts if path in self._parts else ():
                 inner = [os.path.join(item, name) for name in NAMES]
-                new = [path for path in inner if path in self._parts and path not in found]
-                found |= dict.fromkeys(new)
+                new = [path for path in inner if path in self._parts and path not in reached]
+                reached |= dict.fromkeys(new)
                 below += [item, *new]
-        self._found.update(found)
+        self._found.update(reached)
 
-    def named(self, wanted: Iterable[Name]) -> None:
-        """The files with the objects of these names, and with those that these use in turn."""
+    def add_named(self, wanted: Iterable[Name]) -> None:
+        """Add the files with the objects of these names, and with those that these use in turn."""
         definitions: dict[Name, list[str]] = {}
         for path, part in self._parts.items():
             for name in part.defines:
                 definitions.setdefault(name, []).append(path)
-        open_ = [
+        queue = [
             *wanted,
             *(
                 name
@@ -524,47 +575,51 @@ class _Needed:
             ),
         ]
         unfinished = [name for name in definitions if "${" in name[1]]
-        seen: set[Name] = set()
-        while open_:
-            name = open_.pop()
-            if name not in seen:
-                seen.add(name)
-                open_ += (
+        visited: set[Name] = set()
+        while queue:
+            name = queue.pop()
+            if name not in visited:
+                visited.add(name)
+                queue += (
                     other
                     for other in unfinished
                     if other[0] == name[0] and may_become(other[1], name[1])
                 )
-                found = definitions.get(name, ())
-                self.files.update(found)
-                self._built(self._making(name, definitions) if not found else ())
-                open_ += (item for path in found for item in self._parts[path].uses)
+                defining = definitions.get(name, ())
+                self.files.update(defining)
+                self._add_kustomizations(
+                    self._find_renaming(name, definitions) if not defining else ()
+                )
+                queue += (item for path in defining for item in self._parts[path].uses)
 
-    def _making(self, name: Name, definitions: Container[Name]) -> list[str]:
-        """The kustomizations that make an object of this name of one with another."""
+    def _find_renaming(self, name: Name, definitions: Container[Name]) -> list[str]:
+        """Return the kustomizations that make an object of this name from one with another."""
         kind, text = name
-        found = []
+        kustomizations = []
         for path, (before, behind) in self._naming.items():
             inside = text[len(before) : len(text) - len(behind)]
-            made = inside and text == f"{before}{inside}{behind}"
-            if made and (
-                (kind, inside) in definitions or self._making((kind, inside), definitions)
+            matches = inside and text == f"{before}{inside}{behind}"
+            if matches and (
+                (kind, inside) in definitions or self._find_renaming((kind, inside), definitions)
             ):
-                found.append(path)
-        return found
+                kustomizations.append(path)
+        return kustomizations
 
 
 def repository(folder: str) -> str:
-    """The top of the repository of a folder; of one in none, the working directory if that is above and not the
-    user's home, else itself."""
+    """Return the top of the repository of a folder.
+
+    Without a repository it is the working directory, if that is above the folder and not the user's
+    home; else the folder.
+    """
     top = folder
     while not os.path.exists(os.path.join(top, ".git")):
         parent = os.path.dirname(top)
         if parent == top:
-            here = os.getcwd()
-            below = folder.startswith(os.path.join(here, "")) and here not in (
-                top,
-                os.path.expanduser("~"),
-            )
-            return here if below else folder
+            working_directory = os.getcwd()
+            below = folder.startswith(
+                os.path.join(working_directory, "")
+            ) and working_directory not in (top, os.path.expanduser("~"))
+            return working_directory if below else folder
         top = parent
     return top

@@ -1,5 +1,6 @@
-"""Which rules offer a fix, and in which releases their examples are reported: ``rules/table.json``, which
-``tools/make_rule_table.py`` makes by linting the example of each page."""
+"""Which rules offer a fix, and in which releases their examples are reported: ``rules/table.json``,
+which ``tools/make_rule_table.py`` makes by linting the example of each page.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ FIRST_RELEASE: Final = "1.34"
 
 
 class RuleRow(Struct, frozen=True):
-    """What the example of a rule shows."""
+    """The result of linting the example of a rule."""
 
     fix: Literal["safe", "unsafe", ""] = ""
     """``safe`` is applied by ``--fix``, ``unsafe`` with ``--unsafe-fixes``; empty without a fix."""
@@ -32,16 +33,16 @@ class RuleRow(Struct, frozen=True):
         """The releases as a phrase: ``1.36 and later``."""
         if not self.releases:
             return "all"
-        known = [one for one in RELEASES if one >= FIRST_RELEASE and one not in PREVIEWS]
+        releases = [one for one in RELEASES if one >= FIRST_RELEASE and one not in PREVIEWS]
         first, last = self.releases[0], self.releases[-1]
-        if list(self.releases) != known[known.index(first) : known.index(last) + 1]:
+        if list(self.releases) != releases[releases.index(first) : releases.index(last) + 1]:
             return ", ".join(self.releases)
-        if last == known[-1]:
+        if last == releases[-1]:
             return f"{first} and later"
-        return f"up to {last}" if first == known[0] else f"{first} to {last}"
+        return f"up to {last}" if first == releases[0] else f"{first} to {last}"
 
 
 @cache
 def rule_table() -> Mapping[str, RuleRow]:
-    """The rows by code; a rule whose page has no example has none."""
+    """Return the rows by code; a rule whose page has no example has none."""
     return msgspec.convert(json.loads(TABLE.read_bytes()), dict[str, RuleRow])

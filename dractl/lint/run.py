@@ -11,16 +11,16 @@ from msgspec import Struct
 from dractl.facts.seen import describe_unknown, unknown_values
 from dractl.lint.evidence import evidence_of
 from dractl.lint.finding import Report
-from dractl.lint.findings import Around, Terms, findings, judged
+from dractl.lint.findings import Surroundings, Terms, findings, judge_document
 from dractl.lint.foreign_pods import needs_schema
 from dractl.lint.ignores import ignores
 from dractl.lint.namespaces import namespaces_of
 from dractl.lint.place import from_broken
 from dractl.lint.pod_schemas import PodSchemas, find_pod_schemas
-from dractl.lint.proof import proven, proven_when_rendered
+from dractl.lint.proof import keep_fixes_proven_on_objects, keep_proven_fixes
 from dractl.lint.reading import readings
 from dractl.lint.relevance import group
-from dractl.lint.repository import Repositories, surrounded
+from dractl.lint.repository import Repositories, add_neighbours
 from dractl.lint.selection import Selection, drop_repetitions, select
 from dractl.lint.unlisted import find_unlisted
 from dractl.manifests import Broken, Document, read_text
@@ -53,43 +53,52 @@ def lint(
     repositories: Repositories | None = None,
     completed: Callable[[Inputs], Inputs] = lambda inputs: inputs,
 ) -> Report:
-    """All errors in the documents for an API server of a release, and dractl's own advice; the parameters are those of
-    :class:`Terms`. What the documents need of others is looked up in the ``repositories`` of their files;
-    ``completed`` adds what is made of several files."""
+    """Report all errors in the documents for an API server of a release, and dractl's own advice.
+
+    The parameters are those of :class:`Terms`. Objects that the documents name are looked up in the
+    ``repositories`` of their files; ``completed`` adds the objects that are made of several files.
+    """
     terms = Terms(target, config or Selection(), devices, assumed, consumers, versions)
     return report_on(
-        completed(surrounded(inputs, repositories or Repositories())), terms, Kustomizations()
+        completed(add_neighbours(inputs, repositories or Repositories())), terms, Kustomizations()
     )
 
 
-class Judged(Struct, frozen=True):
-    """The findings in an input, before they are selected, with the files whose comments decide about them; the rest is
-    for :class:`Report`."""
+class Judgement(Struct, frozen=True):
+    """The findings in an input before they are selected, with the parts of its report."""
 
     placed: Sequence[Located]
+    """The findings."""
     commented: Sequence[Source]
+    """The files whose comments may suppress some."""
     documents: int
+    """The number of documents."""
     files: int
+    """The number of files."""
     skipped: Sequence[Skipped]
+    """The files that were not read."""
     digests: Mapping[str, str]
+    """The digests of the files, by name."""
     unknown: Mapping[str, Sequence[str]] = MappingProxyType({})
+    """Values that the facts do not know, by name."""
     beyond: Sequence[str] = ()
+    """The neighbours that were not read."""
 
 
 def judge(
     inputs: Inputs, readable: Sequence[Reading], terms: Terms, kustomizations: Kustomizations
-) -> Judged:
-    """The findings in an input whose documents are read so, with proven fixes."""
-    written = [item for item in inputs.documents if not item.file.endswith(SUFFIXES)]
+) -> Judgement:
+    """Return the findings in an input whose documents are read so, with proven fixes."""
+    manifests = [item for item in inputs.documents if not item.file.endswith(SUFFIXES)]
     kinds = {
         (group(item.document.value), item.document.kind or "")
         for item in readable
         if item.foreign and needs_schema(item.document)
     }
     schemas = find_pod_schemas(inputs.definitions, sorted(kinds))
-    around = _around(written, inputs, schemas)
+    surroundings = _surroundings_of(manifests, inputs, schemas)
 
-    def again(file: str, text: str) -> list[list[Located]]:
+    def judge_text(file: str, text: str) -> list[list[Located]]:
         items = read_text(file, text)
         documents = [
             item for item in items if isinstance(item, Document) and isinstance(item.value, dict)
@@ -98,66 +107,82 @@ def judge(
             item.file == file for item in inputs.broken
         ):
             return []
-        here = _around((*written, *documents), inputs, schemas) if file in prose else around
+        surroundings_of_prose = (
+            _surroundings_of((*manifests, *documents), inputs, schemas)
+            if file in prose
+            else surroundings
+        )
         return [
-            judged(item, terms, here.namespaces_of(item.document).labels, schemas)[0]
+            judge_document(
+                item, terms, surroundings_of_prose.namespaces_of(item.document).labels, schemas
+            )[0]
             for item in readings(documents, kustomizations)
         ]
 
-    found = list(map(from_broken, inputs.broken))
-    asked = [item for item in inputs.documents if item.file not in around.files]
-    of_files = [item for item in readable if not item.document.file.endswith(SUFFIXES)]
+    located = list(map(from_broken, inputs.broken))
+    asked_documents = [item for item in inputs.documents if item.file not in surroundings.files]
+    in_manifests = [item for item in readable if not item.document.file.endswith(SUFFIXES)]
     prose: dict[str, list[Reading]] = {}  # examples, of which nothing else is a part
     for item in readable:
         if item.document.file.endswith(SUFFIXES):
             prose.setdefault(item.document.file, []).append(item)
-    found += findings(of_files, terms, around, kustomizations)
-    beside = [item.subject for item in of_files if not item.patch] if prose else []
+    located += findings(in_manifests, terms, surroundings, kustomizations)
+    references = [item.subject for item in in_manifests if not item.patch] if prose else []
     for examples in prose.values():
         documents = [item.document for item in examples]
-        found += findings(
+        located += findings(
             examples,
             terms,
-            _around((*written, *documents), inputs, schemas),
+            _surroundings_of((*manifests, *documents), inputs, schemas),
             kustomizations,
-            beside,
+            references,
         )
 
-    def again_rendered(document: Document) -> list[Located]:
+    def judge_object(document: Document) -> list[Located]:
         trials = readings([document], kustomizations)
         return [
             item
             for trial in trials
-            for item in judged(trial, terms, around.namespaces_of(document).labels, schemas)[0]
+            for item in judge_document(
+                trial, terms, surroundings.namespaces_of(document).labels, schemas
+            )[0]
         ]
 
-    placed = proven_when_rendered(proven(_once(found), again), again_rendered)
-    commented = _commented(asked, around.files)
-    own = [
+    placed = keep_fixes_proven_on_objects(
+        keep_proven_fixes(_drop_doubles(located), judge_text), judge_object
+    )
+    commented = _sources_with_comments(asked_documents, surroundings.files)
+    counted = [
         item
         for item in readable
-        if not item.document.built and item.document.file not in around.files
+        if not item.document.built and item.document.file not in surroundings.files
     ]
-    known = {*(item.file for item in placed), *(source.name for source in commented)}
-    digests = {name: inputs.digests[name] for name in known if name in inputs.digests}
-    unknown = unknown_values(item.document.value for item in own)
-    return Judged(
+    files = {*(item.file for item in placed), *(source.name for source in commented)}
+    digests = {name: inputs.digests[name] for name in files if name in inputs.digests}
+    unknown = unknown_values(item.document.value for item in counted)
+    return Judgement(
         placed,
         commented,
-        len(own) + len(inputs.broken),
+        len(counted) + len(inputs.broken),
         inputs.files,
-        (*inputs.skipped, *schemas.broken, *find_unlisted(readable, kustomizations, around.files)),
+        (
+            *inputs.skipped,
+            *schemas.broken,
+            *find_unlisted(readable, kustomizations, surroundings.files),
+        ),
         digests,
         unknown,
         inputs.beyond,
     )
 
 
-def _around(documents: Sequence[Document], inputs: Inputs, schemas: PodSchemas) -> Around:
+def _surroundings_of(
+    documents: Sequence[Document], inputs: Inputs, schemas: PodSchemas
+) -> Surroundings:
     worlds = list(dict.fromkeys(item.world for item in documents if item.world))
     delivered = {item.file for item in documents if item.world}
     outside = [item for item in documents if not item.world and item.file not in delivered]
-    return Around(
+    return Surroundings(
         namespaces_of(documents),
         evidence_of(documents),
         inputs.around,
@@ -170,17 +195,19 @@ def _around(documents: Sequence[Document], inputs: Inputs, schemas: PodSchemas) 
     )
 
 
-def report_of(parts: Sequence[Judged], terms: Terms) -> Report:
-    """The report on an input that was judged in parts: without suppressed findings, in the order of the places."""
+def report_of(parts: Sequence[Judgement], terms: Terms) -> Report:
+    """Return the report on an input that was judged in parts: without suppressed findings, in the
+    order of the places.
+    """
     placed = [item for part in parts for item in part.placed]
-    placed = _once(placed) if len(parts) > 1 else placed
+    placed = _drop_doubles(placed) if len(parts) > 1 else placed
     commented = [source for part in parts for source in part.commented]
-    kept, suppressed = select(placed, commented, terms.config)
-    kept = drop_repetitions(kept)
-    kept.sort(key=lambda f: (f.position.file, f.position.line, f.position.column, f.code))
+    findings, suppressed = select(placed, commented, terms.config)
+    findings = drop_repetitions(findings)
+    findings.sort(key=lambda f: (f.position.file, f.position.line, f.position.column, f.code))
     digests = {name: digest for part in parts for name, digest in part.digests.items()}
     return Report(
-        tuple(kept),
+        tuple(findings),
         terms.target.release,
         release_from="default" if terms.assumed else "",
         files=sum(part.files for part in parts),
@@ -192,13 +219,15 @@ def report_of(parts: Sequence[Judged], terms: Terms) -> Report:
             *_note_beyond([file for part in parts for file in part.beyond]),
         ),
         digests={
-            f.position.file: digests[f.position.file] for f in kept if f.position.file in digests
+            f.position.file: digests[f.position.file]
+            for f in findings
+            if f.position.file in digests
         },
     )
 
 
 def _note_beyond(files: Sequence[str]) -> Iterator[str]:
-    """What to say of neighbours that were not read."""
+    """Yield a note about neighbours that were not read."""
     if files:
         count = "1 file" if len(files) == 1 else f"{len(files):,} files"
         more = ", ..." if len(files) > _MAX_NAMED_FILES else ""
@@ -209,13 +238,15 @@ def _note_beyond(files: Sequence[str]) -> Iterator[str]:
 
 
 def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations) -> Report:
-    """The report on an input."""
+    """Return the report on an input."""
     readable = list(readings(inputs.documents, kustomizations, terms.consumers))
     return report_of([judge(inputs, readable, terms, kustomizations)], terms)
 
 
-def _commented(documents: Sequence[Document], others: Container[str]) -> list[Source]:
-    """The files with ignore comments, and those with values of their objects, but for files that nobody asked about."""
+def _sources_with_comments(documents: Sequence[Document], others: Container[str]) -> list[Source]:
+    """Return the files with ignore comments, and those with values of their objects, but for files
+    that nobody asked about.
+    """
     layers = (layer for item in documents for layer in item.layers if layer.file not in others)
     texts = {
         (item.file, id(item.text)): item.text for item in chain(documents, layers)
@@ -225,18 +256,20 @@ def _commented(documents: Sequence[Document], others: Container[str]) -> list[So
     )
 
 
-def _once(found: Sequence[Located]) -> list[Located]:
-    """Findings without those in objects of kustomizations that their files, or another kustomization, show too."""
-    spots = {_spot(item) for item in found if not item.built}
-    kept = []
-    for item in found:
+def _drop_doubles(located: Sequence[Located]) -> list[Located]:
+    """Return the findings without those in objects of kustomizations that their files, or another
+    kustomization, show too.
+    """
+    spots = {_spot(item) for item in located if not item.built}
+    distinct = []
+    for item in located:
         if item.built:
             if _spot(item) in spots:
                 continue
             spots.add(_spot(item))
-        kept.append(item)
-    return kept
+        distinct.append(item)
+    return distinct
 
 
-def _spot(item: Located) -> tuple[str, str, int]:
+def _spot(item: Located) -> tuple[str | int, ...]:
     return item.finding.code, item.finding.position.file, item.finding.position.line

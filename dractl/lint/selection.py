@@ -19,24 +19,25 @@ from dractl.manifests.source import Source
 
 
 class Selection(Struct, frozen=True):
-    """The selected findings.
-
-    ``codes``: the rules that are on, None for all. ``per_file``: patterns as in .gitignore with the codes that are off
-    in matching files. ``known``: how often each fingerprint of a baseline may occur. ``severities``: those that differ
-    from the rules' own.
-    """
+    """The selected findings."""
 
     codes: frozenset[str] | None = None
+    """The rules that are on; None for all."""
     per_file: tuple[tuple[str, frozenset[str]], ...] = ()
+    """Patterns as in .gitignore, with the codes that are off in matching files."""
     known: Mapping[str, int] = MappingProxyType({})
+    """The number of times that each fingerprint of a baseline may occur."""
     severities: Mapping[str, Severity] = MappingProxyType({})
+    """The severities that differ from the rules' own."""
 
     def wants(self, code: str) -> bool:
         return self.codes is None or code in self.codes
 
 
 def drop_repetitions(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings without those that a finding of another rule at the same place says, too."""
+    """Return the findings without those that a finding of another rule at the same place
+    says, too.
+    """
     places = {(*_place(item), item.code) for item in findings}
     return [
         item
@@ -45,43 +46,46 @@ def drop_repetitions(findings: Sequence[Finding]) -> list[Finding]:
     ]
 
 
-def _place(finding: Finding) -> tuple[str, int, int]:
+def _place(finding: Finding) -> tuple[str | int, ...]:
+    """Return a key of the place of a finding."""
     position = finding.position
     return position.file, position.line, position.column
 
 
 def select(
-    found: Iterable[Located], sources: Iterable[Source], selection: Selection
+    located: Iterable[Located], sources: Iterable[Source], selection: Selection
 ) -> tuple[list[Finding], int]:
-    """The selected findings, with those about the ignore comments of files, and how many were suppressed."""
+    """Return the selected findings, with those about the ignore comments of files, and how many
+    were suppressed.
+    """
     notes = [_Note(source, comment) for source in sources for comment in ignores(source.text)]
     at: dict[tuple[str, int | None], list[_Note]] = {}
     for note in notes:
         at.setdefault((note.source.name, note.ignore.target), []).append(note)
-    off = _per_file(selection)
-    known = Counter(selection.known)
-    kept: list[Finding] = []
+    is_off = _per_file(selection)
+    remaining = Counter(selection.known)
+    selected: list[Finding] = []
     suppressed = 0
-    for placed in found:
+    for placed in located:
         finding = placed.finding
         if not selection.wants(finding.code):
             continue
-        if _ignored(finding, at) or off(finding):
+        if _is_ignored(finding, at) or is_off(finding):
             suppressed += 1
-        elif known and known[finding.fingerprint] > 0:
-            known[finding.fingerprint] -= 1
+        elif remaining and remaining[finding.fingerprint] > 0:
+            remaining[finding.fingerprint] -= 1
             suppressed += 1
         else:
-            kept.append(
+            selected.append(
                 replace(finding, severity=selection.severities.get(finding.code, finding.severity))
             )
     for note in notes:
-        kept += (
+        selected += (
             finding
             for finding in note.findings(selection)
-            if selection.wants(finding.code) and not off(finding)
+            if selection.wants(finding.code) and not is_off(finding)
         )
-    return kept, suppressed
+    return selected, suppressed
 
 
 class _Note:
@@ -112,13 +116,13 @@ class _Note:
             yield self._finding("DRA902", message, "write the code: # dractl: ignore[DRA116] why")
         for name, codes in self.codes.items():
             if name not in self.used and any(selection.wants(code) for code in codes):
-                where = (
+                place = (
                     "in this file"
                     if self.ignore.target is None
                     else f"in line {self.ignore.target}"
                 )
                 yield self._finding(
-                    "DRA901", f"{name} finds nothing {where}", "remove it from the comment"
+                    "DRA901", f"{name} finds nothing {place}", "remove it from the comment"
                 )
 
     def _finding(self, code: str, message: str, hint: str) -> Finding:
@@ -128,12 +132,15 @@ class _Note:
         )
         excerpt = self.source.line(ignore.line)
         return Finding(
-            code, rule.name, rule.severity, message, place, 0, "", ObjectRef(), help=hint, excerpt=excerpt
+            code, rule.name, rule.severity, message, place, 0, "", ObjectRef(),
+            help=hint, excerpt=excerpt,
         )  # fmt: skip
 
 
-def _ignored(finding: Finding, notes: Mapping[tuple[str, int | None], Sequence[_Note]]) -> bool:
-    """True if a comment suppresses a finding; ``notes`` are by file and by the line that they apply to."""
+def _is_ignored(finding: Finding, notes: Mapping[tuple[str, int | None], Sequence[_Note]]) -> bool:
+    """Return True if a comment suppresses a finding; ``notes`` are by file and by the line that
+    they apply to.
+    """
     places = (place for file, line in finding.lines for place in ((file, line), (file, None)))
     near = (note for place in dict.fromkeys(places) for note in notes.get(place, ()))
     return bool([note for note in near if note.takes_out(finding.code)])
@@ -145,7 +152,7 @@ def _per_file(selection: Selection) -> Callable[[Finding], bool]:
     rows = [(make_exclusion([pattern]), codes) for pattern, codes in selection.per_file]
 
     @cache
-    def off(file: str) -> frozenset[str]:
+    def codes_off(file: str) -> frozenset[str]:
         return frozenset().union(*(codes for matches, codes in rows if matches(file)))
 
-    return lambda finding: finding.code in off(finding.position.file)
+    return lambda finding: finding.code in codes_off(finding.position.file)

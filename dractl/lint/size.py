@@ -14,8 +14,10 @@ REPAYS_A_PROCESS = 512 * 1024
 
 
 def is_large(entries: Sequence[Entry | Skipped]) -> bool:
-    """True if several processes or a report of an earlier run may be quicker than to lint; False where a chart may have
-    to be rendered, which is done once for all of its files and depends on more than these."""
+    """Return True if several processes or a report of an earlier run may be quicker than to lint;
+    False where a chart may have to be rendered, which is done once for all of its files and depends
+    on more than these.
+    """
     if sum(map(size, entries)) < 2 * REPAYS_A_PROCESS:
         return False
     folders = {os.path.dirname(item.path): item.path for item in entries if isinstance(item, Entry)}
@@ -23,5 +25,5 @@ def is_large(entries: Sequence[Entry | Skipped]) -> bool:
 
 
 def size(item: Entry | Skipped) -> int:
-    """The estimated cost of a file, in bytes."""
+    """Return the estimated cost of a file, in bytes."""
     return _FILE_COST + (item.status.st_size if isinstance(item, Entry) and item.status else 0)

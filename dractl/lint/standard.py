@@ -10,28 +10,30 @@ STANDARD_DOMAIN: Final = "resource.kubernetes.io"
 STANDARD: Final = ("pcieRoot", "pciBusID", "numaNode")
 """k8s.io/dynamic-resource-allocation/deviceattribute; numaNode: KEP-6072."""
 
-_LIKE_STANDARD = re.compile("kube|k8s|netes|resou")
+_STANDARD_PARTS = re.compile("kube|k8s|netes|resou")
 
 
-def qualified(name: object) -> str | None:
-    """The standard attribute that a name without domain was probably meant to be."""
+def qualify(name: object) -> str | None:
+    """Return the standard attribute that a name without domain was probably meant to be."""
     near = nearest(name, STANDARD) if isinstance(name, str) and "/" not in name else None
     return f"{STANDARD_DOMAIN}/{near}" if near else None
 
 
-def meant_standard(domain: str, name: str) -> str | None:
-    """The standard attribute that a name was certainly or probably meant to be; None if it is one, or belongs to
-    another domain."""
-    if (domain == STANDARD_DOMAIN and name in STANDARD) or not _LIKE_STANDARD.search(
+def guess_standard(domain: str, name: str) -> str | None:
+    """Return the standard attribute that a name was certainly or probably meant to be.
+
+    None if it is one, or belongs to another domain.
+    """
+    if (domain == STANDARD_DOMAIN and name in STANDARD) or not _STANDARD_PARTS.search(
         domain.lower()
     ):
         return None
     if domain == STANDARD_DOMAIN:
         near = nearest(name, STANDARD)
         return f"{domain}/{near}" if near else None
-    alike = SequenceMatcher(None, domain.lower()[:80], STANDARD_DOMAIN).ratio() > 0.85
+    is_similar = SequenceMatcher(None, domain.lower()[:80], STANDARD_DOMAIN).ratio() > 0.85
     if not (
-        alike
+        is_similar
         or domain.lower()
         in ("resource.k8s.io", "kubernetes.io", "k8s.io", "resources.kubernetes.io")
     ):

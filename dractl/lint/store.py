@@ -1,7 +1,7 @@
 """Files in the user's cache directory, by keys.
 
-Damaged ones, and those that another user could have written, are ignored, and so are errors of the file system: a cache
-is no reason to fail.
+Damaged ones, and those that another user could have written, are ignored, and so are errors of the
+file system: a cache is no reason to fail.
 """
 
 import os
@@ -19,12 +19,15 @@ _TAG = (
     "# See https://bford.info/cachedir/\n"
 )
 MAX_BYTES = 64 * 1024 * 1024
-"""Of all files of one kind together; the ones that were not used for the longest time are deleted."""
+"""Of all files of one kind together; the ones that were not used for the longest time are deleted.
+"""
 MAX_FILES = 256
 
 
 class Store:
-    """The files of a kind, such as ``lint``, in a format; their folder is created for the first one."""
+    """The files of a kind, such as ``lint``, in a format; their folder is created for the first
+    one.
+    """
 
     def __init__(self, folder: str, kind: str, version: str) -> None:
         self._top = folder
@@ -40,7 +43,7 @@ class Store:
             return True
 
     def get(self, key: str) -> bytes | None:
-        """What is stored under a key, as it was."""
+        """Return the bytes that are stored under a key, as they were."""
         try:
             if not (_is_ours(os.lstat(self._top)) and _is_ours(os.lstat(self._folder))):
                 return None
@@ -51,7 +54,7 @@ class Store:
         return body if digest == digest_of_parts([body]).encode() else None
 
     def put(self, key: str, body: bytes) -> None:
-        """Stores bytes atomically; others are deleted if there are too many."""
+        """Store bytes atomically; others are deleted if there are too many."""
         if len(body) > MAX_BYTES // 4:
             return
         with suppress(OSError):
@@ -70,7 +73,7 @@ class Store:
             self._prune()
 
     def _prune(self) -> None:
-        """Deletes the least recently used files, and those in the formats of other versions."""
+        """Delete the least recently used files, and those in the formats of other versions."""
         for name in os.listdir(self._top):
             path = os.path.join(self._top, name)
             if (
@@ -97,7 +100,7 @@ class Store:
 
 
 def digest_of_parts(parts: Iterable[bytes]) -> str:
-    """The digest of several values, which are told apart."""
+    """Return the digest of several values, which are told apart."""
     total = blake2b(digest_size=32)
     for part in parts:
         total.update(len(part).to_bytes(8, "big"))
@@ -106,7 +109,9 @@ def digest_of_parts(parts: Iterable[bytes]) -> str:
 
 
 def _is_ours(status: os.stat_result) -> bool:
-    """True for a file or folder that nobody else could have written; a symbolic link is neither."""
+    """Return True for a file or folder that nobody else could have written; a symbolic link is
+    neither.
+    """
     if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
         return False
     return not hasattr(os, "geteuid") or (
@@ -115,7 +120,9 @@ def _is_ours(status: os.stat_result) -> bool:
 
 
 def _read(path: str) -> bytes | None:
-    """The bytes of a file, marked as used now; None for a file that another user could have written."""
+    """Return the bytes of a file, marked as used now; None for a file that another user could have
+    written.
+    """
     with open(
         os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)),
         "rb",

@@ -1,4 +1,6 @@
-"""Manifests beside a kustomization that does not list them: nothing applies them with the others."""
+"""Manifests beside a kustomization that does not list them: nothing applies them with the
+others.
+"""
 
 import os
 from collections.abc import Container, Iterable, Iterator

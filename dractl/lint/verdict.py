@@ -22,20 +22,23 @@ _OF_VERSIONS = frozenset({"not-served", "served-on-demand", "dropped-field"})
 
 
 class Flagged(Struct, frozen=True):
-    """A violation; ``server``: the API server reports it for the document as it is. ``severity`` is set if it differs
-    from the rule's own in a lesser case. ``confidence``: less where it is a guess that the document holds a pod."""
+    """A violation as lint reports it."""
 
     violation: Violation
     server: bool = True
+    """True if the API server reports it for the document as it is."""
     severity: Severity | None = None
+    """The severity, if it differs from the rule's own in a lesser case."""
     confidence: Confidence = "certain"
+    """Less than certain where it is a guess that the document holds a pod."""
 
 
-class Judgement(Struct, frozen=True):
-    """The errors in a document, and the document as it was probably meant: itself, if its types are right."""
+class DocumentVerdict(Struct, frozen=True):
+    """The errors in a document."""
 
     remarks: tuple[Flagged, ...]
     document: Document
+    """The document as it was probably meant: itself, if its types are right."""
 
 
 def verdict(
@@ -44,10 +47,11 @@ def verdict(
     namespaces: Mapping[str, Mapping[str, str]],
     *,
     matters: Callable[[Violation], bool] = lambda _: True,
-) -> Judgement:
-    """All errors in a document; only violations that ``matters`` accepts are reported.
+) -> DocumentVerdict:
+    """Return all errors in a document that ``matters`` accepts.
 
-    ``namespaces``: the labels of those in the input. An object that names no namespace may be meant for any of them.
+    ``namespaces``: the labels of those in the input. An object that names no namespace may be meant
+    for any of them.
     """
     if not document.namespace:
         namespaces = {}
@@ -61,9 +65,9 @@ def verdict(
         if not violations:
             break
         written = [
-            replace(violation, path=draft.written(violation.path)) for violation in violations
+            replace(violation, path=draft.source_path(violation.path)) for violation in violations
         ]
-        for violation in merged(written, seen):
+        for violation in merge_violations(written, seen):
             if round_ and (
                 draft.misses(violation) or (unserved and violation.rule in _OF_VERSIONS)
             ):
@@ -76,21 +80,22 @@ def verdict(
                         violation, round_ == 0, "info" if violation.rule == "merged-key" else None
                     )
                 )
-            elif placeholders.filled_in_by_hand(document.at(violation.path)):
-                remarks.append(Flagged(_unfilled(document, violation), server=False))
+            elif placeholders.is_for_hands(document.at(violation.path)):
+                remarks.append(Flagged(_report_placeholder(document, violation), server=False))
         hiding = [violation for violation in violations if violation.rule in HIDING]
         unserved = unserved or any(violation.rule == "not-served" for violation in hiding)
         undecodable = undecodable or any(
             violation.rule in ("not-served", "wrong-type") or _belongs_elsewhere(violation)
             for violation in hiding
         )
-        doubled = any(violation.rule in _DOUBLED for violation in hiding)
-        if doubled:
+        is_doubled = any(violation.rule in _DOUBLED for violation in hiding)
+        if is_doubled:
             faults = ()  # reported; the last value of a key counts
-        if not (draft.improve(hiding, target) or doubled):
+        if not (draft.improve(hiding, target) or is_doubled):
             break
-    return Judgement(
-        tuple(_once(remarks)) if remarks else (), draft.document if undecodable else document
+    return DocumentVerdict(
+        tuple(_join_dropped_fields(remarks)) if remarks else (),
+        draft.document if undecodable else document,
     )
 
 
@@ -98,8 +103,10 @@ def _belongs_elsewhere(violation: Violation) -> bool:
     return violation.moved_to is not None and violation.moved_to[:-1] != violation.path[:-1]
 
 
-def _once(remarks: Sequence[Flagged]) -> Iterator[Flagged]:
-    """What the server refuses because it drops a field first is one mistake, said where it refuses."""
+def _join_dropped_fields(remarks: Sequence[Flagged]) -> Iterator[Flagged]:
+    """Join a refusal with the field that the server drops first: it is one mistake, said where it
+    refuses.
+    """
     dropped = {
         item.violation.path: item.violation
         for item in remarks
@@ -118,47 +125,50 @@ def _once(remarks: Sequence[Flagged]) -> Iterator[Flagged]:
         yield item
 
 
-def _unfilled(document: Document, violation: Violation) -> Violation:
+def _report_placeholder(document: Document, violation: Violation) -> Violation:
     name = document.at(violation.path)
     message = f"{name} is a placeholder: fill it in before you apply this"
     return Violation("unfilled-placeholder", None, None, violation.path, message)
 
 
-def merged(
+def merge_violations(
     violations: Iterable[Violation], seen: set[tuple[Any, ...]] | None = None
 ) -> list[Violation]:
-    """One violation for each cause that the server reports at one place; further sentences are joined to the first.
+    """Return one violation for each cause that the server reports at one place; further sentences
+    are joined to the first.
 
     Causes that are in ``seen`` are left out; the others are added to it.
     """
-    found: dict[tuple[Any, ...], Violation] = {}
+    by_cause: dict[tuple[Any, ...], Violation] = {}
     for violation in _flat_requests(violations):
         cause = (violation.rule, violation.path) if not violation.field else (
             violation.type, violation.field, violation.path
         )  # fmt: skip
-        first = found.setdefault(cause, violation)
+        first = by_cause.setdefault(cause, violation)
         if first is not violation and violation.message not in first.message:
-            found[cause] = replace(first, message=f"{first.message}; {violation.message}")
+            by_cause[cause] = replace(first, message=f"{first.message}; {violation.message}")
     if seen is None:
-        return list(found.values())
-    fresh = [violation for cause, violation in found.items() if cause not in seen]
-    seen.update(found)
+        return list(by_cause.values())
+    fresh = [violation for cause, violation in by_cause.items() if cause not in seen]
+    seen.update(by_cause)
     return fresh
 
 
 def _flat_requests(violations: Iterable[Violation]) -> list[Violation]:
-    """A request written as in v1beta1 is one fault, however many fields it has."""
-    found: dict[tuple[Any, ...], list[Violation]] = {}
+    """Merge the violations of a request that is written as in v1beta1: it is one fault, however
+    many fields it has.
+    """
+    groups: dict[tuple[Any, ...], list[Violation]] = {}
     for violation in violations:
         to = violation.moved_to
         flat = to is not None and len(to) > 1 and to[-2:] == ("exactly", violation.path[-1])
-        found.setdefault(("flat", *violation.path[:-1]) if flat else (id(violation),), []).append(
+        groups.setdefault(("flat", *violation.path[:-1]) if flat else (id(violation),), []).append(
             violation
         )
-    return [_together(group) if len(group) > 1 else group[0] for group in found.values()]
+    return [_join_siblings(group) if len(group) > 1 else group[0] for group in groups.values()]
 
 
-def _together(group: Sequence[Violation]) -> Violation:
+def _join_siblings(group: Sequence[Violation]) -> Violation:
     first = group[0]
     others = ", ".join(str(violation.path[-1]) for violation in group[1:])
     verb = "does" if len(group) == 2 else "do"

@@ -1,9 +1,9 @@
 """Work on several values that is done in steps, in several processes.
 
-Processes are forked: a child has everything that its parent has loaded, so neither the work nor its values are sent,
-and a spawned one would take longer to start than most inputs take to lint. Forking is safe only in a process with
-one thread and with libraries that support it, which macOS' own do not: :func:`can_fork` allows it only on Linux and
-without other threads, native ones included.
+Processes are forked: a child has everything that its parent has loaded, so neither the work nor its
+values are sent, and a spawned one would take longer to start than most inputs take to lint. Forking
+is safe only in a process with one thread and with libraries that support it, which macOS' own do
+not: :func:`can_fork` allows it only on Linux and without other threads, native ones included.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class WorkerDied(InputError):
 
 
 def can_fork() -> bool:
-    """True if this process may fork and continue normally."""
+    """Return True if this process may fork and continue normally."""
     if not sys.platform.startswith("linux"):
         return False
     try:
@@ -45,9 +45,11 @@ def can_fork() -> bool:
 
 
 class Team(Generic[Value]):
-    """A generator for each value, as ``work`` makes it: the first in this process, each other in one of its own.
+    """A generator for each value, as ``work`` makes it: the first in this process, each other in
+    one of its own.
 
-    What those yield is pickled. An exception of one of them is raised here; WorkerDied if a process ends otherwise.
+    What those yield is pickled. An exception of one of them is raised here; WorkerDied if a process
+    ends otherwise.
     """
 
     def __init__(
@@ -64,18 +66,20 @@ class Team(Generic[Value]):
             self._pool = ProcessPoolExecutor(len(self._others), context, _begin, given)
 
     def ask(self, sent: Sequence[Any] | None = None) -> list[Any]:
-        """What each generator yields next, in the order of the values; each gets its part of ``sent``."""
-        asked = [
+        """Return what each generator yields next, in the order of the values; each gets its part of
+        ``sent``.
+        """
+        futures = [
             self._pool.submit(_continue, number, sent) for number in self._others if self._pool
         ]
-        own = self._own.send(sent and sent[0])
+        first_answer = self._own.send(sent and sent[0])
         try:
-            answers = sorted((item.result() for item in asked), key=itemgetter(0))
+            answers = sorted((item.result() for item in futures), key=itemgetter(0))
         except BrokenProcessPool:
             raise WorkerDied(
                 "a worker process died", hint="use less memory with --jobs 1"
             ) from None
-        return [own, *(answer for _, answer in answers)]
+        return [first_answer, *(answer for _, answer in answers)]
 
     def __enter__(self) -> Self:
         return self
@@ -89,10 +93,12 @@ class Team(Generic[Value]):
 
 
 class _Child(Struct, frozen=True):
-    """What a child works on: the value of this number."""
+    """The work of a child process."""
 
     number: int
+    """The number of its value."""
     work: Generator[Any, Any, None]
+    """The generator of that value."""
 
 
 # In a child:
@@ -117,10 +123,12 @@ def _end_with_parent() -> None:
 
 
 def _continue(number: int, sent: Sequence[Any] | None) -> tuple[int, Any]:
-    """The next step of this child, which begins with the value of the number that it got first."""
+    """Return the next step of this child, which begins with the value of the number that it got
+    first.
+    """
     work, values, barrier = _given
     barrier.wait()  # until each child has got one number, and none two
     if not _own:
         _own.append(_Child(number, work(values[number])))
-    (own,) = _own
-    return own.number, own.work.send(sent and sent[own.number])
+    (answer,) = _own
+    return answer.number, answer.work.send(sent and sent[answer.number])

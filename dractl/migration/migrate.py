@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.lint.finding import TextFix
-from dractl.lint.fixes import applied
+from dractl.lint.fixes import apply_text_fixes
 from dractl.lint.partial import is_patch
 from dractl.manifests import Document, read_text
 from dractl.manifests.documents import Path
@@ -306,7 +306,7 @@ def _edit_json(
 
 def _edit_yaml(content: str, pods: Sequence[PodPlan], added: Sequence[Template]) -> str:
     edits = tuple(edit(pod.document, wanted) for pod in pods for wanted in pod.changes)
-    after, _ = applied(content, [TextFix("use claims", edits, safe=True)])
+    after, _ = apply_text_fixes(content, [TextFix("use claims", edits, safe=True)])
     newline = "\r\n" if "\r\n" in content else "\n"
     return after + "".join(f"---\n{dump(template.value)}" for template in added).replace(
         "\n", newline

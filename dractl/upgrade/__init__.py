@@ -1,7 +1,7 @@
 """The differences for the same objects between releases, and between versions of drivers."""
 
 from dractl.cluster.described_nodes import DescribedNode
-from dractl.upgrade.finding import Finding, Plan, Step, affected_objects
+from dractl.upgrade.finding import Finding, Plan, Step, list_affected
 from dractl.upgrade.flags import (
     RuntimeConfig,
     runtime_config_of_documents,
@@ -22,8 +22,8 @@ __all__ = [
     "RuntimeConfig",
     "Step",
     "UpgradeInput",
-    "affected_objects",
     "gates_of",
+    "list_affected",
     "path_of",
     "plan",
     "refuse_unknown_gates",

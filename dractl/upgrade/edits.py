@@ -28,7 +28,7 @@ _STANDARD = "resource.kubernetes.io/"
 
 
 class Proof(Struct, frozen=True):
-    """What an edit is proven with."""
+    """The clusters and the subject with which an edit is proven."""
 
     driver: str
     """The driver that is upgraded."""

@@ -129,7 +129,7 @@ def _rank(finding: Finding) -> tuple[Any, ...]:
     return LEVELS.index(finding.level), finding.reads is None, finding.code, finding.message
 
 
-def affected_objects(plan: Plan) -> tuple[str, ...]:
+def list_affected(plan: Plan) -> tuple[str, ...]:
     """Return the objects of which something breaks or changes, sorted."""
     findings = (one for step in plan.steps for one in step.findings if one.level != "info")
     return tuple(sorted({name for one in findings for name in one.objects}))

@@ -115,7 +115,7 @@ def list_subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applica
                 applicants.append(
                     Applicant(("/".join(filter(None, (kind, *key))),), key, manifest_pod)
                 )
-    applicants += _unused_templates(state, manifests)
+    applicants += _template_applicants(state, manifests)
     claim_keys = {
         (namespace, claim)
         for (namespace, _), pod in state.pods.items()
@@ -137,7 +137,7 @@ def list_subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applica
             Applicant(
                 names,
                 keys[0],
-                _joining_pod(*keys[0]),
+                _pod_with_claim(*keys[0]),
                 about="a further pod that uses it ",
                 is_unused=is_unused,
             )
@@ -145,7 +145,7 @@ def list_subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applica
     return tuple(applicants)
 
 
-def _unused_templates(state: ClusterState, manifests: ClusterState) -> Iterator[Applicant]:
+def _template_applicants(state: ClusterState, manifests: ClusterState) -> Iterator[Applicant]:
     """Yield a pod for the stored templates that no pod uses, once for those with equal specs."""
     kind = "ResourceClaimTemplate"
     used = {
@@ -163,7 +163,7 @@ def _unused_templates(state: ClusterState, manifests: ClusterState) -> Iterator[
         yield Applicant(names, keys[0], pod, about="a pod that uses it ")
 
 
-def _joining_pod(namespace: str, claim: str) -> Raw:
+def _pod_with_claim(namespace: str, claim: str) -> Raw:
     """Return a pod that joins the pods of a claim."""
     return {
         "apiVersion": "v1",
@@ -225,7 +225,7 @@ def empty_cluster(state: ClusterState) -> ClusterState:
 def find_outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
     """Return what the scheduler does with a subject; a pod that runs is recreated first."""
     if subject.runs:
-        scheduler = scheduler.with_state(_without_subject(scheduler.state, subject))
+        scheduler = scheduler.with_state(_remove_subject(scheduler.state, subject))
     if subject.pod is None:
         assert subject.claim is not None
         attempt, starts = scheduler.attempt_claim(subject.claim), True
@@ -257,7 +257,7 @@ def find_outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
     return Outcome(subject, scheduler, attempt, attempt.fits and starts, nodes, undecided)
 
 
-def _without_subject(state: ClusterState, subject: Applicant) -> ClusterState:
+def _remove_subject(state: ClusterState, subject: Applicant) -> ClusterState:
     """Return the cluster without a pod and what is reserved for it alone."""
     changed = dict(state.objects("ResourceClaim"))
     for key in state.claims_of_pod(subject.key):

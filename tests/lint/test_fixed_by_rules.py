@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dractl.lint import lint
-from dractl.lint.fixes import applied
+from dractl.lint.fixes import apply_text_fixes
 from dractl.manifests import load
 from dractl.model import Target
 from tests.lint.written import claim, documents, found, pod, selecting
@@ -19,7 +19,7 @@ def fixed(text: str, *, safe: bool = False) -> str:
     assert {fix.safe for fix in fixes} == {
         safe
     }  # unsafe: the server refuses or drops it, and what was meant is a guess
-    after, _ = applied(text, fixes)
+    after, _ = apply_text_fixes(text, fixes)
     left = lint(load(["-"], stdin=after.encode()), Target.of("1.37")).findings
     assert not [finding for finding in left if finding.severity != "info"]
     return after
@@ -58,7 +58,7 @@ def test_an_equals_sign_in_a_string_is_none() -> None:
         if item.api
     ]
     assert finding.fix is not None
-    assert '== "a=b"' in applied(text, [finding.fix])[0]
+    assert '== "a=b"' in apply_text_fixes(text, [finding.fix])[0]
 
 
 def test_where_class_and_domain_are_equally_likely_none_is_offered() -> None:
@@ -120,7 +120,7 @@ def test_a_spec_around_the_spec_goes_unless_a_comment_would_go_with_it(
     (finding,) = [item for item in report.findings if "spec belongs at spec" in item.message]
     if meant:
         assert finding.fix is not None
-        assert applied(head + written, [finding.fix])[0] == head + meant
+        assert apply_text_fixes(head + written, [finding.fix])[0] == head + meant
     else:
         assert finding.fix is None
 

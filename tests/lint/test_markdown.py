@@ -8,7 +8,7 @@ import pytest
 
 from dractl.cli.main import main
 from dractl.lint import lint
-from dractl.lint.fixes import applied
+from dractl.lint.fixes import apply_text_fixes
 from dractl.manifests import FileFilter, load_readable
 from dractl.model import Target
 from tests.lint.written import claim, pod
@@ -40,7 +40,9 @@ def test_findings_stand_at_their_place_in_the_file(tmp_path: Path, indent: str, 
     line = text.splitlines()[finding.position.line - 1]
     assert line[finding.position.column - 1 : finding.position.end_column - 1] == "gpu.nvidia.con"
     assert finding.fix is not None
-    assert applied(text, [finding.fix])[0] == text.replace("gpu.nvidia.con", "gpu.nvidia.com")
+    assert apply_text_fixes(text, [finding.fix])[0] == text.replace(
+        "gpu.nvidia.con", "gpu.nvidia.com"
+    )
 
 
 @pytest.mark.parametrize("fence", ["```", "```go", "```console"])

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from dractl.lint import lint
-from dractl.lint.fixes import applied
+from dractl.lint.fixes import apply_text_fixes
 from dractl.manifests import load
 from dractl.model import Target
 from dractl.model.releases import COMPARED
@@ -53,7 +53,7 @@ def fixed(folder: Path, text: str) -> str:
     """The text with all fixes, also of what they uncover."""
     for _ in range(5):
         fixes = [finding.fix for finding in found(folder, text) if finding.fix is not None]
-        text, count = applied(text, fixes)
+        text, count = apply_text_fixes(text, fixes)
         if not count:
             break
     return text
@@ -87,7 +87,7 @@ def test_a_fix_within_an_expression_keeps_the_text_yaml(tmp_path: Path, quote: s
     )
     (one,) = found(tmp_path, text)
     assert one.fix is not None
-    after = applied(text, [one.fix])[0]
+    after = apply_text_fixes(text, [one.fix])[0]
     (request,) = yaml.safe_load(after)["spec"]["devices"]["requests"]
     (selector,) = request["exactly"]["selectors"]
     assert selector["cel"]["expression"].endswith(f"&& {expression}")

@@ -104,7 +104,7 @@ def test_what_was_not_read_in_one_run_is_read_in_the_next(
 ) -> None:
     """The budget of a run is spent on files that no earlier run has read."""
     monkeypatch.setattr(nearby, "MAX_PARSED_BYTES", len(CLAIM) + 10)
-    monkeypatch.setattr(repository, "_SETTLED", -60)
+    monkeypatch.setattr(repository, "_SETTLED_SECONDS", -60)
     for number in range(3):
         (tree / f"{number}.yaml").write_text(CLASS)
     counts = [

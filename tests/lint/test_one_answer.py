@@ -352,7 +352,9 @@ def test_a_file_alone_is_judged_as_in_its_repository(
 
 @pytest.fixture
 def remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setattr(repositories, "_SETTLED", -60.0)  # files of this second are remembered, too
+    monkeypatch.setattr(
+        repositories, "_SETTLED_SECONDS", -60.0
+    )  # files of this second are remembered, too
     return Store(str(tmp_path / "cache"), "index", "1")
 
 
@@ -376,9 +378,9 @@ def test_a_repository_is_read_once(
 ) -> None:
     assert "DRA423" in judged(top, remembered)
     read: list[str] = []
-    known = repositories._part
+    known = repositories._read_part
     monkeypatch.setattr(
-        repositories, "_part", lambda path, *rest: read.append(path) or known(path, *rest)
+        repositories, "_read_part", lambda path, *rest: read.append(path) or known(path, *rest)
     )
     (top / "others.yaml").write_text(ONE.replace("name: gpu}", "name: aligned}", 1))
     assert "DRA423" not in judged(top, remembered)

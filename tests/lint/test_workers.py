@@ -64,9 +64,9 @@ def test_shares_end_at_the_folder_that_makes_them_most_alike(tmp_path: Path) -> 
         folder.mkdir()
         (folder / "claim.yaml").write_bytes(b"#" * (size.REPAYS_A_PROCESS // 2 - (number == 0)))
     entries = list(list_files([str(tmp_path)], []))
-    assert [len(share) for share in many._shares(entries, 2)] == [4, 4]
-    assert [len(share) for share in many._shares(entries, 3)] == [3, 2, 3]
-    assert [len(share) for share in many._shares(entries, 100)] == [
+    assert [len(share) for share in many._split(entries, 2)] == [4, 4]
+    assert [len(share) for share in many._split(entries, 3)] == [3, 2, 3]
+    assert [len(share) for share in many._split(entries, 100)] == [
         2
     ] * 4  # a share repays a process
 

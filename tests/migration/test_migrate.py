@@ -41,7 +41,9 @@ def migrated(text: str) -> MigratedFile:
     return Migration(documents).migrate("a.yaml", text, ".")
 
 
-def written(resource: str, count: int | str = 1, more: str = "restartPolicy: Never") -> MigratedFile:
+def written(
+    resource: str, count: int | str = 1, more: str = "restartPolicy: Never"
+) -> MigratedFile:
     return migrated(POD.format(resource=resource, count=count, more=more))
 
 

@@ -19,7 +19,7 @@ from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.cluster import ClusterState
 from dractl.errors import UsageError
 from dractl.lint import lint
-from dractl.lint.cel_hints import help_of
+from dractl.lint.cel_hints import hint_for_program
 from dractl.lint.registry import for_violation
 from dractl.machines.site import list_site_reads
 from dractl.manifests import load
@@ -189,7 +189,7 @@ def _judge(
             " expression was not tried"
         )
         states = []
-    advice, remarks = help_of(program, target), _lint_remarks(text, target)
+    advice, remarks = hint_for_program(program, target), _lint_remarks(text, target)
     if program.admission == "tooComplex":  # nobody asks for its results, and they can take long
         return ReleaseVerdict(target.release, program, stored, advice, remarks=remarks)
     candidates = list(_list_devices(states))

@@ -20,7 +20,7 @@ from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.driver_checks.judgement import Subject, report_on_driver
 from dractl.driver_checks.snapshots import Publication, read_publication
 from dractl.errors import InputError, UsageError
-from dractl.garbage import without_collecting
+from dractl.garbage import pause_collection
 from dractl.lint.findings import Terms
 from dractl.manifests import Document, load, read_text
 from dractl.model.releases import RELEASES
@@ -179,7 +179,7 @@ def command(
     selection = lint_command.select_rules(
         settings, environment, rules.select, rules.ignore, rules.baseline
     )
-    with without_collecting():
+    with pause_collection():
         subject = _load(inputs, access.login)
         seen_release = None if release else _find_release(subject)
         target = choose_target(release or seen_release, gates)

@@ -43,7 +43,7 @@ from dractl.explain import Explainer, Explanation, Options, Question, Reason
 from dractl.explain.fleet.machines import MachineJudgement, ask_autoscaler, claims_of_question
 from dractl.facts import current
 from dractl.facts.autoscalers import AutoscalerChoice
-from dractl.garbage import without_collecting
+from dractl.garbage import pause_collection
 from dractl.model import Target
 from dractl.model.driver_choice import DriverChoice
 from dractl.model.shapes import split, split_list, spread
@@ -309,7 +309,7 @@ def _load_subject_file(subject: FitSubject, against: ReleaseOptions) -> ClusterS
         return None
     values = subject.choose_values(against.settings()[0].charts)
     origin = sources.Sources((), (path,), values=values)
-    with without_collecting():
+    with pause_collection():
         return cluster_input.load_files(origin, subject.namespace_name)
 
 

@@ -35,8 +35,8 @@ from dractl.lint.finding import Report
 from dractl.lint.findings import Terms
 from dractl.lint.omissions import omissions
 from dractl.lint.registry import CONSUMERS
-from dractl.lint.releases import combined
-from dractl.lint.repository import Repositories, is_whole, surrounded
+from dractl.lint.releases import combine
+from dractl.lint.repository import Repositories, add_neighbours, is_whole
 from dractl.lint.run import report_on
 from dractl.lint.selection import Selection
 from dractl.lint.size import is_large
@@ -629,7 +629,7 @@ class Job(Struct, frozen=True):
     def _add_repository_context(self, inputs: Inputs, overlay: Mapping[str, bytes]) -> Inputs:
         """Add the objects on which the verdicts about the input depend."""
         whole = replace(inputs, folders=tuple(filter(os.path.isdir, self.paths)))
-        return surrounded(whole, self.repositories, self._render_charts(overlay))
+        return add_neighbours(whole, self.repositories, self._render_charts(overlay))
 
     def _add_kustomizations(
         self, inputs: Inputs, entries: Iterable[Entry | Skipped], overlay: Mapping[str, bytes]
@@ -643,7 +643,7 @@ class Job(Struct, frozen=True):
     def lint_releases(self, targets: Sequence[Target]) -> Report:
         """Report on one release, or on several and mark the findings of each."""
         reports = [replace(self, target=target).lint() for target in targets]
-        return reports[0] if len(reports) == 1 else combined(reports)
+        return reports[0] if len(reports) == 1 else combine(reports)
 
     def lint(self, overlay: Mapping[str, bytes] | None = None) -> Report:
         """Report on the input, with some files replaced, and print notices about it the first
@@ -697,7 +697,7 @@ class Job(Struct, frozen=True):
             named=is_single,
             processes=self.jobs if is_complete else 1,
             cache=Cache(self.cache) if is_complete and self.cache is not None else None,
-            completed=lambda inputs: self._add_kustomizations(
+            complete=lambda inputs: self._add_kustomizations(
                 self._add_repository_context(inputs, {}), entries, {}
             ),
         )

@@ -16,7 +16,7 @@ from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.errors import InputError, UsageError
 from dractl.facts import current
-from dractl.garbage import without_collecting
+from dractl.garbage import pause_collection
 from dractl.manifests import FileFilter, Inputs, Skipped, load_readable
 from dractl.manifests.kustomize import is_kustomization
 from dractl.migration import MigratedFile, Migration, Remark, classes_for
@@ -105,7 +105,7 @@ def command(
             "claims are written as resource.k8s.io/v1, which Kubernetes serves since 1.34"
         )
     stdin = sys.stdin.buffer.read() if "-" in paths else None
-    with without_collecting():
+    with pause_collection():
         choice = FileFilter([*settings.exclude, *(exclude or ())])
         inputs = load_readable(paths, stdin=stdin, choice=choice, relevant_only=False)
         migrated = _migrate_files(inputs, tolerate=tolerate)

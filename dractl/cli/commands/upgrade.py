@@ -24,7 +24,7 @@ from dractl.cli.options.values import ValuesOptions
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import text_at
 from dractl.errors import InputError, UsageError
-from dractl.garbage import without_collecting
+from dractl.garbage import pause_collection
 from dractl.lint.finding import Report
 from dractl.manifests import Document, load, load_readable
 from dractl.model import Target
@@ -40,8 +40,8 @@ from dractl.upgrade import (
     Plan,
     RuntimeConfig,
     UpgradeInput,
-    affected_objects,
     gates_of,
+    list_affected,
     path_of,
     plan,
     refuse_unknown_gates,
@@ -264,7 +264,7 @@ def _load(
     manifests = _read_manifests(paths, stdin, values)
     documents = list(_read_documents_of_paths(paths, stdin, values))
     settings = tuple(settings_of_documents(documents))
-    with without_collecting():
+    with pause_collection():
         if inputs.files:
             stored = _read_documents(inputs.files, stdin)
             state = ClusterState.from_documents(stored, namespace=inputs.namespace)
@@ -288,7 +288,7 @@ def _fix_manifests(paths: list[str], targets: list[Target], unsafe: bool) -> lis
     """
     from dractl.cli import fixing
     from dractl.lint import lint
-    from dractl.lint.releases import combined
+    from dractl.lint.releases import combine
     from dractl.lint.repository import Repositories
 
     repositories = Repositories()
@@ -297,7 +297,7 @@ def _fix_manifests(paths: list[str], targets: list[Target], unsafe: bool) -> lis
         inputs = load_readable(paths, overlay=overlay)
         reports = [lint(inputs, target, repositories=repositories) for target in targets]
         later_findings = [
-            finding for finding in combined(reports).findings if finding.api and finding.releases
+            finding for finding in combine(reports).findings if finding.api and finding.releases
         ]
         later_only = tuple(
             finding for finding in later_findings if targets[0].release not in finding.releases
@@ -400,7 +400,7 @@ def _render(upgrade_plan: Plan, output: str, every: bool, *, to_file: bool) -> s
 
         return json.dumps(upgrade_json.value(upgrade_plan), indent=1, ensure_ascii=False)
     if output == "name":
-        return "\n".join(affected_objects(upgrade_plan))
+        return "\n".join(list_affected(upgrade_plan))
     if output == "html":
         from dractl.report.upgrade import html as upgrade_html
 

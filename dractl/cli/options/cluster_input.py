@@ -28,7 +28,7 @@ from dractl.cluster.gates import GateEvidence, find_shown_gates
 from dractl.cluster.kinds import KINDS_BY_WORD, workload_words
 from dractl.cluster.origin import Origin
 from dractl.cluster.state import text_at
-from dractl.garbage import without_collecting
+from dractl.garbage import pause_collection
 from dractl.model import Target
 from dractl.model.releases import NEWEST, caveat, is_newer, release_of
 
@@ -232,7 +232,7 @@ def load_cluster(request: ClusterInput, access: Access, against: ReleaseOptions)
     settings, variables = against.settings()
     release, gates = against.release_and_gates(settings, variables)
     sources = request.classify()
-    with without_collecting():
+    with pause_collection():
         objects = _load_objects(request, sources, access, release)
     release_seen = release or objects.state.release
     _remark_on_release(sources, release, release_seen)

@@ -59,8 +59,8 @@ from dractl.lint.implicit import implicit_advice, misspelt_implicit
 from dractl.lint.model import Advice, Found, Manifest, Replacement, Run
 from dractl.lint.placeholders import may_become
 from dractl.lint.published import classes as installed_classes
-from dractl.lint.references import closeness, may_share_namespace, named, namespace_of
-from dractl.lint.relevance import class_mappings, mapped_resources
+from dractl.lint.references import closeness, find_named, may_share_namespace, namespace_of
+from dractl.lint.relevance import class_mappings, resources_in_mappings
 from dractl.model.nearest import nearest
 from dractl.objects import mapping, text
 from dractl.validation.violation import Path
@@ -116,7 +116,7 @@ def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
         if near := names.nearest("DeviceClass", name, subject):
             yield implicit_advice(subject, paths, name, near), "DeviceClass", name
     for subject in run.of(""):
-        for path, name in mapped_resources(subject.value):
+        for path, name in resources_in_mappings(subject.value):
             near = (
                 nearest(name, run.evidence.quotas - {name}, alike=0.75)
                 if name not in run.evidence.quotas
@@ -136,16 +136,16 @@ def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
 
 def _is_known(run: Run, user: Manifest, kind: str, name: str) -> bool:
     """True if an object of that name is there, or may be: what Flux or Argo CD apply to a cluster is known."""
-    if run.own(kind, name):
-        return named(run, kind, name, user) is not None
+    if run.find_here(kind, name):
+        return find_named(run, kind, name, user) is not None
     if user.document.world or (user.document.is_kustomized and _is_left_out(run, kind, name)):
         return False
-    return named(run, kind, name, user) is not None
+    return find_named(run, kind, name, user) is not None
 
 
 def _is_left_out(run: Run, kind: str, name: str) -> bool:
     """True if all objects of that name stand beside files of a kustomization, in files that none lists."""
-    others = run.others.own(kind, name) if run.others is not None else []
+    others = run.others.find_here(kind, name) if run.others is not None else []
     return bool(others) and all(_is_beside(run, other) for other in others)
 
 
@@ -186,17 +186,19 @@ def _elsewhere(run: Run, subject: Manifest, path: Path, name: str, names: _Names
     if subject.document.rendered and (unapplied := _unapplied(run, subject, path, kind, name)):
         yield from list(_nearest(subject, path, kind, name, names)) or [unapplied]
         return
-    if any(may_share_namespace(found, subject) for found in run.anywhere(kind, name)):
+    if any(may_share_namespace(found, subject) for found in run.find_anywhere(kind, name)):
         return  # which of them is meant is open
     for right, other in _FIELDS.items():
-        near = [found for found in run.own(other, name) if may_share_namespace(found, subject)]
+        near = [
+            found for found in run.find_here(other, name) if may_share_namespace(found, subject)
+        ]
         if near:
             found = min(near, key=lambda found: closeness(found, subject))
             fix = Replacement(path, right, key=True)
             message, shown = f"{name} is a {other}, not a {kind}", f"{other} {name}"
             yield _of_another(subject, path, message, f"write {right}: {name}", found, shown, fix)
             return
-    if others := run.own(kind, name):
+    if others := run.find_here(kind, name):
         found = min(others, key=lambda other: closeness(other, subject))
         where, here = namespace_of(found), namespace_of(subject)
         message = (
@@ -214,10 +216,10 @@ def _elsewhere(run: Run, subject: Manifest, path: Path, name: str, names: _Names
 def _unapplied(run: Run, subject: Manifest, path: Path, kind: str, name: str) -> Advice | None:
     """An object that the repository has, and that Flux or Argo CD does not apply to the pod's cluster: beside files
     that they do apply, or in a component, whose variables complete its name."""
-    if run.own(kind, name) or run.others is None:
+    if run.find_here(kind, name) or run.others is None:
         return None
     unfinished = (item for item in run.others.unfinished if item.kind == kind)
-    for other in (*run.others.own(kind, name), *unfinished):
+    for other in (*run.others.find_here(kind, name), *unfinished):
         if other.name == name and not _is_beside(run, other):
             return None  # nobody knows who applies it
         is_open = subject.document.world is not None and may_become(other.name, name)

@@ -42,7 +42,7 @@ from itertools import accumulate
 from msgspec import Struct
 
 from dractl.lint.model import Advice, Claim, Found, Manifest, PodSpec, Run
-from dractl.lint.references import namespace_of, referenced
+from dractl.lint.references import find_reference, namespace_of
 from dractl.lint.relevance import PER_CLASS
 from dractl.objects import items, mapping, number, quantity, text
 from dractl.validation.violation import Path
@@ -106,7 +106,7 @@ def _charges(run: Run) -> Iterator[Usage]:
         if made or (subject.kind, subject.name, namespace_of(subject)) in owned:
             continue
         for path, entry in pod.claims:
-            template = referenced(run, pod, entry)
+            template = find_reference(run, pod, entry)
             if entry.get("resourceClaimTemplateName"):
                 usage = _usage(template.claim) if template and template.claim else {CLAIMS: 1}
                 yield Usage(

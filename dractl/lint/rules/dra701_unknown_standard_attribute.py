@@ -37,7 +37,7 @@ k8s.io/dynamic-resource-allocation/deviceattribute; KEP-6072
 from msgspec.structs import replace
 
 from dractl.lint.model import Advice, Found, Replacement, Run
-from dractl.lint.standard import STANDARD, STANDARD_DOMAIN, meant_standard
+from dractl.lint.standard import STANDARD, STANDARD_DOMAIN, guess_standard
 from dractl.objects import mapping, text
 from dractl.validation.previews import preview_of
 
@@ -54,7 +54,7 @@ def check(run: Run) -> Found:
             written = text(constraint.fields.get(field))
             domain, slash, name = written.partition("/")
             path = (*constraint.path, field)
-            meant = meant_standard(domain, name) if slash else None
+            meant = guess_standard(domain, name) if slash else None
             if meant:
                 advice = Advice(
                     claim.subject,
@@ -87,7 +87,7 @@ def _in_slices(run: Run) -> Found:
                     continue
                 seen.add(key)
                 domain, _, name = key.partition("/")
-                meant = meant_standard(domain, name)
+                meant = guess_standard(domain, name)
                 if meant:
                     yield Advice(
                         subject,
@@ -105,7 +105,7 @@ def _in_selectors(run: Run) -> Found:
         for found in run.program(expression).lookups:
             if found.kind != "attributes" or found.name is None:
                 continue
-            meant = meant_standard(found.domain, found.name)
+            meant = guess_standard(found.domain, found.name)
             if not meant:
                 continue
             domain, _, name = meant.partition("/")

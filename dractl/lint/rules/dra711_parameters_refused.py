@@ -45,7 +45,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.lint.configs import configurations
 from dractl.lint.model import Advice, Found, Replacement, Run
-from dractl.lint.published import driver as published, judged
+from dractl.lint.published import driver as published, driver_of_run
 from dractl.objects import text
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def check(run: Run) -> Found:
         from dractl.drivers import opaque as schemas
 
         driver = one.driver
-        known = judged(run, found) if (found := published(driver)) else None
+        known = driver_of_run(run, found) if (found := published(driver)) else None
         faults = schemas.check(driver, one.parameters, run.versions.get(driver))
         if any(_of_another_driver(fault, one.parameters) for fault in faults):
             continue
@@ -84,7 +84,7 @@ def check(run: Run) -> Found:
                 one.subject,
                 place,
                 f"{which} would refuse this: {fault.message}",
-                help=meant if known is None else known.dated(meant),
+                help=meant if known is None else known.explain_absence(meant),
                 key=fault.key,
                 confidence="likely",
                 fix=fix,

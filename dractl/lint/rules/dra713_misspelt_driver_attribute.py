@@ -39,7 +39,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.model import Advice, Found, Replacement, Run
-from dractl.lint.published import driver, in_domain, judged, nearest_published, published_here
+from dractl.lint.published import (
+    driver,
+    driver_of_run,
+    in_domain,
+    nearest_published,
+    values_in_input,
+)
 from dractl.objects import Expression, text
 from dractl.program import program_name
 
@@ -59,7 +65,7 @@ def check(run: Run) -> Found:
             if found.name is None or not in_domain(found.domain) or found.domain in asked:
                 continue
             meant = nearest_published(found.kind, found.domain, found.name)
-            if meant and (found.domain, f"{found.domain}/{found.name}") in published_here(run):
+            if meant and (found.domain, f"{found.domain}/{found.name}") in values_in_input(run):
                 continue  # what is seen wins
             fix: Replacement | None
             if meant:
@@ -83,7 +89,7 @@ def check(run: Run) -> Found:
                 confidence="likely",
                 fix=fix,
             )
-            yield advice if known is None else judged(run, known).soften(advice)
+            yield advice if known is None else driver_of_run(run, known).soften(advice)
     for claim, constraint in run.constraints:
         for field in ("matchAttribute", "distinctAttribute"):
             domain, _, name = text(constraint.fields.get(field)).partition("/")
@@ -103,7 +109,7 @@ def check(run: Run) -> Found:
 
 def _known_to(run: Run, domain: str) -> str:
     known, rule = driver(domain), f"`{program_name()} rule {domain}` shows what its devices have"
-    return rule if known is None else judged(run, known).dated(rule)
+    return rule if known is None else driver_of_run(run, known).explain_absence(rule)
 
 
 def _of_other_kind(run: Run, expression: Expression, found: Lookup) -> Replacement | None:

@@ -35,7 +35,7 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 
 from dractl.lint.finding import Severity
 from dractl.lint.model import Found, Run
-from dractl.lint.published import KnownDriver, Row, constrained, reads
+from dractl.lint.published import KnownDriver, Row, list_compared_devices, reads
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -48,7 +48,7 @@ def check(run: Run) -> Found:
         if read.row is not None and not read.guarded and (said := _versions(read.driver, read.row)):
             message, severity = said
             yield read.driver.soften(read.advice(message, severity=severity))
-    for item in constrained(run):
+    for item in list_compared_devices(run):
         for wanted in {side.driver.name: side for side in item.sides.values()}.values():
             row = wanted.row("attributes", item.attribute)
             if row is not None and (said := _versions(wanted.driver, row)):
@@ -66,7 +66,7 @@ def _versions(driver: KnownDriver, row: Row) -> tuple[str, Severity] | None:
         )
     if driver.is_later(row):
         only = f"{driver.name} publishes {row.name} only from {driver.first_with(row)} on"
-        seen = driver.seen(row.since)
+        seen = driver.release_date(row.since)
         if seen:
             return f"{only}, seen on {seen} and not released yet; {which}", "info"
         return f"{only}; {which}", "warning"

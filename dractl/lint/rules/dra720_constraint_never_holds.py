@@ -39,8 +39,13 @@ dynamic-resource-allocation/structured lookupAttribute, matchAttributeConstraint
 """
 
 from dractl.lint.model import Found, Replacement, Run
-from dractl.lint.published import Constrained, Wanted, constrained, nearest_published
-from dractl.lint.standard import STANDARD_DOMAIN, meant_standard
+from dractl.lint.published import (
+    ComparedDevices,
+    RequestDevices,
+    list_compared_devices,
+    nearest_published,
+)
+from dractl.lint.standard import STANDARD_DOMAIN, guess_standard
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -53,9 +58,9 @@ _WHOLE = (("gpu",), ("vfio",))  # MIG devices have the PCI address of their GPU
 
 
 def check(run: Run) -> Found:
-    for item in constrained(run):
+    for item in list_compared_devices(run):
         domain, _, name = item.attribute.partition("/")
-        if meant_standard(domain, name):
+        if guess_standard(domain, name):
             continue  # DRA701
         said = next((said for side in item.sides.items() if (said := _lacking(item, *side))), None)
         said = said or _types(item) or _identity(item) or _different(item)
@@ -69,11 +74,13 @@ def check(run: Run) -> Found:
             yield item.advice(message, "remove it", severity="info")
 
 
-def _have_all(item: Constrained, name: str) -> bool:
+def _have_all(item: ComparedDevices, name: str) -> bool:
     return item.whole and all(name in side.driver.attributes for side in item.sides.values())
 
 
-def _lacking(item: Constrained, reference: str, side: Wanted) -> tuple[str, str | None] | None:
+def _lacking(
+    item: ComparedDevices, reference: str, side: RequestDevices
+) -> tuple[str, str | None] | None:
     driver = side.driver
     row = side.row("attributes", item.attribute)
     domain, _, name = item.attribute.partition("/")
@@ -81,8 +88,9 @@ def _lacking(item: Constrained, reference: str, side: Wanted) -> tuple[str, str 
     if row is not None:
         if side.lacks(row):
             kinds = f"only devices of type {', '.join(row.devices)} have it, not those of type {', '.join(side.types)}"
-            return f"no device for request {reference} has {item.attribute}: {kinds}", driver.dated(
-                shared
+            return (
+                f"no device for request {reference} has {item.attribute}: {kinds}",
+                driver.explain_absence(shared),
             )
         return None
     if item.attribute in driver.capacities:
@@ -96,17 +104,17 @@ def _lacking(item: Constrained, reference: str, side: Wanted) -> tuple[str, str 
         return None  # DRA713
     unless = f", unless {driver.fact.extension} adds it" if driver.fact.extension else ""
     message = f"no device for request {reference} has {item.attribute}: {driver.name} does not publish it{unless}"
-    return message, driver.dated(shared)
+    return message, driver.explain_absence(shared)
 
 
-def _shared(item: Constrained) -> str | None:
+def _shared(item: ComparedDevices) -> str | None:
     """The attributes by which devices lie close to each other, as far as all drivers publish them."""
     near = [f"{STANDARD_DOMAIN}/{name}" for name in ("pcieRoot", "numaNode")]
     there = [name for name in near if _have_all(item, name)]
     return f"all of these drivers publish {' and '.join(there)}" if there else None
 
 
-def _types(item: Constrained) -> tuple[str, str | None] | None:
+def _types(item: ComparedDevices) -> tuple[str, str | None] | None:
     """Types that never match; a list and a single value can, where list attributes are on."""
     found: dict[str, str] = {}
     for reference, side in item.sides.items():
@@ -121,7 +129,7 @@ def _types(item: Constrained) -> tuple[str, str | None] | None:
     return None
 
 
-def _identity(item: Constrained) -> tuple[str, str | None] | None:
+def _identity(item: ComparedDevices) -> tuple[str, str | None] | None:
     if item.field != "matchAttribute" or not item.whole or item.claim.binds_one(item.constraint):
         return None
     drivers = {side.driver.name for side in item.sides.values()}
@@ -134,7 +142,7 @@ def _identity(item: Constrained) -> tuple[str, str | None] | None:
     return None
 
 
-def _value(item: Constrained, side: Wanted) -> str | None:
+def _value(item: ComparedDevices, side: RequestDevices) -> str | None:
     row = side.row("attributes", item.attribute)
     if row is None or row.when or side.lacks(row):
         return None
@@ -143,14 +151,14 @@ def _value(item: Constrained, side: Wanted) -> str | None:
     return str(row.values[0]) if len(row.values) == 1 else None
 
 
-def _same(item: Constrained) -> str | None:
+def _same(item: ComparedDevices) -> str | None:
     """The one value that a constraint compares with itself."""
     values = {_value(item, side) for side in item.sides.values()}
     single = item.whole and len(values) == 1 and item.field == "matchAttribute"
     return values.pop() if single and not item.claim.binds_one(item.constraint) else None
 
 
-def _different(item: Constrained) -> tuple[str, str | None] | None:
+def _different(item: ComparedDevices) -> tuple[str, str | None] | None:
     """Values that are always different where they have to match, or always equal where they have to differ."""
     values = {reference: _value(item, side) for reference, side in item.sides.items()}
     known = {value for value in values.values() if value is not None}

@@ -49,7 +49,7 @@ from msgspec.structs import replace
 from dractl.facts.resources import drivers_of
 from dractl.lint.configs import Configuration, configurations
 from dractl.lint.model import Advice, Found, Manifest, Replacement, Run
-from dractl.lint.published import classes, driver_at, drivers, in_domain, wanted
+from dractl.lint.published import classes, devices_of_request, driver_at, drivers, in_domain
 from dractl.model.nearest import nearest_names
 from dractl.objects import Expression
 from dractl.validation.formats import subdomain_errors
@@ -101,7 +101,7 @@ def check(run: Run) -> Found:
 def _for_another(run: Run, one: Configuration, path: Path) -> Advice | None:
     """Where the requests of a claim get the devices of another driver."""
     targets = one.subject.claim.targets(one.requests) if one.subject.claim is not None else ()
-    known = [wanted(run, request) for request in targets]
+    known = [devices_of_request(run, request) for request in targets]
     installed = all(
         r.device_class in classes() and run.device_class(r.device_class) is None for r in targets
     )

@@ -35,7 +35,7 @@ catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER
 
 from dractl.facts import Capacity
 from dractl.lint.model import Advice, Found, Replacement, Run
-from dractl.lint.published import judged, selections
+from dractl.lint.published import driver_of_run, selections
 from dractl.model.names import strip_domain
 from dractl.model.nearest import nearest_names
 from dractl.program import program_name
@@ -50,7 +50,7 @@ def check(run: Run) -> Found:
     if not run.target.enabled("DRAConsumableCapacity"):
         return  # the field is dropped: DRA802
     for selection in selections(run):
-        request, known = selection.request, selection.wanted.driver if selection.wanted else None
+        request, known = selection.request, selection.devices.driver if selection.devices else None
         if request is None or known is None or not known.fact.complete or known.fact.extension:
             continue
         domain = known.name if run.target.has("capacity-names-of-driver") else None
@@ -85,7 +85,7 @@ def check(run: Run) -> Found:
                 confidence="likely",
                 fix=Replacement(path, meant, key=True) if meant else None,
             )
-            yield judged(run, known).soften(advice)
+            yield driver_of_run(run, known).soften(advice)
 
 
 def _why(

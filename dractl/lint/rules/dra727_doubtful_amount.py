@@ -59,7 +59,7 @@ def check(run: Run) -> Found:
                 if why:
                     yield read.advice(*why, span=literal.span)
     for selection in selections(run):
-        request, wanted = selection.request, selection.wanted
+        request, wanted = selection.request, selection.devices
         if request is None or wanted is None:
             continue
         for key, amount in request.capacity.items():

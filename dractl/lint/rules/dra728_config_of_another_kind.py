@@ -41,7 +41,7 @@ kubernetes staging/src/k8s.io/dynamic-resource-allocation/structured/internal/st
 from dractl.facts.parameters import kind_of
 from dractl.lint.configs import Configuration, configurations
 from dractl.lint.model import Advice, Found, Run
-from dractl.lint.published import narrowed, of_selectors
+from dractl.lint.published import devices_after_selectors, devices_of_selectors
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -63,7 +63,10 @@ def check(run: Run) -> Found:
 def _on_claim(run: Run, one: Configuration, kind: str, wanted: str) -> str | None:
     claim = one.subject.claim
     assert claim is not None
-    sides = {request.reference: narrowed(run, request) for request in claim.targets(one.requests)}
+    sides = {
+        request.reference: devices_after_selectors(run, request)
+        for request in claim.targets(one.requests)
+    }
     types = {
         name: set(side.types)
         for name, side in sides.items()
@@ -85,7 +88,7 @@ def _on_claim(run: Run, one: Configuration, kind: str, wanted: str) -> str | Non
 
 
 def _on_class(run: Run, one: Configuration, kind: str, wanted: str) -> str | None:
-    known = of_selectors(run.program(expression) for expression in one.subject.selectors)
+    known = devices_of_selectors(run.program(expression) for expression in one.subject.selectors)
     if known and known.driver.name == _DRIVER and known.types and wanted not in known.types:
         return f"gpu.nvidia.com refuses {kind} for devices of this class, which are of type {', '.join(known.types)}"
     return None

@@ -42,7 +42,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dractl.lint.model import Advice, Claim, Found, Run
-from dractl.lint.published import driver, judged
+from dractl.lint.published import driver, driver_of_run
 from dractl.objects import items, mapping, text
 
 SEVERITY = "warning"
@@ -57,7 +57,7 @@ def check(run: Run) -> Found:
             known = driver(text(mapping(config.get("opaque")).get("driver")))
             if known is None:
                 continue
-            version = judged(run, known).newest
+            version = driver_of_run(run, known).newest
             if known.fact.limit("parent-configuration", version) is None:
                 continue
             for position, request, names in _parents(claim, config):

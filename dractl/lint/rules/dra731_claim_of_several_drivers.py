@@ -34,7 +34,7 @@ ROCm/k8s-gpu-dra-driver cmd/gpu-kubeletplugin/state.go (2622427), issue 45
 """
 
 from dractl.lint.model import Advice, Found, Run
-from dractl.lint.published import judged, wanted
+from dractl.lint.published import devices_of_request, driver_of_run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -45,10 +45,10 @@ def check(run: Run) -> Found:
         drivers = {
             profile.driver.name: (profile.driver, request)
             for request in claim.alternatives
-            if (profile := wanted(run, request)) is not None
+            if (profile := devices_of_request(run, request)) is not None
         }
         for name, (known, request) in drivers.items():
-            version = judged(run, known).newest
+            version = driver_of_run(run, known).newest
             limit = known.fact.limit("foreign-devices", version)
             others = [other for other in drivers if other != name]
             if limit is None or not others:

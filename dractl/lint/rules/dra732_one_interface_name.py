@@ -39,7 +39,7 @@ from collections.abc import Mapping
 
 from dractl.lint.configs import Configuration, configurations_of
 from dractl.lint.model import Advice, Claim, Found, Run
-from dractl.lint.published import wanted
+from dractl.lint.published import devices_of_request
 from dractl.model.paths import at
 from dractl.objects import Request, text
 from dractl.validation.violation import Path
@@ -95,7 +95,7 @@ def _requests(run: Run, claim: Claim, config: Configuration) -> list[Request]:
     """The requests of the driver's devices that a configuration is for; those of unknown classes if it names them."""
     requests = []
     for request in claim.targets(config.requests):
-        known = wanted(run, request)
+        known = devices_of_request(run, request)
         if known.driver.name == config.driver if known is not None else bool(config.requests):
             requests.append(request)
     return requests

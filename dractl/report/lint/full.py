@@ -2,6 +2,8 @@
 error, and a hint.
 """
 
+from msgspec import Struct
+
 from dractl.lint import registry
 from dractl.lint.finding import Finding, Report
 from dractl.manifests import Position
@@ -46,11 +48,12 @@ def _finding(finding: Finding, canvas: Canvas) -> str:
     if about:
         lines += (f"{margin} {bar} {line}" for line in _wrap_text(about, canvas, len(margin)))
     if finding.excerpt.strip():
-        shown, start, end = _excerpt(finding.excerpt, place, canvas.width - len(margin) - 4)
+        excerpt = _excerpt(finding.excerpt, place, canvas.width - len(margin) - 4)
         lines.append(f"{margin} {bar}")
-        lines.append(f"{canvas.paint(str(place.line), _FRAME)} {bar} {canvas.plain(shown)}")
+        lines.append(f"{canvas.paint(str(place.line), _FRAME)} {bar} {canvas.plain(excerpt.text)}")
         lines.append(
-            f"{margin} {bar} {' ' * start}{canvas.paint('^' * max(1, end - start), style)}"
+            f"{margin} {bar} {' ' * excerpt.start}"
+            f"{canvas.paint('^' * max(1, excerpt.end - excerpt.start), style)}"
         )
     for related in finding.related:
         at = related.position
@@ -87,10 +90,19 @@ def _note(text: str, label: str, canvas: Canvas, margin: str) -> list[str]:
     ]
 
 
-def _excerpt(line: str, place: Position, width: int) -> tuple[str, int, int]:
-    """Return the line, or the part around the place where it is too long; and the columns to mark
-    in it, from 0.
-    """
+class _Excerpt(Struct, frozen=True):
+    """A source line as it is shown, or the part of it around a place."""
+
+    text: str
+    """The printable text."""
+    start: int
+    """The first column to mark, from 0."""
+    end: int
+    """The column behind the last one to mark."""
+
+
+def _excerpt(line: str, place: Position, width: int) -> _Excerpt:
+    """Return the line, or the part around the place where it is too long."""
     start = min(place.column - 1, len(line))
     end = (
         min(place.end_column - 1, len(line)) if place.end_line == place.line else len(line.rstrip())
@@ -107,7 +119,7 @@ def _excerpt(line: str, place: Position, width: int) -> tuple[str, int, int]:
         printable(before),
         printable(marked)[: max(1, room - len(printable(before)))],
     )
-    return (
+    return _Excerpt(
         shown_before + shown_marked + printable(after),
         len(shown_before),
         len(shown_before) + len(shown_marked),

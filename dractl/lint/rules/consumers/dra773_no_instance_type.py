@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from dractl.facts.consumers import consumers
 from dractl.lint.model import Advice, Claim, Found, PodSpec, Run
 from dractl.lint.provisioning import explain_refusal, is_served
-from dractl.lint.references import referenced
+from dractl.lint.references import find_reference
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "Pod template")
@@ -89,7 +89,7 @@ def _has_other_finding(run: Run, claim: Claim) -> bool:
 
 def _claims_of(run: Run, pod: PodSpec) -> Iterator[Claim]:
     """Yield the claims that a pod names and the input has; nothing if it lacks one of them."""
-    subjects = [referenced(run, pod, entry) for _, entry in pod.claims]
+    subjects = [find_reference(run, pod, entry) for _, entry in pod.claims]
     claims = [subject.claim for subject in subjects if subject is not None and subject.claim]
     if len(claims) == len(subjects):
         yield from claims

@@ -16,7 +16,7 @@ k8s.io/dynamic-resource-allocation/structured
 """
 
 from dractl.lint.funnels import funnels
-from dractl.lint.inventory import published_instead
+from dractl.lint.inventory import describe_published
 from dractl.lint.model import Advice, Found, Run, spot
 
 SEVERITY = "error"
@@ -33,7 +33,7 @@ def check(run: Run) -> Found:
                     funnel.subject,
                     step.expression.path,
                     f"the selector fails on {len(step.failed)} of {step.before} devices, first on {device}: {error}",
-                    help=published_instead(program, step.failed),
+                    help=describe_published(program, step.failed),
                     span=spot(program, error.partition("no such key: ")[2]),
                     severity="warning" if funnel.guessed else None,
                     confidence="possible" if funnel.guessed else "likely",

@@ -70,4 +70,8 @@ def _rests(attribute: str, driver: str, help_: str) -> str:
     """Advice with what is known of a driver that lacks an attribute: described devices have what that says."""
     known = drivers().get(driver)
     meant = help_.startswith("did you mean")
-    return help_ if known is None or meant or attribute in known.attributes else known.dated(help_)
+    return (
+        help_
+        if known is None or meant or attribute in known.attributes
+        else known.explain_absence(help_)
+    )

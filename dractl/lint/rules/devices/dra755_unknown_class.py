@@ -16,7 +16,7 @@ kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources ("device 
 
 from functools import cache
 
-from dractl.lint.inventory import meant
+from dractl.lint.inventory import suggest_name
 from dractl.lint.model import Advice, Found, Run
 from dractl.lint.published import classes
 
@@ -29,7 +29,7 @@ def check(run: Run) -> Found:
         return
     known = run.class_names | set(run.devices.classes)
     installed = classes()
-    near = cache(lambda name: meant(name, known, "the classes are"))
+    near = cache(lambda name: suggest_name(name, known, "the classes are"))
     for claim, request in run.requests:
         name = request.device_class
         if name and name not in known:

@@ -45,7 +45,7 @@ def check(run: Run) -> Found:
             continue
         programs = [run.program(item) for request, _ in left for item in request.selectors]
         if any(
-            inventory.undecided(program, device.driver)
+            inventory.is_undecided(program, device.driver)
             for program in programs
             for device in left[0][1][:1]
         ):

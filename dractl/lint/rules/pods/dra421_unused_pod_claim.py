@@ -48,7 +48,7 @@ from dractl.lint.configs import configurations_of
 from dractl.lint.model import Advice, Found, Manifest, PodSpec, Run
 from dractl.lint.placeholders import holds_placeholder
 from dractl.lint.published import classes, drivers
-from dractl.lint.references import referenced
+from dractl.lint.references import find_reference
 from dractl.model.pods import MAIN
 from dractl.objects import text
 from dractl.validation.violation import Path
@@ -88,7 +88,7 @@ def _unused(run: Run, path: Path, pods: Sequence[PodSpec], *, used: bool) -> Fou
     pod = pods[0]
     claim = next(claim for place, claim in pod.claims if place == path)
     name = text(claim.get("name"))
-    named = set(_drivers(run, referenced(run, pod, claim)))
+    named = set(_drivers(run, find_reference(run, pod, claim)))
     if any(_NETWORK.search(word.lower()) for word in (*map(text, claim.values()), *named)):
         return
     of = ""

@@ -42,7 +42,7 @@ kubernetes/kubernetes pkg/kubelet/cm/dra/claiminfo.go (cdiDevicesAsList)
 """
 
 from dractl.lint.model import Advice, Found, Replacement, Run
-from dractl.lint.references import referenced
+from dractl.lint.references import find_reference
 from dractl.model.nearest import nearest
 from dractl.objects import text
 
@@ -56,7 +56,7 @@ def check(run: Run) -> Found:
         for path, item in pod.uses:
             wanted = text(item.get("request"))
             claim = claims.get(text(item.get("name")))
-            target = referenced(run, pod, claim) if wanted and claim else None
+            target = find_reference(run, pod, claim) if wanted and claim else None
             if target is None or target.claim is None:
                 continue
             requests = target.claim.alternatives

@@ -58,7 +58,7 @@ k8s.io/api/resource/v1 DeviceClaim.constraints; k8s.io/dynamic-resource-allocati
 """
 
 from dractl.lint.model import Advice, Claim, Found, PodSpec, Run
-from dractl.lint.references import referenced
+from dractl.lint.references import find_reference
 from dractl.objects import Constraint, text
 
 SEVERITY = "warning"
@@ -95,7 +95,7 @@ def _constraints(run: Run, pod: PodSpec) -> dict[str, list[tuple[int, Claim, Con
     """By attribute: the constraints of the pod's claims, each with the place of its claim in the pod."""
     found: dict[str, list[tuple[int, Claim, Constraint]]] = {}
     for at, (_, entry) in enumerate(pod.claims):
-        subject = referenced(run, pod, entry)
+        subject = find_reference(run, pod, entry)
         claim = subject.claim if subject else None
         for constraint in claim.constraints if claim else ():
             attribute = text(constraint.fields.get("matchAttribute"))

@@ -48,7 +48,7 @@ from typing import Any
 
 from dractl.facts.resources import drivers_of
 from dractl.lint.model import Advice, Found, PodSpec, Run
-from dractl.lint.published import wanted
+from dractl.lint.published import devices_of_request
 from dractl.lint.references import requests_of
 from dractl.objects import items, mapping, text
 from dractl.validation.violation import Path
@@ -101,7 +101,7 @@ def _drivers(run: Run, pod: PodSpec, resources: Mapping[str, Any]) -> dict[str, 
     for used in items(resources.get("claims")):
         name = text(mapping(used).get("name"))
         for request in requests_of(run, pod, entries[name]) if name in entries else ():
-            known = wanted(run, request)
+            known = devices_of_request(run, request)
             if known is not None and request.fields.get("adminAccess") is not True:
                 found.setdefault(known.driver.name, name)
     return found

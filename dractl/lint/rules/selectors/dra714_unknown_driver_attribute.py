@@ -37,7 +37,7 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 
 from dractl.lint.model import Found, Run
 from dractl.lint.published import Read, in_domain, nearest_published, reads
-from dractl.lint.standard import STANDARD_DOMAIN, meant_standard
+from dractl.lint.standard import STANDARD_DOMAIN, guess_standard
 from dractl.program import program_name
 
 SEVERITY = "warning"
@@ -79,7 +79,7 @@ def _said_elsewhere(read: Read) -> bool:
     if not read.driver.fact.complete or read.guessed:
         return True
     if lookup.domain == STANDARD_DOMAIN:
-        return meant_standard(lookup.domain, lookup.name or "") is not None
+        return guess_standard(lookup.domain, lookup.name or "") is not None
     names = in_domain(lookup.domain)
     if not names:
         return False

@@ -39,7 +39,7 @@ dynamic-resource-allocation/cel/compile.go DeviceMatches
 import re
 
 from dractl.lint.model import Found, Replacement, Run
-from dractl.lint.published import Read, Row, pinned, reads
+from dractl.lint.published import Read, Row, reads, types_left
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -90,7 +90,7 @@ def _guard(read: Read) -> Replacement | None:
 
 def _narrowed(read: Read) -> bool:
     """True if other conditions come first: the devices that satisfy them may all have the attribute."""
-    wanted = read.selection.wanted
+    wanted = read.selection.devices
     earlier = [found for found in read.program.lookups if found.start < read.lookup.start]
     for program in (
         *(wanted.classes if wanted else ()),
@@ -104,7 +104,7 @@ def _narrowed(read: Read) -> bool:
 
 def _missing(read: Read, row: Row) -> str:
     """The devices that have it; empty if all that reach the selector do."""
-    wanted = read.selection.wanted
+    wanted = read.selection.devices
     kinds = read.selection.types
     if row.when and not row.when.startswith("unless "):  # the exceptions of rare hardware
         condition = f"for {row.when[3:]}" if row.when.startswith("of ") else row.when
@@ -128,5 +128,6 @@ def _implied(read: Read, row: Row) -> bool:
     }
     named = any(re.search(rf"\b{re.escape(name)}\b", row.when) for name in names)
     return named or bool(
-        row.devices and pinned(read.driver, (program for _, program in read.selection.selectors))
+        row.devices
+        and types_left(read.driver, (program for _, program in read.selection.selectors))
     )

@@ -35,7 +35,7 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 
 from dractl.lint.model import Found, Replacement, Run
 from dractl.lint.published import driver, reads
-from dractl.lint.standard import meant_standard
+from dractl.lint.standard import guess_standard
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -44,7 +44,7 @@ ALONE = True
 
 def check(run: Run) -> Found:
     for read in reads(run):
-        lookup, wanted = read.lookup, read.selection.wanted
+        lookup, wanted = read.lookup, read.selection.devices
         if (
             wanted is None
             or lookup.domain in wanted.driver.domains
@@ -56,7 +56,7 @@ def check(run: Run) -> Found:
         if (
             "." not in lookup.domain
             or "/" in lookup.domain
-            or meant_standard(lookup.domain, lookup.name or "")
+            or guess_standard(lookup.domain, lookup.name or "")
         ):
             continue  # DRA603, DRA604, DRA701
         known, kind = wanted.driver, lookup.kind

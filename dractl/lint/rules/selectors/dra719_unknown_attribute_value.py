@@ -42,7 +42,7 @@ from typing import Any
 from dractl.cel import environment
 from dractl.cel.conditions import Literal
 from dractl.lint.model import Advice, Found, Replacement, Run
-from dractl.lint.published import Read, Row, products, published_here, reads
+from dractl.lint.published import Read, Row, products, reads, values_in_input
 from dractl.model import Device, Target
 from dractl.model.nearest import nearest
 
@@ -59,7 +59,7 @@ _CALL = re.compile(
 
 
 def check(run: Run) -> Found:
-    seen = published_here(run)
+    seen = values_in_input(run)
     for read in reads(run):
         row = read.row
         if row is None or row.type != "string":
@@ -77,9 +77,9 @@ def check(run: Run) -> Found:
 
 def _value(read: Read, row: Row, literal: Literal) -> Found:
     value = str(literal.value)
-    later = read.driver.later_value(row, value)
+    later = read.driver.version_with_value(row, value)
     if later is not None:
-        when = read.driver.seen(later)
+        when = read.driver.release_date(later)
         since = f"{later} on{f', seen on {when} and not released yet' if when else ''}"
         message = (
             f'{row.name} is "{value}" only from {since}; this is judged as {read.driver.newest}'

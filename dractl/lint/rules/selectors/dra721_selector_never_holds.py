@@ -39,7 +39,7 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 from dractl.cel import EvalError, Program, reading
 from dractl.cel.conditions import Excerpt
 from dractl.lint.model import Advice, Found, Run
-from dractl.lint.published import KnownDriver, Selectors, classes, memories, pinned, selections
+from dractl.lint.published import KnownDriver, Selectors, classes, memories, selections, types_left
 from dractl.model import Device
 from dractl.objects import Expression
 
@@ -83,7 +83,7 @@ def _alone(run: Run, selection: Selectors, expression: Expression, program: Prog
 
 def _nominal(selection: Selectors) -> Found:
     """A capacity that the named product is sold with, and does not quite have: 80Gi of an "80GB" card."""
-    known = selection.wanted.driver if selection.wanted else None
+    known = selection.devices.driver if selection.devices else None
     if known is None:
         return
     name, memory = f"{known.name}/productName", f"{known.name}/memory"
@@ -125,8 +125,8 @@ def _follows_from_class(run: Run, selection: Selectors, program: Program) -> boo
     """True if no device that the class takes fails a selector of a request."""
     of_class = run.device_class(selection.request.device_class) if selection.request else None
     before = [run.program(item) for item in of_class.selectors] if of_class else []
-    if not before and selection.wanted is not None and of_class is None:
-        before = list(selection.wanted.classes)
+    if not before and selection.devices is not None and of_class is None:
+        before = list(selection.devices.classes)
     return bool(before) and all(one.ok for one in before) and program.follows_from(before)
 
 
@@ -142,8 +142,8 @@ def _together(run: Run, selection: Selectors) -> Found:
         for program in (*before, *(program for _, program in selection.selectors))
     ):
         return  # without a negation it is DRA606, or was said of the class
-    if request and selection.wanted and not before:
-        before = list(selection.wanted.classes)
+    if request and selection.devices and not before:
+        before = list(selection.devices.classes)
     if not all(program.ok for program in before) or (before and before[-1].excludes(before[:-1])):
         return
     of_the_class = len(before)
@@ -204,7 +204,7 @@ def _compare_twice(*programs: Program) -> bool:
 
 
 def _against_class(selection: Selectors, expression: Expression, program: Program) -> Found:
-    wanted, request = selection.wanted, selection.request
+    wanted, request = selection.devices, selection.request
     if wanted is None or request is None or request.device_class not in classes():
         return
     for found in program.comparisons:
@@ -218,7 +218,7 @@ def _against_class(selection: Selectors, expression: Expression, program: Progra
         elif (
             found.lookup and found.lookup.full_name == f"{wanted.driver.name}/type" and wanted.types
         ):
-            if values & set(wanted.types) or not pinned(wanted.driver, [program]):
+            if values & set(wanted.types) or not types_left(wanted.driver, [program]):
                 continue
             said = (
                 f"class {request.device_class} has devices of type {', '.join(wanted.types)} only"
@@ -226,7 +226,7 @@ def _against_class(selection: Selectors, expression: Expression, program: Progra
         else:
             continue
         help_ = _other_class(wanted.driver, values) or (
-            wanted.driver.dated() if found.lookup else None
+            wanted.driver.explain_absence() if found.lookup else None
         )
         message = f"no device satisfies this: {said}"
         yield selection.advice(expression, message, help_, span=found.span, confidence="likely")
@@ -243,7 +243,7 @@ def _other_class(driver: KnownDriver, values: set[str]) -> str | None:
 
 def _values(selection: Selectors, expression: Expression, program: Program) -> Found:
     """Conditions on one attribute, all of whose values are known, other than the comparisons of DRA719."""
-    known = selection.wanted.driver if selection.wanted else None
+    known = selection.devices.driver if selection.devices else None
     if known is None:
         return
     for part in program.conjuncts:
@@ -264,7 +264,7 @@ def _values(selection: Selectors, expression: Expression, program: Program) -> F
             condition, known, row.name, row.values
         ):
             why = f"{row.name} is one of {', '.join(map(str, row.values))}"
-            yield _never(selection, expression, part, why, known.dated())
+            yield _never(selection, expression, part, why, known.explain_absence())
 
 
 def _holds(

@@ -41,7 +41,7 @@ k8s.io/api/resource/v1/types.go QualifiedName; KEP-4381 and KEP-6072 define what
 
 from dractl.lint.conventions import list_own_slices
 from dractl.lint.model import Advice, Found, Run
-from dractl.lint.standard import STANDARD, STANDARD_DOMAIN, meant_standard
+from dractl.lint.standard import STANDARD, STANDARD_DOMAIN, guess_standard
 from dractl.objects import mapping
 from dractl.validation.previews import preview_of
 
@@ -61,7 +61,7 @@ def check(run: Run) -> Found:
                     domain, slash, name = full.partition("/")
                     if not slash or not _is_reserved(domain) or domain == subject.slice.driver:
                         continue
-                    if (domain == STANDARD_DOMAIN and name in STANDARD) or meant_standard(
+                    if (domain == STANDARD_DOMAIN and name in STANDARD) or guess_standard(
                         domain, name
                     ):
                         continue
