@@ -145,7 +145,7 @@ def test_a_driver_that_does_not_end_is_killed(tmp_path: Path) -> None:
     assert not driver.is_running
 
 
-def test_a_program_that_does_not_exist(tmp_path: Path) -> None:
+def test_a_missing_program(tmp_path: Path) -> None:
     driver = driver_of(tmp_path, str(tmp_path / "missing"))
     with pytest.raises(Exception, match="cannot be started"):
         driver.start()

@@ -567,7 +567,7 @@ def test_one_room_opens_files_and_runs_programs() -> None:
     assert outside == set(READS_FILES)
 
 
-def test_objects_of_files_are_told_apart_in_one_place() -> None:
+def test_objects_of_files_are_distinguished_in_one_place() -> None:
     users = {
         path.relative_to(PACKAGE).as_posix()
         for path in PACKAGE.rglob("*.py")

@@ -76,7 +76,7 @@ def test_an_alternative_is_kept_only_if_everything_after_it_fits(cluster: Cluste
     assert taken(verdict) == ["r/one=a", "other=b"]
 
 
-def test_match_attribute_finds_the_root_that_has_both(cluster: Cluster) -> None:
+def test_match_attribute_finds_the_root_with_both(cluster: Cluster) -> None:
     root = "resource.kubernetes.io/pcieRoot"
     cluster.pool(
         "gpu.io",
@@ -411,7 +411,7 @@ def test_budget_ends_a_search_without_a_proof(cluster: Cluster) -> None:
     assert verdict.cost.work < 200
 
 
-def test_a_search_that_explodes_upstream_is_said_to_time_out(cluster: Cluster) -> None:
+def test_a_search_that_explodes_upstream_is_reported_to_time_out(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [gpu(f"g{n}", index=n) for n in range(40)])
     late = claim(
         want("special", "gpu.io", 1, 'device.attributes["gpu.io"].index > 100'), name="late"

@@ -38,7 +38,7 @@ def test_every_device_is_lost_at_one_stage_or_kept(cluster: Cluster) -> None:
     assert next(s for s in found.stages if s.name == "taints").lost[0].taint == "xid=79:NoSchedule"
 
 
-def test_a_selector_that_fails_is_told_in_the_words_of_the_scheduler(cluster: Cluster) -> None:
+def test_a_selector_that_fails_is_reported_in_the_words_of_the_scheduler(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [gpu("a", "A")])
     request = want("r", "gpu.io", 1, 'device.attributes["gpu.io"].memory == 1')
     (found,) = cluster.allocator("1.36").survey(node(), [claim(request)]).requests

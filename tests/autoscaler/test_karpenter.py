@@ -173,7 +173,7 @@ def test_only_instance_types_are_judged(machine: str, verdict: str) -> None:
     assert ask(make_claim(exact()), on=machine).verdict == verdict
 
 
-def test_a_class_that_does_not_exist_is_refused() -> None:
+def test_a_missing_class_is_refused() -> None:
     judgement = ask(make_claim(exact(device_class="missing")))
     assert (judgement.verdict, "missing" in judgement.reason) == ("never", True)
 

@@ -68,7 +68,7 @@ def test_places_count_code_points_and_lines() -> None:
     )
 
 
-def test_every_operand_that_is_no_bool_is_told() -> None:
+def test_every_operand_that_is_no_bool_is_reported() -> None:
     program = compiled("1 && 'a' || 2.5", "1.37", "new")
     assert [issue.offset for issue in program.issues] == [0, 5, 12]
 
@@ -188,7 +188,7 @@ def test_hostile_texts_end_in_a_verdict(text: str) -> None:
     assert all(issue.offset is None or 0 <= issue.offset <= len(text) for issue in program.issues)
 
 
-def test_too_deep_for_the_library_is_said() -> None:
+def test_too_deep_for_the_library_is_reported() -> None:
     program = compiled("[" * 40 + "1" + "]" * 40 + ".size() == 1", "1.37", "new")
     assert [issue.message for issue in program.issues] == ["too deeply nested to check"]
     assert compiled("(" * 100 + "true" + ")" * 100, "1.37", "new").ok

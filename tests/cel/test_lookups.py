@@ -173,7 +173,7 @@ def test_conditions_that_must_all_hold(text: str, expected: list[str]) -> None:
         ("$ // device.driver == 'x'", set(), None),
     ],
 )
-def test_drivers_that_are_asked_for(text: str, drivers: set[str], driver: str | None) -> None:
+def test_drivers_asked_for(text: str, drivers: set[str], driver: str | None) -> None:
     program = compiled(text)
     assert program.drivers == drivers
     assert program.driver == driver

@@ -553,7 +553,9 @@ def test_devices_by_name_sorted_and_without_headers(
     assert "columns are node, driver, model, devices, free" in capsys.readouterr().err
 
 
-def test_the_old_name_of_an_option_is_told(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_old_name_of_an_option_is_reported(
+    dump: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["devices", "-f", dump, "--isolated", "--selector", "true"]) == 0
     assert "--selector is called --cel" in capsys.readouterr().err
 

@@ -54,7 +54,7 @@ def asked(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) ->
     return found
 
 
-def test_an_expression_that_is_accepted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_accepted_expression(capsys: pytest.CaptureFixture[str]) -> None:
     found = asked(capsys, HOPPER)
     assert (found["admission"], found["type"], found["cost"]["limit"]) == ("ok", "bool", 1_000_000)
     assert found["reads"] == [
@@ -122,7 +122,7 @@ def test_cost_and_length_have_limits(capsys: pytest.CaptureFixture[str]) -> None
     assert asked(capsys, "true" + " " * 10_240, code=1)["admission"] == "tooLong"
 
 
-def test_an_expression_that_is_refused_is_not_run_on_devices(
+def test_a_refused_expression_is_not_run_on_devices(
     devices: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     attributes = 'device.attributes["gpu.example.com"]'
@@ -225,9 +225,7 @@ def test_control_characters_do_not_reach_the_terminal(capsys: pytest.CaptureFixt
     assert "\x1b" not in capsys.readouterr().out
 
 
-def test_a_name_that_is_not_known_of_a_preview_is_no_error(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_name_not_known_of_a_preview_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
     options = ("--isolated", "-q", "-o", "json", "--kubernetes-version")
     assert main(["cel", "device.health == 1", *options, "1.38"]) == 0
     found = json.loads(capsys.readouterr().out)

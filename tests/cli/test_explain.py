@@ -111,7 +111,7 @@ def test_an_age_ends_with_the_dump(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "Pending 14m" in out
 
 
-def test_a_release_that_is_not_known_is_said(
+def test_a_release_that_is_not_known_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Asked for, or of the nodes: the answer is that of an older scheduler."""
@@ -145,7 +145,7 @@ def several_claims(folder: Path) -> str:
     )
 
 
-def test_of_several_that_are_found_there_is_a_table(
+def test_of_several_found_there_is_a_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = several_claims(tmp_path)
@@ -723,7 +723,7 @@ def test_an_old_refusal_is_over_once_all_pods_are_there(
     assert run(capsys, "-f", path)[0] == 0
 
 
-def test_a_workload_that_lacks_some_of_its_pods(
+def test_a_workload_without_some_of_its_pods(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     owner = {"kind": "Job", "name": "train", "controller": True, "uid": "uid-train"}

@@ -153,7 +153,7 @@ def test_described_machines_are_all_the_nodes(capsys: pytest.CaptureFixture[str]
     )
 
 
-def test_a_wrong_machine_is_said_before_a_cluster_is_asked(
+def test_a_wrong_machine_is_reported_before_a_cluster_is_asked(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for option in ("--hardware", "--add"):

@@ -47,7 +47,7 @@ def test_lint_names_the_file_or_the_variable_that_named_the_release(
     )
 
 
-def test_what_is_assumed_of_a_machine_is_told_once_below_the_answer_and_not_beside_an_error(
+def test_what_is_assumed_of_a_machine_is_reported_once_below_the_answer_and_not_beside_an_error(
     claim: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, err = said(capsys, "cel", "true", "--hardware", "dgx-h100,dgx-h100")
@@ -107,7 +107,7 @@ def test_numbers_are_whole_on_a_narrow_terminal(
     assert max(map(len, lines)) <= 60
 
 
-def test_a_file_that_has_a_cluster_is_one_for_fit(
+def test_a_file_with_a_cluster_is_one_for_fit(
     claim: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, _ = said(capsys, "fit", CAPACITY)

@@ -410,7 +410,7 @@ spec:
 """
 
 
-def test_an_api_version_is_only_replaced_for_a_release_that_was_named(here: Path) -> None:
+def test_an_api_version_is_only_replaced_for_a_named_release(here: Path) -> None:
     path = here / "claim.yaml"
     path.write_text(OLD_SLICE)
     assert main(["lint", "claim.yaml", "--fix"]) == 0

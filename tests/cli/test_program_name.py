@@ -101,7 +101,7 @@ def test_a_schema_names_no_program(capsys: pytest.CaptureFixture[str]) -> None:
             assert not COMMAND.findall(printed(["schema", name], capsys)), name
 
 
-def test_a_report_that_was_stored_for_the_other_name_is_not_shown(
+def test_a_report_stored_for_the_other_name_is_not_shown(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(folder)

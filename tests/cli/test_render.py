@@ -253,7 +253,7 @@ def test_a_machine_that_is_not_what_was_asked_for(
     assert message in capsys.readouterr().err
 
 
-def test_nothing_to_publish_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_to_publish_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--hardware", "nvme") == 0
     captured = capsys.readouterr()
     assert captured.out == ""

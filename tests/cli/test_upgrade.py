@@ -140,7 +140,7 @@ def test_fix_writes_what_lint_fixes_of_what_breaks(
     assert upgrade(tmp_path, "--from", "1.35", "--to", "1.36", "-o", "json") == 0
 
 
-def test_what_cannot_be_fixed_stays_and_is_told(
+def test_what_cannot_be_fixed_stays_and_is_reported(
     manifest: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert upgrade(manifest, "--from", "1.34", "--fix", "-o", "json") == 1
@@ -366,7 +366,7 @@ def test_an_unknown_driver_or_version_is_wrong_usage(
     assert said in capsys.readouterr().err
 
 
-def test_a_field_that_is_not_known_of_a_preview_neither_breaks_nor_works(
+def test_a_field_not_known_of_a_preview_neither_breaks_nor_works(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """1.37 refuses it; whether 1.38 has it nobody knows before its release."""
@@ -387,7 +387,7 @@ def test_only_a_preview_takes_an_unknown_gate(
     assert upgrade(manifest, "--from", "1.36", "--to", "1.37", *gates) == 2
 
 
-def test_landed_and_planned_are_told_apart(
+def test_landed_and_planned_are_distinguished(
     manifest: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """CHANGELOG-1.38.md: kubernetes#140256 and #142218 are in the alphas; KEP-5690 is not."""

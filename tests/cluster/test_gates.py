@@ -60,7 +60,7 @@ def test_an_option_counts_for_more_than_an_object() -> None:
     assert shown(stored(shared_slice()), **{SHARES: False}) == {SHARES: False}
 
 
-def test_a_gate_that_is_on_by_default_needs_no_proof() -> None:
+def test_a_gate_on_by_default_needs_no_proof() -> None:
     assert shown(stored(shared_slice()), release="1.36") == {}
 
 

@@ -637,7 +637,7 @@ def test_node_pools_are_not_asked_for_without_karpenter_or_without_claims(kubect
     assert not [call for call in kubectl.calls if "nodepools.karpenter.sh" in call]
 
 
-def test_node_pools_that_may_not_be_read_are_said(kubectl: Kubectl) -> None:
+def test_node_pools_that_may_not_be_read_are_reported(kubectl: Kubectl) -> None:
     refused = {"code": 1, "err": FORBIDDEN.format("nodepools.karpenter.sh")}
     kubectl.answers(nodes=listed(BY_KARPENTER), pods=listed(WAITING), nodepools=refused)
     notes = live.read(live.Login()).notes

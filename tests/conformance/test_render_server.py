@@ -211,7 +211,7 @@ def test_gpus_that_are_shared_and_passed_through(
     )
 
 
-def test_partitions_that_are_shared(server: tuple[Any, Target]) -> None:
+def test_shared_partitions(server: tuple[Any, Target]) -> None:
     settings = {"gpu.nvidia.com": {"dynamicMIG": "true", "consumableShares": "2"}}
     options: dict[str, Any] = {"versions": {"gpu.nvidia.com": "0.5"}, "settings": settings}
     accepted(*server, machine("A100-40GB,mig=on"), ("gpu.nvidia.com",), **options)
@@ -235,7 +235,7 @@ def test_described_machines(
     accepted(*server, machine(name), settings=settings)
 
 
-def test_every_machine_that_has_a_name(server: tuple[Any, Target]) -> None:
+def test_every_machine_with_a_name(server: tuple[Any, Target]) -> None:
     for name in names.every():
         accepted(*server, machine(name))
 

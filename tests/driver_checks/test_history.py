@@ -39,7 +39,7 @@ def test_a_generation_that_falls_is_a_warning() -> None:
 @pytest.mark.parametrize(
     "identifier", ["uuid", "serial", "resource.kubernetes.io/pciBusID", "gpu.example.com/uuid"]
 )
-def test_hardware_that_has_another_name(identifier: str) -> None:
+def test_hardware_with_another_name(identifier: str) -> None:
     is_address = identifier.endswith("pciBusID")
     values = ["0000:3b:00.0", "0000:5e:00.0"] if is_address else ["GPU-1", "GPU-2"]
     before, after = (

@@ -82,7 +82,7 @@ def test_an_update_with_two_pods_needs_the_uid_of_the_pod() -> None:
         (2, "may not get Nodes"),
     ],
 )
-def test_a_right_that_is_missing(rule: int, missing: str) -> None:
+def test_a_missing_right(rule: int, missing: str) -> None:
     rules = tuple(one for index, one in enumerate(RIGHTS) if index != rule)
     (finding,) = check(SLICE, chart=daemon_set() + role(*rules))
     assert finding.code == "DRA391"

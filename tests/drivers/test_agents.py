@@ -124,7 +124,7 @@ def test_nothing_is_invented_for_an_agent() -> None:
 
 
 @pytest.mark.parametrize("driver", ["npu.furiosa.ai", "npu.huawei.com"])
-def test_what_is_not_public_is_said(driver: str) -> None:
+def test_what_is_not_public_is_reported(driver: str) -> None:
     assert any("public" in note for note in find(driver).catalogue.notes)
 
 

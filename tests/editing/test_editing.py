@@ -174,7 +174,7 @@ def test_a_hover_says_what_is_known(text: str, expected: list[str]) -> None:
         "\t|",
     ],
 )
-def test_nothing_is_said_where_nothing_is_known(text: str) -> None:
+def test_nothing_is_reported_where_nothing_is_known(text: str) -> None:
     assert hover(text) is None
 
 

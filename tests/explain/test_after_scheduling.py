@@ -136,7 +136,7 @@ UNPREPARED = {
 }
 
 
-def test_a_pod_that_is_bound_does_not_run_until_its_kubelet_says_so() -> None:
+def test_a_bound_pod_does_not_run_until_its_kubelet_says_so() -> None:
     assert explain(*bound({"phase": "Running"})).headline == "runs on node-1"
     for status in (
         {"phase": "Pending"},
@@ -153,7 +153,7 @@ def test_a_pod_that_is_bound_does_not_run_until_its_kubelet_says_so() -> None:
     assert explain(*bound(failed)).headline == "evicted from node-1: low on memory"
 
 
-def test_a_pod_that_is_terminating_keeps_its_devices() -> None:
+def test_a_terminating_pod_keeps_its_devices() -> None:
     *objects, running = bound({"phase": "Running"})
     running["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:30Z"
     answer = explain(*objects, running)

@@ -231,7 +231,7 @@ def test_nothing_is_counted_for_one_pod() -> None:
     assert not any(fix.relief for fix in answer.fixes)
 
 
-def test_a_claim_that_was_made_for_a_pod_is_no_subject_without_it() -> None:
+def test_a_claim_made_for_a_pod_is_no_subject_without_it() -> None:
     """A moment after its pod is deleted, or before the pod is listed."""
     pod_a, claim_a = replica("a")
     claim_a["metadata"]["ownerReferences"] = [

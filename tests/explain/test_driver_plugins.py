@@ -430,7 +430,7 @@ def test_a_refusal_after_a_reboot_is_newer_than_the_end_of_the_container() -> No
     assert answer.next[0].text.startswith("recreate the pod")
 
 
-def test_what_the_kubelet_repeats_is_counted_and_what_was_before_is_told() -> None:
+def test_what_the_kubelet_repeats_is_counted_and_what_was_before_is_reported() -> None:
     words = "NodePrepareResources failed for ResourceClaim c: claim is prepared already"
     objects = pod_on_node(UNKNOWN, words)
     ended = {"exitCode": 255, "reason": "Unknown", "finishedAt": "2026-09-20T09:28:00Z"}
@@ -504,7 +504,7 @@ def failing_container(reason: str, message: str) -> tuple[dict[str, Any], ...]:
     return objects
 
 
-def test_the_source_of_a_mount_that_is_absent_is_the_drivers_root() -> None:
+def test_the_source_of_an_absent_mount_is_the_drivers_root() -> None:
     words = "failed to fulfil mount request: open /bin/nvidia-smi: no such file or directory"
     root = {"env": [{"name": "NVIDIA_DRIVER_ROOT", "value": "/"}]}
     policy = {
@@ -533,7 +533,7 @@ def test_the_source_of_a_mount_that_is_a_volume_of_the_pod_is_not_the_drivers() 
     assert "driver root" not in " ".join(step.text for step in answer.next)
 
 
-def test_a_command_that_is_absent_is_the_containers_own() -> None:
+def test_an_absent_command_is_the_containers_own() -> None:
     words = 'exec: "trainer": executable file not found in $PATH: no such file or directory'
     answer = explain(*failing_container("RunContainerError", words), node("node-1"))
     assert answer.next[0].text == "correct the container's command, or its image"

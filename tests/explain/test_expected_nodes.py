@@ -57,7 +57,7 @@ def test_no_node_is_expected_without_an_autoscaler() -> None:
     assert ask() == ()
 
 
-def test_a_pool_brings_the_types_that_have_the_devices() -> None:
+def test_a_pool_brings_the_types_with_the_devices() -> None:
     (answer,) = ask(node_pool("gpu", "g6.2xlarge", "g6.12xlarge"), count=2)
     assert (answer.verdict, answer.machines) == ("comes", ("g6.12xlarge",))
 

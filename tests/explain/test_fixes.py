@@ -829,7 +829,7 @@ def test_a_default_of_a_limit_range_is_set_in_the_template_with_its_parents() ->
     assert apply_patch(owner, change["json"])
 
 
-def test_a_pod_that_is_terminating_is_not_deleted_again() -> None:
+def test_a_terminating_pod_is_not_deleted_again() -> None:
     since = "2026-11-20T10:00:00Z"
     leaving = [
         pod(

@@ -118,7 +118,7 @@ def test_a_container_that_crashes_has_its_devices() -> None:
     assert (answer.verdict, answer.reasons[0].code) == ("failing", "container-failed")
 
 
-def test_a_pod_that_was_put_on_its_node_by_hand_is_not_the_drivers_business() -> None:
+def test_a_pod_put_on_its_node_by_hand_is_not_the_drivers_business() -> None:
     state = state_of(
         device_class("gpu", "device.driver == 'gpu.example.com'"),
         node("node-1"),

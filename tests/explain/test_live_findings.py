@@ -119,7 +119,7 @@ def test_a_pod_waits_for_those_that_the_scheduler_preempts_for_it() -> None:
     assert [fix.title for fix in answer.fixes] == ["wait until ml/small on node-1 end"]
 
 
-def test_a_pod_waits_for_the_volume_that_is_bound_on_the_node_chosen_for_it() -> None:
+def test_a_pod_waits_for_the_volume_bound_on_the_node_chosen_for_it() -> None:
     """Seen on 1.37: its claim is allocated and the node nominated, and PreBind waits for the PersistentVolume."""
     tried = {
         "type": "PodScheduled",

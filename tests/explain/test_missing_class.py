@@ -49,7 +49,7 @@ def test_a_similar_class_of_another_driver_was_not_meant() -> None:
     assert "did you mean" not in answer.headline
 
 
-def test_a_class_that_was_deleted_is_created_as_its_driver_installs_it() -> None:
+def test_a_deleted_class_is_created_as_its_driver_installs_it() -> None:
     answer = explain(GPUS, *CHANNELS, slice_of(GPUS, "node-1", device("gpu-0", type="gpu")))
     (change,) = answer.fixes[0].changes
     (selector,) = change.value["spec"]["selectors"]

@@ -435,7 +435,7 @@ def test_a_toleration_meant_for_the_taint_is_corrected(
     assert title in answer.fixes[0].title
 
 
-def test_a_pod_that_was_put_on_its_node_gets_a_node_selector() -> None:
+def test_a_pod_put_on_its_node_gets_a_node_selector() -> None:
     subject, made = (
         seen(spec={"nodeName": "node-1"}),
         claim("p-g", request("r", DRIVER), metadata=OWN),
@@ -453,7 +453,7 @@ def test_a_pod_that_was_put_on_its_node_gets_a_node_selector() -> None:
     ]
 
 
-def test_a_pod_that_is_recreated_is_one_command() -> None:
+def test_a_recreated_pod_is_one_command() -> None:
     """What is created is asked about by a dry run first, which refuses a name that is still taken."""
     subject, made = seen(), claim("p-g", request("r", DRIVER, 8), metadata=OWN)
     answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, made, subject)

@@ -48,7 +48,7 @@ def test_numa_nodes_of_gpus_are_released() -> None:
     assert found(selecting(NUMA, "gpu.nvidia.com"), "DRA715") == []
 
 
-def test_a_version_that_is_stated_is_judged() -> None:
+def test_a_stated_version_is_judged() -> None:
     (finding,) = found(selecting(NUMA, "gpu.nvidia.com"), "DRA715", {"gpu.nvidia.com": "0.4.1"})
     assert finding.severity == "warning"
     assert "only from v0.5.0 on; this is judged as 0.4.1" in finding.message
@@ -204,7 +204,7 @@ def test_classes_of_gke_are_known_by_name() -> None:
     assert found(selecting(selector, "mrdma.google.com"), "DRA714") == []
 
 
-def test_what_a_slice_has_and_nobody_knows_is_told() -> None:
+def test_what_a_slice_has_and_nobody_knows_is_reported() -> None:
     text = SLICE.format(attributes="nosuchthing: {string: x}, type: {string: tpu}")
     (note,) = lint(load(["-"], stdin=text.encode()), Target.of("1.37")).notes
     assert "slices of gpu.nvidia.com have attribute nosuchthing, type tpu" in note

@@ -152,7 +152,7 @@ def test_what_was_not_dumped_is_unknown() -> None:
     }
 
 
-def test_a_rule_that_the_server_refuses_is_said() -> None:
+def test_a_rule_that_the_server_refuses_is_reported() -> None:
     impact = hit(machine("n-1", "gpu-0"), PAIR, change=rule("NoEvict"))
     assert not impact.hits
     assert any("refuses DeviceTaintRule sick" in note for note in impact.notes)

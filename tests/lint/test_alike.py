@@ -29,7 +29,7 @@ def report(count: int, release: str = "1.36", **fields: object) -> Report:
     return lint(load(["-"], stdin=text.encode()), Target.of(release))
 
 
-def test_a_field_that_is_dropped_from_each_device_is_one_finding_with_its_cause() -> None:
+def test_a_field_dropped_from_each_device_is_one_finding_with_its_cause() -> None:
     """kubernetes 1.36 without DRAListTypeAttributes: each attribute then lacks a value."""
     whole = report(100, attributes={"links": {"strings": ["a", "b"]}})
     assert len(whole.findings) == 100

@@ -205,7 +205,7 @@ def test_an_object_without_namespace_may_be_in_any(found) -> None:
 # -- merge keys --
 
 
-def test_a_merge_that_is_overridden_is_what_merge_keys_are_for(found) -> None:
+def test_an_overridden_merge_is_what_merge_keys_are_for(found) -> None:
     text = TEMPLATE.replace(
         "{deviceClassName: gpu.example.com}", "{<<: {deviceClassName: a, count: 1}, count: 2}"
     )

@@ -60,7 +60,7 @@ def fixed(folder: Path, text: str) -> str:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_mistake_is_said_once_and_in_its_place(tmp_path: Path, name: str) -> None:
+def test_a_mistake_is_reported_once_and_in_its_place(tmp_path: Path, name: str) -> None:
     here = {
         (item.position.line, item.code, item.fix is not None)
         for item in found(tmp_path, CASES[name])

@@ -140,7 +140,7 @@ def test_a_patch_is_judged_with_what_it_changes(
     assert alone == ({path: together[path]} if together[path] else {})
 
 
-def test_a_field_at_the_wrong_place_is_said_at_the_operation_that_puts_it_there(
+def test_a_field_at_the_wrong_place_is_reported_at_the_operation_that_puts_it_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if shutil.which("kubectl") is None and shutil.which("kustomize") is None:

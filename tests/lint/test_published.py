@@ -131,7 +131,7 @@ def test_selectors_that_cannot_hold(selector: str, expected: list[str]) -> None:
         'device.attributes["resource.kubernetes.io"].pciBusID == "0000:17:00.0"',
     ],
 )
-def test_selectors_that_are_right(selector: str) -> None:
+def test_right_selectors(selector: str) -> None:
     assert [finding for finding in said(selector) if not finding.startswith("DRA716")] == []
 
 
@@ -176,7 +176,7 @@ def test_an_unknown_class_says_nothing_of_the_driver() -> None:
 
 
 @pytest.mark.parametrize("name", ["sriovnetwork.k8snetworkplumbingwg.io", "npu.furiosa.ai"])
-def test_a_driver_that_is_known_in_part_may_publish_anything(name: str) -> None:
+def test_a_driver_known_in_part_may_publish_anything(name: str) -> None:
     own = device_class("mine", f'device.driver == "{name}"')
     selector = (
         f'device.attributes["{name}"].rack == "a" && device.attributes["example.org"].rack == "a"'

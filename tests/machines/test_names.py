@@ -313,7 +313,7 @@ def test_the_list_says_what_is_derived(capsys: pytest.CaptureFixture[str]) -> No
     assert p4["labels"]["karpenter.k8s.aws/instance-gpu-name"] == "a100"
 
 
-def test_what_is_derived_is_said_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_derived_is_reported_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["render", "--hardware", "p5e.48xlarge", "--driver", "gpu.nvidia.com"]) == 0
     assert "p5e.48xlarge: assumed: addresses (numbered below each root)" in capsys.readouterr().err
 

@@ -74,7 +74,7 @@ def test_all_are_the_machines_of_all_vendors() -> None:
         ("p5*,cpus=64", "cpus=64 stands behind p5*, which is several machines"),
     ],
 )
-def test_patterns_that_are_refused(value: str, message: str) -> None:
+def test_refused_patterns(value: str, message: str) -> None:
     with pytest.raises(UsageError) as refused:
         parse_machines([value])
     assert message in str(refused.value)

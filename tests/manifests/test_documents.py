@@ -342,7 +342,7 @@ def test_files_of_ytt_are_templates(read, text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["## #@ x\nkind: ResourceClaim\n", "kind: ResourceClaim\nx: a#@ b\n#@param x\n"]
 )
-def test_comments_that_are_not_those_of_ytt(read, text: str) -> None:
+def test_comments_not_those_of_ytt(read, text: str) -> None:
     assert len(read(text).documents) == 1
 
 

@@ -60,7 +60,7 @@ def test_values_and_errors_are_those_of_go_yaml(composer: str) -> None:
         ("a: !!binary '*'\n", "!!binary value contains invalid base64 data"),
     ],
 )
-def test_errors_are_said_in_go_yamls_words(text: str, message: str) -> None:
+def test_errors_are_reported_in_go_yamls_words(text: str, message: str) -> None:
     (broken,) = yamltext.read(Source("f", text))
     assert isinstance(broken, Broken)
     assert broken.message == message
@@ -69,7 +69,7 @@ def test_errors_are_said_in_go_yamls_words(text: str, message: str) -> None:
         assert words(go) == message
 
 
-def test_a_backslash_that_is_escaped_before_a_slash(one) -> None:
+def test_a_backslash_escaped_before_a_slash(one) -> None:
     assert one('kind: K\na: "\\\\/\\u0100"\n').value["a"] == "\\/\u0100"
 
 

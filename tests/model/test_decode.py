@@ -381,7 +381,7 @@ def test_classes_and_taint_rules() -> None:
         ({"apiVersion": ["v1"], "kind": {}}, None, "no object that dractl reads"),
     ],
 )
-def test_what_cannot_be_is_told_with_its_place(
+def test_what_cannot_be_is_reported_with_its_place(
     document: dict[str, Any], place: str | None, message: str
 ) -> None:
     with pytest.raises(DecodeError) as raised:
@@ -390,7 +390,7 @@ def test_what_cannot_be_is_told_with_its_place(
     assert message in raised.value.message
 
 
-def test_what_a_device_cannot_hold_is_told_when_it_is_read() -> None:
+def test_what_a_device_cannot_hold_is_reported_when_it_is_read() -> None:
     found: Any = decode(
         published([{"name": "a", "capacity": {"memory": {"value": "6 GiB"}}, "taints": {}}])
     )

@@ -73,7 +73,7 @@ def test_a_preview_names_its_sources_and_the_day_on_which_they_were_read() -> No
         assert words in note
 
 
-def test_a_gate_that_is_not_known_of_a_preview_decides_nothing() -> None:
+def test_a_gate_not_known_of_a_preview_decides_nothing() -> None:
     assert Target.of("1.38", {"DRANonsense": True}) == Target.of("1.38")
     (remark,) = gate_remarks("1.38", {"DRANonsense": True})
     assert "DRANonsense: not known of 1.38.0-alpha.2, read 2026-" in remark
@@ -279,7 +279,7 @@ def test_gates_that_are_none(text: str) -> None:
         parse_gates(text)
 
 
-def test_asking_for_a_gate_that_does_not_exist_is_a_bug() -> None:
+def test_asking_for_a_missing_gate_is_a_bug() -> None:
     with pytest.raises(KeyError):
         Target.of().enabled("DRADeviceTaint")
 

@@ -66,7 +66,7 @@ def test_values_of_a_subchart_are_found() -> None:
     ) == ["main"]
 
 
-def test_values_that_are_added_from_elsewhere_are_unknown() -> None:
+def test_values_added_from_elsewhere_are_unknown() -> None:
     values = {"controllers": {"main": {"containers": {"main": container("gpu")}}}}
     assert made(values, valuesFrom=[{"kind": "ConfigMap", "name": "more"}]) == {}
 

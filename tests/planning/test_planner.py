@@ -35,7 +35,7 @@ def test_one_pod_moves_to_the_node_with_room() -> None:
     assert plan.steps[0].cordon == ("a",)
 
 
-def test_a_pod_that_has_no_place_waits_for_another_to_leave() -> None:
+def test_a_pod_without_place_waits_for_another_to_leave() -> None:
     """x needs two GPUs; b has them once y has gone to c."""
     plan = plan_for(
         machine("a", 2),

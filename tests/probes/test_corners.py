@@ -314,7 +314,7 @@ KVM: dict[str, Any] = {
 }
 
 
-def test_the_flat_tree_of_a_guest_is_said(tmp_path: Path) -> None:
+def test_the_flat_tree_of_a_guest_is_reported(tmp_path: Path) -> None:
     """NVIDIA/nccl-tests#256: a KVM guest with eight GPUs and NICs on one root."""
     assert "not where they are in the host" in notes(machine(tmp_path, **KVM))["pci0000:00"]
 

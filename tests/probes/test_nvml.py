@@ -196,9 +196,7 @@ def test_an_old_driver_lacks_functions(tree: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "function", ["nvmlDeviceGetUUID", "nvmlDeviceGetName", "nvmlDeviceGetMinorNumber"]
 )
-def test_a_fact_that_is_refused_is_absent_and_noted(
-    tree: Path, library: Path, function: str
-) -> None:
+def test_a_refused_fact_is_absent_and_noted(tree: Path, library: Path, function: str) -> None:
     machine = nvml.probe(tree, library, bus_ids=BUS_IDS, refuse=function, refuse_with=4)
     assert all(g.partial for g in machine.gpus)
     assert "NO_PERMISSION" in about(machine, "0000:19:00.0")

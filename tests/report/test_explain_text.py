@@ -59,7 +59,7 @@ def two_nodes() -> list[dict[str, Any]]:
     return [GPU, node("a"), node("b"), gpus("a", 2, model="x"), gpus("b", 4, model="y"), held]
 
 
-def test_requests_of_several_claims_are_told_apart() -> None:
+def test_requests_of_several_claims_are_distinguished() -> None:
     both = [claim(n, request("gpu", "gpu.example.com", 3)) for n in ("train-left", "train-right")]
     user = pod(
         "train", *({"name": n, "resourceClaimName": f"train-{n}"} for n in ("left", "right"))
@@ -257,7 +257,7 @@ def test_one_line_for_a_fix_that_several_have_in_common() -> None:
     assert len(lines) == 8
 
 
-def test_what_lets_most_pods_start_is_said_even_if_it_comes_first_for_none() -> None:
+def test_what_lets_most_pods_start_is_reported_even_if_it_comes_first_for_none() -> None:
     lower, end = (
         Fix("lower count", (), relief=Relief(1, 8)),
         Fix("delete pod ml/x", (), relief=Relief(7, 8)),

@@ -42,7 +42,7 @@ def test_a_page_has_no_column_that_most_rows_leave_empty() -> None:
         ("1.35", "already at Kubernetes 1.35"),
     ],
 )
-def test_a_cluster_that_has_the_release_already(release: str, said: str) -> None:
+def test_a_cluster_with_the_release_already(release: str, said: str) -> None:
     lines = upgrade_text.render(Plan(release, release, ()), Canvas(width=80)).splitlines()
     assert lines[0].startswith(said)
     assert ("; try --to " in lines[0]) == (release == NEWEST and RELEASES[-1] != NEWEST)

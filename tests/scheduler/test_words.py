@@ -113,7 +113,7 @@ def test_a_failure_that_repeats_is_quoted_where_the_pod_would_fit() -> None:
     assert agrees(answer) is False
 
 
-def test_a_refusal_that_was_repeated_for_half_an_hour_is_believed() -> None:
+def test_a_refusal_repeated_for_half_an_hour_is_believed() -> None:
     answer = explain(REFUSAL, free=True)
     assert answer.verdict == "blocked"
     assert "by the objects it would fit on node-1" in answer.headline

@@ -141,7 +141,7 @@ def test_an_archive_that_unpacks_to_too_much_ends_at_once(tmp_path: Path) -> Non
         probes.read(tmp_path / "bomb.tar")
 
 
-def test_zstd_that_is_damaged_in_its_midst_is_no_archive(tmp_path: Path) -> None:
+def test_zstd_damaged_in_its_midst_is_no_archive(tmp_path: Path) -> None:
     """tarfile reads zstd from Python 3.14 on, and lets its errors out; before, it is no archive that it knows."""
     whole = sysfs_trees.tar_of(
         {"sys/devices/large": b"\0" * (1 << 20)}, tmp_path / "whole.tar"

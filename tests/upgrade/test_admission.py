@@ -85,7 +85,7 @@ def test_what_is_asked_as_before(value: dict[str, Any]) -> None:
     assert not breaks(value, "1.37", "1.38")
 
 
-def test_a_version_that_was_switched_on_up_to_1_33() -> None:
+def test_a_version_switched_on_up_to_1_33() -> None:
     value = webhook(rule("v1beta1", resources=("*",)))
     assert breaks(value, "1.33", "1.34") == ["Kubernetes 1.34"]
     assert not breaks(value, "1.33", "1.34", **{"resource.k8s.io/v1beta1": True})

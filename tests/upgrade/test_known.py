@@ -84,7 +84,7 @@ def test_fixed_versions_are_not_told() -> None:
     assert [text for text in running if any(words in text for words in fixed)] == []
 
 
-def test_the_version_that_is_upgraded_to_breaks() -> None:
+def test_the_version_upgraded_to_breaks() -> None:
     """kubernetes/kubernetes CHANGELOG-1.35.md: fixed in 1.35.1 and 1.35.6."""
     found = plan(UpgradeInput((), state_of()), "1.34", "1.35.0")
     said = {step.step: [(one.level, one.message) for one in step.findings] for step in found.steps}

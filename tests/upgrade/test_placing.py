@@ -230,7 +230,7 @@ def test_a_note_names_the_nodes_whose_hardware_is_guessed(names: list[str], wher
     assert any(note.startswith(f"gpu.nvidia.com on {where}: its present slices") for note in notes)
 
 
-def test_a_driver_without_a_slice_is_not_upgraded_and_that_is_said() -> None:
+def test_a_driver_without_a_slice_is_not_upgraded_and_that_is_reported() -> None:
     inputs = UpgradeInput((), state_of(*BASE), versions={"gpu.nvidia.com": "0.4"})
     found = plan(inputs, "1.35", "1.36")
     assert "gpu.nvidia.com: the input has no slice of it" in found.not_compared

@@ -89,7 +89,7 @@ def doubts(value: dict[str, Any]) -> list[Violation]:
         ({**device_class(), "apiVersion": "resource.k8s.io/v2"}, ("apiVersion",)),
     ],
 )
-def test_a_name_that_is_not_known_of_a_preview_is_a_doubt(
+def test_a_name_not_known_of_a_preview_is_a_doubt(
     value: dict[str, Any], place: tuple[str | int, ...]
 ) -> None:
     assert errors(value) == []

@@ -74,7 +74,7 @@ def test_admin_access_in_a_namespace_with_the_label() -> None:
     assert validate(ADMIN, Target.of("1.37"), namespaces={"default": labels}) == []
 
 
-def test_of_an_unknown_namespace_nothing_is_said() -> None:
+def test_of_an_unknown_namespace_nothing_is_reported() -> None:
     assert validate(ADMIN, Target.of("1.37"), namespaces={"other": {}}) == []
 
 
@@ -87,7 +87,7 @@ def test_nearest_request_is_offered() -> None:
     assert violation.nearest == "gpus"
 
 
-def test_the_supported_values_are_told() -> None:
+def test_the_supported_values_are_reported() -> None:
     (violation,) = validate(claim(exact(allocationMode="exactcount")), Target.of("1.37"))
     assert violation.allowed == ("All", "ExactCount")
     assert violation.nearest == "ExactCount"
@@ -103,7 +103,7 @@ def test_a_wrong_key_is_pointed_at_not_its_value() -> None:
     assert violation.key
 
 
-def test_the_place_in_an_expression_is_told() -> None:
+def test_the_place_in_an_expression_is_reported() -> None:
     document = claim(
         exact(selectors=[{"cel": {"expression": 'device.driver == "a" &&\n  device.nme == "b"'}}])
     )

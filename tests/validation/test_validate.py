@@ -123,7 +123,7 @@ def test_a_kind_of_others_is_not_our_business(api_version: str, kind: str) -> No
         ({"apiVersion": ["v1"]}, ("apiVersion",)),
     ],
 )
-def test_a_document_without_kind_or_version_is_told_once(
+def test_a_document_without_kind_or_version_is_reported_once(
     change: dict[str, Any], path: Path
 ) -> None:
     found = only({**claim(), **change})
@@ -170,7 +170,7 @@ def test_paths_are_those_of_the_document_and_fields_those_of_v1(version: str) ->
     assert [v.field for v in found] == ["spec.devices.requests[0].exactly.count"]
 
 
-def test_a_dropped_field_is_told_with_its_gate_and_not_validated() -> None:
+def test_a_dropped_field_is_reported_with_its_gate_and_not_validated() -> None:
     document = claim(tolerations=[{"key": "a b", "operator": "Exists"}])
     found = only(document, "1.35")
     assert (found.rule, found.type, found.key) == ("dropped-field", None, True)
@@ -179,7 +179,7 @@ def test_a_dropped_field_is_told_with_its_gate_and_not_validated() -> None:
     assert only(document, "1.35", DRADeviceTaints=True).type == "FieldValueInvalid"
 
 
-def test_a_field_that_is_dropped_in_many_places_is_told_once() -> None:
+def test_a_field_dropped_in_many_places_is_reported_once() -> None:
     devices = [
         {"name": f"gpu-{i}", "basic": {"taints": [{"key": "a", "effect": "NoSchedule"}]}}
         for i in range(5)
@@ -278,7 +278,7 @@ def test_what_is_wrong_with_the_name_of_an_extended_resource(
     assert [violation.message.rpartition(": ")[2] for violation in found] == details
 
 
-def test_a_key_that_is_wrong_is_found_at_the_key() -> None:
+def test_a_wrong_key_is_found_at_the_key() -> None:
     device = {
         "name": "gpu-0",
         "nodeAllocatableResourceMappings": {"example.com/gpu": {"allocationMultiplier": "1"}},

@@ -179,7 +179,7 @@ IN_EXACTLY = "ExactDeviceRequest.spec.devices.requests.exactly"
         ),
     ],
 )
-def test_a_wrong_type_is_told_in_the_words_of_go(
+def test_a_wrong_type_is_reported_in_the_words_of_go(
     document: dict[str, Any], value: str, field: str, go_type: str
 ) -> None:
     (found,) = violations(document)

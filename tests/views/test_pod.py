@@ -29,7 +29,7 @@ def test_a_pod_without_fields_reads_as_empty(raw: dict[str, Any] | None) -> None
     assert view.priority == 0
 
 
-def test_a_pod_that_does_not_exist_has_its_key() -> None:
+def test_a_missing_pod_has_its_key() -> None:
     view = ClusterState({}).pod(("ml", "gone"))
     assert not view.exists
     assert (view.key, view.node_name) == (("ml", "gone"), "")

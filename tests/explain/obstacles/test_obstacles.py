@@ -284,7 +284,7 @@ def test_devices_in_use_are_the_obstacle_where_an_idle_node_would_do() -> None:
     assert (kinds(answer), answer.when) == (["device-in-use"], "now-held")
 
 
-def test_what_an_idle_node_could_not_serve_is_said_before_who_holds_the_devices() -> None:
+def test_what_an_idle_node_could_not_serve_is_reported_before_who_holds_the_devices() -> None:
     """Whoever ended the holder would have ended it for nothing."""
     roots = {f"gpu-{n}": f"pci0000:{n}0" for n in range(4)}
     devices = (device(name, **{ROOT: root}) for name, root in roots.items())

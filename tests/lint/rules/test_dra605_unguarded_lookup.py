@@ -56,7 +56,7 @@ def test_a_lookup_fails_on_the_devices_of_another_driver() -> None:
         ),
     ],
 )
-def test_a_lookup_that_is_guarded_is_left_alone(text: str) -> None:
+def test_a_guarded_lookup_is_left_alone(text: str) -> None:
     assert not found(text, "DRA605")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.lint.written import GPU_SLICE, found
 
 
-def test_a_misspelt_standard_attribute_of_a_slice_is_said_once() -> None:
+def test_a_misspelt_standard_attribute_of_a_slice_is_reported_once() -> None:
     device = "{name: NAME, attributes: {resource.kubernetes.io/pcieroot: {string: pci0000:17}}}"
     both = ", ".join(device.replace("NAME", name) for name in ("a", "b"))
     (advice,) = found(GPU_SLICE.replace("DEVICES", both), "DRA701")

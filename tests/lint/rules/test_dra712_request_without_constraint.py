@@ -15,7 +15,7 @@ def constrained(*names: str) -> str:
     return claim(requests, f"constraints: [{listed}]")
 
 
-def test_a_request_that_was_forgotten_is_named() -> None:
+def test_a_forgotten_request_is_named() -> None:
     (advice,) = found(constrained("gpu-0, nic"), "DRA712")
     assert (advice.severity, advice.path) == ("info", "spec.devices.requests[1].name")
     assert "gpu-1" in advice.message

@@ -34,7 +34,7 @@ def test_domains_of_the_driver_and_of_unknown_classes() -> None:
     )
 
 
-def test_the_part_of_a_selector_that_is_for_another_driver() -> None:
+def test_the_part_of_a_selector_for_another_driver() -> None:
     own = device_class("any", 'device.driver in ["gpu.nvidia.com", "gpu.amd.com"]')
     text = selecting(
         'device.driver == "gpu.amd.com" && device.attributes["gpu.amd.com"].productName == "x"',

@@ -22,7 +22,7 @@ def test_case_counts() -> None:
     assert [edit.text for edit in finding.fix.edits] == ["Blackwell"]
 
 
-def test_a_value_that_is_near_none() -> None:
+def test_a_value_near_none() -> None:
     (finding,) = found(selecting(f'{GPU}.architecture == "CDNA3"', "gpu.nvidia.com"), "DRA719")
     assert finding.message == 'gpu.nvidia.com/architecture is never "CDNA3"'
     assert "Hopper" in (finding.help or "")

@@ -47,6 +47,6 @@ def test_named_alternatives_and_other_requests_are_not_found(requests: str) -> N
     assert find("gpu.nvidia.com", requests) == []
 
 
-def test_drivers_that_are_not_known_for_it_are_not_found() -> None:
+def test_drivers_not_known_for_it_are_not_found() -> None:
     assert find("driver.example.org", "gpu") == []
     assert find("gpu.intel.com", "gpu") == []

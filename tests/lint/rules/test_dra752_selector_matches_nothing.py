@@ -83,7 +83,7 @@ def test_devices_take_nothing_from_what_is_known_without_them(
     assert finding.fix == without.fix != None  # noqa: E711 - both have one
 
 
-def test_an_amount_is_said_in_the_unit_of_the_devices() -> None:
+def test_an_amount_is_reported_in_the_unit_of_the_devices() -> None:
     (finding,) = on_a_dgx(
         'device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("80Gi")) >= 0'
     )

@@ -51,7 +51,7 @@ def test_counts_and_constraints_on_a_described_machine(
     assert ("DRA756" in out) == bool(said)
 
 
-def test_the_attribute_that_has_enough_is_named(
+def test_the_attribute_with_enough_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "claim.yaml").write_text(
@@ -61,7 +61,7 @@ def test_the_attribute_that_has_enough_is_named(
     assert "= help: resource.kubernetes.io/numaNode has 4" in capsys.readouterr().out
 
 
-def test_a_capacity_that_no_device_has_is_said_once(
+def test_a_capacity_that_no_device_has_is_reported_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wanted = "gpu gpu.nvidia.com {capacity: {requests: {memory: 100Gi}}}"

@@ -63,7 +63,7 @@ def test_the_release_says_whether_values_are_compared(
     assert bool(found(text, "DRA804", release, GATE)) == (equal and isinstance(taken, Allocated))
 
 
-def test_a_constraint_that_is_dropped_is_another_rules_business() -> None:
+def test_a_dropped_constraint_is_another_rules_business() -> None:
     text = claim(
         "gpu gpu.example.com {count: 3}", "constraints: [{distinctAttribute: gpu.example.com/numa}]"
     )

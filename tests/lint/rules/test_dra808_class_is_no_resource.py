@@ -20,7 +20,7 @@ def limits(name: str, part: str = "limits") -> str:
     return f'{part}: {{deviceclass.resource.kubernetes.io/{name}: "1"}}'
 
 
-def test_a_misspelt_class_is_said_once_with_the_fix_of_the_key() -> None:
+def test_a_misspelt_class_is_reported_once_with_the_fix_of_the_key() -> None:
     text = documents(CLASS, pod(limits("net-dpdk-vfs"), limits("net-dpdk-vf")))
     (finding,) = found(text, "DRA423")
     assert marked(finding) == "deviceclass.resource.kubernetes.io/net-dpdk-vfs"

@@ -145,7 +145,7 @@ def test_a_subproject_of_kubernetes_may_have_a_domain() -> None:
         ('healthy: {string: "true"}', True),
     ],
 )
-def test_strings_that_have_a_type(attribute: str, *, is_reported: bool) -> None:
+def test_strings_with_a_type(attribute: str, *, is_reported: bool) -> None:
     assert bool(found(published(f"name: a, attributes: {{{attribute}}}"), "DRA366")) is is_reported
 
 
