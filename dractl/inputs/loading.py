@@ -4,17 +4,19 @@ their files.
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.errors import InputError
 from dractl.inputs.charts import NO_CHOICE, ChartRenderer, ValueChoice, refuse_values
+from dractl.inputs.gitops import replace_delivered
 from dractl.inputs.kustomizations import KustomizationBuilder, read_kustomization
 from dractl.inputs.trees import NO_OVERLAY, NotRenderable
 from dractl.manifests import Document, Inputs, load_readable, read_text
 from dractl.manifests.built import strip_origin
+from dractl.manifests.content import read_file
 from dractl.manifests.files import Entry, list_files
 from dractl.manifests.kustomize import Kustomizations, is_kustomization
 from dractl.manifests.load import is_relevant
@@ -45,8 +47,9 @@ def load_rendered(
 ) -> Inputs:
     """Load the objects of paths, charts with their values and kustomizations with their patches.
 
-    Raises InputError for what cannot be read, and for what was not rendered and may decide: it
-    names something of DRA, or pods that request devices.
+    What Flux and Argo CD apply of them stands for the files that they make it of. Raises InputError
+    for what cannot be read, and for a chart or a kustomization that was not rendered and may
+    decide: it names something of DRA, or pods that request devices.
     """
     renderer = ChartRenderer(target, choice=choice or NO_CHOICE)
     inputs = load_readable(
@@ -60,20 +63,34 @@ def load_rendered(
         raise InputError(item.why, place=item.file, hint=item.hint)
     if choice is not None and choice.named and not renderer.has_charts:
         refuse_values()
+    delivered: frozenset[str] = frozenset()
+    if inputs.appliers:
+        inputs, delivered = replace_delivered(
+            inputs, renderer.render_release, KustomizationBuilder()
+        )
     for item in inputs.skipped:
-        if chart_of(item.file) is not None and is_relevant(_read(item.file)):
+        if chart_of(item.file) is not None and is_relevant(read_file(item.file) or b""):
             hint = f"render it first: helm template {chart_of(item.file)} > FILE, and name FILE"
             raise InputError(f"not rendered: {item.why}", place=item.file, hint=hint)
-    return _replace_kustomizations(inputs, name_paths(paths), relevant_only=relevant_only)
+    return _replace_kustomizations(
+        inputs, name_paths(paths), delivered, relevant_only=relevant_only
+    )
 
 
-def _replace_kustomizations(inputs: Inputs, paths: Sequence[str], *, relevant_only: bool) -> Inputs:
-    """Return the input with what the outermost kustomizations make in place of their files."""
+def _replace_kustomizations(
+    inputs: Inputs, paths: Sequence[str], delivered: Container[str], *, relevant_only: bool
+) -> Inputs:
+    """Return the input with what the outermost kustomizations make in place of their files.
+
+    Those among the ``delivered`` files have been built for what applies them.
+    """
     entries = list_files(paths, ()) if any(map(os.path.exists, paths)) else ()
     folders = [
         os.path.dirname(os.path.abspath(entry.path))
         for entry in entries
-        if isinstance(entry, Entry) and is_kustomization(entry.path)
+        if isinstance(entry, Entry)
+        and is_kustomization(entry.path)
+        and os.path.abspath(entry.path) not in delivered
     ]
     builds = [build for root in _find_roots(folders) if (build := _build(root)) is not None]
     if not builds:
@@ -135,11 +152,3 @@ def _refuse(root: str, why: str) -> InputError:
     return InputError(
         f"the kustomization was not built: {why}", place=display_path(root), hint=hint
     )
-
-
-def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
-        return b""

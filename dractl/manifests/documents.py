@@ -45,7 +45,7 @@ class Broken(Struct, frozen=True):
 
 
 class Skipped(Struct, frozen=True):
-    """A file or folder that was not read."""
+    """A file or folder that was not read, or not whole."""
 
     file: str
     why: str
@@ -54,6 +54,8 @@ class Skipped(Struct, frozen=True):
     """What to do about it."""
     unread: bool = False
     """True if it could not be read, so that the results for the others are incomplete."""
+    judged: bool = False
+    """True if the file itself was judged, but not what it lists, makes or applies."""
 
 
 class Locator(Protocol):

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dractl.errors import InputError
 from dractl.manifests import jsontext, markdown, yamltext
-from dractl.manifests.content import MANIFEST_SUFFIXES, Content
+from dractl.manifests.content import MANIFEST_SUFFIXES, Content, read_file
 from dractl.manifests.documents import Broken, Document, Inputs, Skipped
 from dractl.manifests.files import Entry, contents, read_all
 from dractl.manifests.jsontext import NotJson
@@ -404,11 +404,9 @@ def _values(path: str, overlay: Mapping[str, bytes], digests: dict[str, str]) ->
     name = display_path(path)
     data = overlay.get(name)
     if data is None:
-        try:
-            with open(path, "rb") as file:
-                data = file.read(_MAX_YAML_FALLBACK)
-        except OSError:
-            return None
+        data = read_file(path, _MAX_YAML_FALLBACK)
+    if data is None:
+        return None
     digests[name] = digest(data)
     items = read_text(name, decode(data))
     first = items[0] if items else None

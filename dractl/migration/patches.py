@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dractl.manifests import Document, Position, read_text
+from dractl.manifests.content import read_file
 from dractl.manifests.kustomize import is_kustomization
 from dractl.manifests.text import decode
 from dractl.migration.resources import wanted
@@ -46,11 +47,8 @@ def _in_file(document: Document, name: object) -> Iterator[tuple[Position, str]]
     path = os.path.join(folder, name) if isinstance(name, str) else ""
     root = os.path.realpath(folder or ".")
     inside = os.path.realpath(path).startswith(os.path.join(root, ""))
-    if not is_kustomization(document.file) or not inside or not os.path.isfile(path):
-        return
-    with open(path, "rb") as file:
-        data = file.read(_MAX_SIZE + 1)
-    text = decode(data) if len(data) <= _MAX_SIZE else ""
+    data = read_file(path, _MAX_SIZE + 1) if inside and is_kustomization(document.file) else None
+    text = decode(data) if data is not None and len(data) <= _MAX_SIZE else ""
     for found in read_text(path, text):
         if isinstance(found, Document) and isinstance(found.value, list):
             for resource, written in _named(found.value):

@@ -279,9 +279,11 @@ def _list_other_schedulers(state: ClusterState) -> Iterator[str]:
 
 def _list_unread(state: ClusterState) -> Iterator[str]:
     """Yield the kinds that were not seen, or may not be read."""
-    for unread in state.list_unread() if state.kinds else ():
+    for unread in state.list_unread() if state.kinds else state.coverage.unrendered:
         if unread.why == "forbidden":
             yield f"{unread.resource}: they may not be read"
+        elif unread.why == "not-rendered":
+            yield f"{unread.resource}: {unread.reason}"
         elif unread.seen == "unseen":
             yield f"{unread.resource}: not in the input; add `{unread.add}`"
 

@@ -21,8 +21,9 @@ from dractl.driver_checks.judgement import Subject, report_on_driver
 from dractl.driver_checks.snapshots import Publication, read_publication
 from dractl.errors import InputError, UsageError
 from dractl.garbage import without_collecting
+from dractl.inputs.reading import read_files
 from dractl.lint.findings import Terms
-from dractl.manifests import Document, load, read_text
+from dractl.manifests import Document, read_text
 from dractl.model.releases import RELEASES
 from dractl.report.canvas import Canvas
 from dractl.report.lint import summary as lint_summary
@@ -31,7 +32,7 @@ from dractl.report.plain import wrap
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dractl.cluster.kubectl import Login
+    from dractl.inputs.kubectl import Login
     from dractl.lint.finding import Report, Severity
     from dractl.lint.inventory import TriedDevices
     from dractl.model import Target
@@ -231,7 +232,7 @@ def _load(inputs: InputOptions, login: Login) -> Subject:
     """Load what is known of the driver. Raises DractlError."""
     from dractl.driver_checks.installation import Objects
 
-    installation = _load_chart(inputs.chart) if inputs.chart else []
+    installation = _load_documents(inputs.chart) if inputs.chart else []
     classes = [one for path in inputs.classes or [] for one in _load_documents(path) if one.kind]
     if inputs.cluster:
         documents = _load_cluster(inputs, login)
@@ -259,32 +260,15 @@ def _load(inputs: InputOptions, login: Login) -> Subject:
 def _load_documents(path: str) -> Sequence[Document]:
     """Load the documents of a file, a folder or standard input. Raises InputError."""
     stdin = sys.stdin.buffer.read() if path == "-" else None
-    loaded = load([path], stdin=stdin, relevant_only=False)
-    for broken in loaded.broken:
-        position = broken.position
-        raise InputError(
-            broken.message,
-            place=f"{position.file}:{position.line}:{position.column}",
-            hint=broken.hint,
-        )
-    return loaded.documents
-
-
-def _load_chart(path: str) -> Sequence[Document]:
-    """Load the objects of a chart or of manifests. Raises InputError."""
-    from dractl.cluster.sources import read_files
-
-    return read_files([path]).documents
+    return read_files([path], stdin=stdin).documents
 
 
 def _load_cluster(inputs: InputOptions, login: Login) -> Sequence[Document]:
     """Load the objects of a dump, or of the cluster that kubectl reaches. Raises InputError."""
     if inputs.filename:
-        from dractl.cluster.sources import read_files
-
         return read_files(inputs.filename).documents
-    from dractl.cluster import kubectl
     from dractl.cluster.shell import quote_command
+    from dractl.inputs import kubectl
 
     with terminal.progress() as progress:
         results = kubectl.run(login, *map(kubectl.build_get, _RESOURCES), progress=progress)
