@@ -18,6 +18,8 @@ _DIRECTIVE = re.compile(
 """Keys of patches and of patterns."""
 _ASSERTED = re.compile(r"(?:^|[\\/])(?:\d+-errors?|[^\\/]*(?<![a-z])asserts?)(?![a-z])[^\\/]*\Z")
 """Files of kuttl and Chainsaw with parts of objects that a test expects (kudobuilder/kuttl pkg/test/step.go)."""
+_OF_NAMES = frozenset({"RC-21"})
+"""Violations about a name that another value of the object has, which a patch need not repeat."""
 _OF_A_MAP = (
     "Invalid value: {",
     "Invalid value: [",
@@ -60,6 +62,8 @@ def _is_elided(document: Document) -> bool:
 def stands_alone(violation: Violation) -> bool:
     """True if a violation in a patch is one whatever object it changes: a value in the patch itself is wrong."""
     if violation.type in ("FieldValueRequired", "FieldValueNotFound") or not violation.path:
+        return False
+    if violation.rule in _OF_NAMES:
         return False
     if violation.rule == "unknown-field":
         return not _is_directive(violation.path[-1])

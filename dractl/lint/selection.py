@@ -58,6 +58,7 @@ def select(
     at: dict[tuple[str, int | None], list[_Note]] = {}
     for note in notes:
         at.setdefault((note.source.name, note.ignore.target), []).append(note)
+    starts = _find_string_starts(note.source for note in notes)
     off = _per_file(selection)
     known = Counter(selection.known)
     kept: list[Finding] = []
@@ -66,7 +67,7 @@ def select(
         finding = placed.finding
         if not selection.wants(finding.code):
             continue
-        if _ignored(finding, at) or off(finding):
+        if _ignored(finding, at, starts) or off(finding):
             suppressed += 1
         elif known and known[finding.fingerprint] > 0:
             known[finding.fingerprint] -= 1
@@ -82,6 +83,16 @@ def select(
             if selection.wants(finding.code) and not off(finding)
         )
     return kept, suppressed
+
+
+def _find_string_starts(sources: Iterable[Source]) -> dict[str, dict[int, int]]:
+    """Return where the strings of several lines begin, by file."""
+    by_name = {source.name: source for source in sources}
+    if not by_name:
+        return {}
+    from dractl.manifests.composing import string_starts
+
+    return {name: string_starts(source) for name, source in by_name.items()}
 
 
 class _Note:
@@ -132,9 +143,21 @@ class _Note:
         )  # fmt: skip
 
 
-def _ignored(finding: Finding, notes: Mapping[tuple[str, int | None], Sequence[_Note]]) -> bool:
-    """True if a comment suppresses a finding; ``notes`` are by file and by the line that they apply to."""
-    places = (place for file, line in finding.lines for place in ((file, line), (file, None)))
+def _ignored(
+    finding: Finding,
+    notes: Mapping[tuple[str, int | None], Sequence[_Note]],
+    starts: Mapping[str, Mapping[int, int]],
+) -> bool:
+    """Return True if a comment suppresses a finding.
+
+    ``notes`` are by file and by the line that they apply to, ``starts`` of strings as
+    :func:`_find_string_starts` returns them.
+    """
+    places = (
+        (file, place)
+        for file, line in finding.lines
+        for place in (line, starts.get(file, {}).get(line, line), None)
+    )
     near = (note for place in dict.fromkeys(places) for note in notes.get(place, ()))
     return bool([note for note in near if note.takes_out(finding.code)])
 

@@ -341,7 +341,7 @@ def _inline(kustomization: Document) -> Iterator[Document]:
         for at, row in enumerate(rows if isinstance(rows, list) else ()):
             path: Path = (field, at, "patch") if isinstance(row, dict) else (field, at)
             text = kustomization.at(path)
-            if isinstance(text, str) and "\n" in text:
+            if isinstance(text, str) and ("\n" in text or text.startswith(("{", "["))):
                 yield from in_text(kustomization, path, text)
 
 

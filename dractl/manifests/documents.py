@@ -77,6 +77,17 @@ class Spot(Struct, frozen=True):
     """The value's path in it."""
 
 
+class Embedding(Struct, frozen=True):
+    """The string of another document whose text a document is, or is a part of."""
+
+    document: Document
+    """The document that has the string."""
+    path: Path
+    """The string's path in it."""
+    number: int
+    """The position of the document among those of the string."""
+
+
 class Within:
     """The base of locators of a document that stands in another document, ``outer``, in another
     form.
@@ -118,6 +129,8 @@ class Provenance(Struct, frozen=True):
     """The name of the cluster that a GitOps controller applies it to, with all other objects of
     that world.
     """
+    embedding: Embedding | None = None
+    """The string that it is the text of, if it does not stand in a file by itself."""
 
 
 _AS_WRITTEN = Provenance()
@@ -200,6 +213,11 @@ class Document:
     def world(self) -> str | None:
         """The cluster that a GitOps controller applies it to."""
         return self.provenance.world
+
+    @property
+    def embedding(self) -> Embedding | None:
+        """The string of another document that it is the text of."""
+        return self.provenance.embedding
 
     @property
     def built(self) -> bool:
