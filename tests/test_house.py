@@ -485,7 +485,7 @@ MAX_PATH_READS = {
     "impact": 0,
     "lint": 39,
     "machines": 11,
-    "manifests": 17,
+    "manifests": 18,
     "migration": 12,
     "scheduler": 4,
     "simulation": 0,

@@ -1,4 +1,4 @@
-"""What Flux and Argo CD apply of an input, as they build it."""
+"""Builds what Flux and Argo CD apply of an input, as they build it."""
 
 import os
 from collections.abc import Container

@@ -32,12 +32,12 @@ class Omission(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """What lint did with them, and why."""
+        """The words for what lint did with them, and the reason."""
         return f"linted, but {self.why}" if self.files[0].judged else f"skipped, {self.why}"
 
     @property
     def hint(self) -> str | None:
-        """How to have them checked."""
+        """The way to have them checked."""
         return rendering_hint("CHART") if len(self._charts()) > 1 else self.files[0].hint
 
     @property
