@@ -165,10 +165,19 @@ def _may_be_a_machine(source: str) -> bool:
 
 def from_objects(objects: Iterable[Mapping[str, Any]]) -> ClusterState:
     """Return a state of objects that were made here, such as rendered slices."""
+    return ClusterState(_by_kind(objects), coverage=DEVICES_SEEN)
+
+
+def from_manifests(objects: Iterable[Mapping[str, Any]]) -> ClusterState:
+    """Return a state of objects that people wrote, which are a part of a cluster."""
+    return ClusterState(_by_kind(objects))
+
+
+def _by_kind(objects: Iterable[Mapping[str, Any]]) -> dict[str, dict[Key, Mapping[str, Any]]]:
     kinds: dict[str, dict[Key, Mapping[str, Any]]] = {}
     for value in objects:
         add_object(kinds, dict(value), DEFAULT_NAMESPACE)
-    return ClusterState(kinds, coverage=DEVICES_SEEN)
+    return kinds
 
 
 def filter_drivers(state: ClusterState, drivers: Collection[str]) -> ClusterState:
