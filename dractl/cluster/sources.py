@@ -130,12 +130,13 @@ def read_published(source: str) -> ClusterState | None:
     None if it has no ResourceSlice, as in a snapshot of a machine.
     """
     try:
-        documents = read_files([source]).documents
+        inputs = read_files([source])
     except InputError:
         if not os.path.exists(source) or not _may_be_a_machine(source):
             raise
         return None
-    state = ClusterState.from_documents(documents)
+    documents = inputs.documents
+    state = make_state(inputs)
     if state.has("ResourceSlice"):
         return state
     own_documents = [

@@ -4,14 +4,14 @@ their files.
 
 import os
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.errors import InputError
 from dractl.inputs.charts import NO_CHOICE, ChartRenderer, ValueChoice, refuse_values
-from dractl.inputs.gitops import replace_delivered
+from dractl.inputs.gitops import Applied, replace_delivered
 from dractl.inputs.kustomizations import KustomizationBuilder, read_kustomization
 from dractl.inputs.trees import NO_OVERLAY, NotRenderable
 from dractl.manifests import Document, Inputs, load_readable, read_text
@@ -63,34 +63,32 @@ def load_rendered(
         raise InputError(item.why, place=item.file, hint=item.hint)
     if choice is not None and choice.named and not renderer.has_charts:
         refuse_values()
-    delivered: frozenset[str] = frozenset()
+    applied = Applied(inputs)
     if inputs.appliers:
-        inputs, delivered = replace_delivered(
-            inputs, renderer.render_release, KustomizationBuilder()
-        )
-    for item in inputs.skipped:
+        applied = replace_delivered(inputs, paths, renderer.render_release, KustomizationBuilder())
+    for item in applied.inputs.skipped:
+        if os.path.abspath(item.file).startswith(applied.folders):
+            continue
         if chart_of(item.file) is not None and is_relevant(read_file(item.file) or b""):
             hint = f"render it first: helm template {chart_of(item.file)} > FILE, and name FILE"
             raise InputError(f"not rendered: {item.why}", place=item.file, hint=hint)
-    return _replace_kustomizations(
-        inputs, name_paths(paths), delivered, relevant_only=relevant_only
-    )
+    return _replace_kustomizations(applied, name_paths(paths), relevant_only=relevant_only)
 
 
 def _replace_kustomizations(
-    inputs: Inputs, paths: Sequence[str], delivered: Container[str], *, relevant_only: bool
+    applied: Applied, paths: Sequence[str], *, relevant_only: bool
 ) -> Inputs:
     """Return the input with what the outermost kustomizations make in place of their files.
 
-    Those among the ``delivered`` files have been built for what applies them.
+    Those from which appliers deliver something have been built.
     """
+    inputs = applied.inputs
     entries = list_files(paths, ()) if any(map(os.path.exists, paths)) else ()
+    names = (entry.path for entry in entries if isinstance(entry, Entry))
     folders = [
-        os.path.dirname(os.path.abspath(entry.path))
-        for entry in entries
-        if isinstance(entry, Entry)
-        and is_kustomization(entry.path)
-        and os.path.abspath(entry.path) not in delivered
+        os.path.dirname(path)
+        for path in map(os.path.abspath, filter(is_kustomization, names))
+        if path not in applied.files and not path.startswith(applied.folders)
     ]
     builds = [build for root in _find_roots(folders) if (build := _build(root)) is not None]
     if not builds:

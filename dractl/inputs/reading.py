@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SNAPSHOT_START = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dractl/machine/')
 _SNAPSHOT_BYTES = 256
 _SEARCHED_BYTES = 2**20
-_APPLIERS = ("kustomize.toolkit.fluxcd.io/", "argoproj.io/")
+APPLIERS = ("kustomize.toolkit.fluxcd.io/", "argoproj.io/")
 """Starts of the API versions of objects that apply other files."""
 
 
@@ -111,7 +111,7 @@ def _has_appliers(inputs: Inputs) -> bool:
     dump, what they apply is in the dump.
     """
     return bool(inputs.appliers) and any(
-        (document.api_version or "").startswith(_APPLIERS) and not document.at(("metadata", "uid"))
+        (document.api_version or "").startswith(APPLIERS) and not document.at(("metadata", "uid"))
         for document in inputs.documents
     )
 

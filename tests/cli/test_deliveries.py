@@ -203,3 +203,42 @@ def test_a_stored_kustomization_has_been_applied(ask: Ask, tmp_path: Path) -> No
     _, answer, errors = ask("devices")
     assert "not built" not in errors
     assert len(answer["devices"]) == 3
+
+
+def test_what_nothing_applies_is_named_and_does_not_count(ask: Ask) -> None:
+    """A repository has files that are no manifests, components that nobody uses, and an archive."""
+    write(".devcontainer/devcontainer.json", '{"a": 1, // a comment\n "b": }\n')
+    write(
+        "components/backup/secret.yaml",
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: '${APP}'}\n",
+    )
+    write("archive/pod.yaml", POD.replace("${APP}", "old"))
+    write("archive/remote/kustomization.yaml", "resources: [https://example.com/x, ../pod.yaml]\n")
+    code, answer, errors = ask("explain", "pod/film", "-n", "media", "-f", ".")
+    assert code == 0
+    assert "archive/pod.yaml: nothing in the input applies it" in errors
+    rows = [row["resource"] for row in answer["unread"] if row["why"] == "not-rendered"]
+    assert rows == ["archive/pod.yaml"]
+    code, _, errors = ask("explain", "pod/old", "-f", ".")
+    assert code != 0
+    assert ask("explain", "pod/old", "-f", ".", "-f", "archive/pod.yaml")[0] == 1
+
+
+def test_a_patch_of_an_applier_is_no_cluster(ask: Ask) -> None:
+    write("clusters/prod/kustomization.yaml", "resources: [apps.yaml]\npatches: [{path: p.yaml}]\n")
+    patch = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
+    write("clusters/prod/p.yaml", patch + "metadata: {name: film}\nspec: {path: ./apps/film}\n")
+    code, _, errors = ask("explain", "pod/film", "-n", "media", "-f", ".")
+    assert code == 0, errors
+
+
+def test_a_name_that_nobody_can_substitute_is_a_note(ask: Ask) -> None:
+    text = FILES["clusters/prod/apps.yaml"]
+    secret = 'postBuild: {substituteFrom: [{kind: Secret, name: x}], substitute: {COUNT: "1"}}'
+    write(
+        "clusters/prod/apps.yaml",
+        text.replace('postBuild: {substitute: {APP: film, COUNT: "1"}}', secret),
+    )
+    _, answer, errors = ask("devices", "-f", ".")
+    assert "no value of ${APP} is in this repository" in errors
+    assert any(row["why"] == "not-rendered" for row in answer["unread"])

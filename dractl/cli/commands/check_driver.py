@@ -21,9 +21,10 @@ from dractl.driver_checks.judgement import Subject, report_on_driver
 from dractl.driver_checks.snapshots import Publication, read_publication
 from dractl.errors import InputError, UsageError
 from dractl.garbage import without_collecting
-from dractl.inputs.reading import read_files
+from dractl.inputs.omissions import omissions
+from dractl.inputs.reading import list_unrendered, read_files
 from dractl.lint.findings import Terms
-from dractl.manifests import Document, read_text
+from dractl.manifests import Document, Inputs, read_text
 from dractl.model.releases import RELEASES
 from dractl.report.canvas import Canvas
 from dractl.report.lint import summary as lint_summary
@@ -189,6 +190,8 @@ def command(
         report = report_on_driver(subject, terms)
     origin = "from kubelets" if seen_release else against.release_from(settings, environment)
     report = replace(report, release_from=origin)
+    for omission in omissions(report.skipped):
+        terminal.notice(f"{omission.place}: {omission.why}")
     output = _Output(reports, printing)
     common.write_output(output.render(report, subject), reports.output, printing.output_file)
     raise Exit(int(report.reaches(threshold) and not run.exit_zero))
@@ -232,14 +235,17 @@ def _load(inputs: InputOptions, login: Login) -> Subject:
     """Load what is known of the driver. Raises DractlError."""
     from dractl.driver_checks.installation import Objects
 
-    installation = _load_documents(inputs.chart) if inputs.chart else []
-    classes = [one for path in inputs.classes or [] for one in _load_documents(path) if one.kind]
+    chart = [_read(inputs.chart)] if inputs.chart else []
+    installation = [one for read in chart for one in read.documents]
+    class_files = [_read(path) for path in inputs.classes or []]
+    classes = [one for read in class_files for one in read.documents if one.kind]
+    dump = [read_files(inputs.filename)] if inputs.cluster and inputs.filename else []
+    snapshots = {} if inputs.cluster else {path: _read(path) for path in inputs.slices or []}
+    documents: Sequence[Document] = ()
+    sources = [(path, read.documents) for path, read in snapshots.items()]
     if inputs.cluster:
-        documents = _load_cluster(inputs, login)
-        sources = [(CLUSTER_NAME, documents)]
-    else:
-        documents = []
-        sources = [(path, _load_documents(path)) for path in inputs.slices or []]
+        documents = dump[0].documents if dump else _load_cluster(login)
+        sources = [(CLUSTER_NAME, tuple(documents))]
     publication = (
         read_publication(sources, inputs.driver)
         if sources
@@ -254,19 +260,21 @@ def _load(inputs: InputOptions, login: Login) -> Subject:
         if documents
         else None,
         files=sum(map(len, named)) + bool(inputs.chart),
+        skipped=tuple(
+            item
+            for read in (*chart, *class_files, *dump, *snapshots.values())
+            for item in list_unrendered(read)
+        ),
     )
 
 
-def _load_documents(path: str) -> Sequence[Document]:
-    """Load the documents of a file, a folder or standard input. Raises InputError."""
-    stdin = sys.stdin.buffer.read() if path == "-" else None
-    return read_files([path], stdin=stdin).documents
+def _read(path: str) -> Inputs:
+    """Read a file, a folder or standard input. Raises InputError."""
+    return read_files([path], stdin=sys.stdin.buffer.read() if path == "-" else None)
 
 
-def _load_cluster(inputs: InputOptions, login: Login) -> Sequence[Document]:
-    """Load the objects of a dump, or of the cluster that kubectl reaches. Raises InputError."""
-    if inputs.filename:
-        return read_files(inputs.filename).documents
+def _load_cluster(login: Login) -> Sequence[Document]:
+    """Load the objects of the cluster that kubectl reaches. Raises InputError."""
     from dractl.cluster.shell import quote_command
     from dractl.inputs import kubectl
 
