@@ -12,11 +12,10 @@ from dractl.inputs.deliveries import DeliveryReader, World
 from dractl.inputs.kustomizations import KustomizationBuilder
 from dractl.inputs.layering import Files
 from dractl.inputs.origins import find_origins
-from dractl.inputs.reading import APPLIERS
 from dractl.inputs.trees import NO_OVERLAY, Overlay, TreeReader, find_repository
 from dractl.manifests import Document, Inputs, Skipped
 from dractl.manifests.kustomize import Kustomizations
-from dractl.manifests.load import is_relevant, names_dra
+from dractl.manifests.load import APPLIER_GROUPS, is_relevant, names_dra
 from dractl.manifests.templates import chart_of
 from dractl.objects import encode_json
 
@@ -167,7 +166,7 @@ class _Scope:
         if path in self._delivered.roots:
             # What stands beside an applier is applied by hand, as it is.
             is_delivered = (document.file, document.index) in self._places
-            is_applier = (document.api_version or "").startswith(APPLIERS)
+            is_applier = (document.api_version or "").startswith(APPLIER_GROUPS)
             return not (is_delivered or is_applier)
         if path in self._delivered.files and is_relevant(encode_json(document.value)):
             return False

@@ -12,7 +12,7 @@ from dractl.inputs.copies import choose_copies
 from dractl.manifests import Inputs, Skipped, load
 from dractl.manifests.content import read_file
 from dractl.manifests.kustomize import is_kustomization
-from dractl.manifests.load import is_relevant
+from dractl.manifests.load import APPLIER_GROUPS, is_relevant
 from dractl.manifests.naming import display_path
 from dractl.manifests.templates import chart_of
 from dractl.model import Target
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 _SNAPSHOT_START = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dractl/machine/')
 _SNAPSHOT_BYTES = 256
 _SEARCHED_BYTES = 2**20
-APPLIERS = ("kustomize.toolkit.fluxcd.io/", "argoproj.io/")
-"""Starts of the API versions of objects that apply other files."""
+"""Bytes of a skipped file that are searched for the words of DRA."""
 
 
 def is_snapshot(path: str) -> bool:
@@ -111,7 +110,8 @@ def _has_appliers(inputs: Inputs) -> bool:
     dump, what they apply is in the dump.
     """
     return bool(inputs.appliers) and any(
-        (document.api_version or "").startswith(APPLIERS) and not document.at(("metadata", "uid"))
+        (document.api_version or "").startswith(APPLIER_GROUPS)
+        and not document.at(("metadata", "uid"))
         for document in inputs.documents
     )
 

@@ -62,8 +62,9 @@ _ABOUT_DRIVERS = (
 and what Cluster Autoscaler needs: priorities, and its own settings.
 """
 NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
-_APPLIERS = (b"kustomize.toolkit.fluxcd.io/", b"argoproj.io/")
+APPLIER_GROUPS = ("kustomize.toolkit.fluxcd.io/", "argoproj.io/")
 """Groups of objects that say what is applied to a cluster: of Flux and Argo CD."""
+_APPLIERS = tuple(map(str.encode, APPLIER_GROUPS))
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: not searchable as bytes
 _LOGS_BEGIN, _LOGS_END = "==== START logs for container ", "==== END logs for container "
 _MAX_YAML_FALLBACK = 1024 * 1024
