@@ -110,9 +110,9 @@ def _has_appliers(inputs: Inputs) -> bool:
     dump, what they apply is in the dump.
     """
     return bool(inputs.appliers) and any(
-        (document.api_version or "").startswith(APPLIER_GROUPS)
-        and not document.at(("metadata", "uid"))
+        not document.at(("metadata", "uid"))
         for document in inputs.documents
+        if (document.api_version or "").startswith(APPLIER_GROUPS)
     )
 
 
