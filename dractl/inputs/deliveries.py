@@ -117,9 +117,7 @@ class DeliveryReader:
         file = member.before.file
         if place is not None and at(member.before.value, *place) is not None:
             file = f"{file}:{member.before.locate(place).line}"
-        self._skipped.setdefault(
-            (member.before.file, why), Skipped(file, why, hint, judged=judged)
-        )
+        self._skipped.setdefault((member.before.file, why), Skipped(file, why, hint, judged=judged))
 
     def read(self, paths: Iterable[str]) -> list[World]:
         """Return what the objects in files apply, by cluster."""

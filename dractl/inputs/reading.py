@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _SNAPSHOT_START = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dractl/machine/')
 _SNAPSHOT_BYTES = 256
+_LINE = re.compile(r":\d+\Z")
+"""The line behind the name of a skipped file."""
 _SEARCHED_BYTES = 2**20
 """Bytes of a skipped file that are searched for the words of DRA."""
 
@@ -97,10 +99,11 @@ def list_unrendered(inputs: Inputs) -> Iterator[Skipped]:
     """Yield what was not rendered or built, and may concern DRA."""
     appliers = frozenset(map(os.path.abspath, inputs.appliers))
     for item in inputs.skipped:
+        path = _LINE.sub("", item.file)
         if (
             item.judged
-            or os.path.abspath(item.file) in appliers
-            or is_relevant(read_file(item.file, _SEARCHED_BYTES) or b"")
+            or os.path.abspath(path) in appliers
+            or is_relevant(read_file(path, _SEARCHED_BYTES) or b"")
         ):
             yield item
 
