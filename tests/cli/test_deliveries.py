@@ -183,10 +183,10 @@ def test_what_was_not_built_is_a_row_and_a_note(ask: Ask, command: tuple[str, ..
     _, answer, errors = ask(*command, "-f", ".")
     rows = [row for row in answer["unread"] if row["why"] == "not-rendered"]
     assert [(row["resource"], row["seen"]) for row in rows] == [
-        ("clusters/prod/other.yaml", "unseen")
+        ("clusters/prod/other.yaml:5", "unseen")
     ]
     assert "its path is not in this repository" in rows[0]["effect"]
-    assert "clusters/prod/other.yaml: the Kustomization was not built" in errors
+    assert "clusters/prod/other.yaml:5: the Kustomization was not built" in errors
 
 
 def test_a_stored_kustomization_has_been_applied(ask: Ask, tmp_path: Path) -> None:
