@@ -16,6 +16,7 @@ from dractl.capacity.candidates import (
 from dractl.capacity.copies import BARE_NAME_KINDS, Copies, copies_of_candidates
 from dractl.capacity.inventory import DeviceRow, Inventory, take_inventory
 from dractl.capacity.placing import AlignedCopies, Fit, NodeFit, place_copies
+from dractl.cluster.coverage import command_for
 from dractl.cluster.state import ClusterState
 from dractl.errors import InputError
 from dractl.facts.resources import hardware
@@ -116,12 +117,22 @@ def _find_device_kind(state: ClusterState, inventory: Inventory, kind: str) -> D
     drivers = {row.id.driver for row in rows}
     classes = sorted(matched, key=lambda name: (name not in drivers, -len(matched[name]), name))
     if not classes:
-        raise _kind_error(inventory, kind, len(rows))
+        raise _kind_error(state, inventory, kind, len(rows))
     return DeviceKind(classes[0], selector_of(kind, matched[classes[0]][0].id.driver))
 
 
-def _kind_error(inventory: Inventory, kind: str, published: int) -> InputError:
+def _kind_error(state: ClusterState, inventory: Inventory, kind: str, published: int) -> InputError:
     """Return the error for a kind that no class has a device of."""
+    unseen = [
+        row.kind
+        for row in state.coverage.unread(("ResourceSlice", "DeviceClass"))
+        if row.seen == "unseen"
+    ]
+    if unseen:
+        return InputError(
+            f"whether there is a {kind} is unknown: the input has no {' and no '.join(unseen)}",
+            hint=f"add `{command_for(unseen)}`",
+        )
     drivers = sorted({row.id.driver for row in inventory.devices})
     return InputError(
         f"no {kind} in this cluster: "

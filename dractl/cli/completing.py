@@ -239,7 +239,7 @@ def _load_files(files: list[str]) -> ClusterState:
 
 def _query_kubectl(context: typer.Context, *command: str, everywhere: bool = False) -> list[str]:
     """Return the lines that kubectl prints, or none if it fails."""
-    from dractl.cluster.kubectl import Login, run
+    from dractl.inputs.kubectl import Login, run
 
     parameters = context.params
     login = Login(

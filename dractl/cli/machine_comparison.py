@@ -78,7 +78,8 @@ def compare(
     comparisons = ask(state, machines, questions, cluster.features, options, judge)
     fits = all(comparison.fits for comparison in comparisons)
     if output == "json":
-        return explain_machines.to_json(comparisons, cluster.origin), fits
+        unrendered = cluster.state.coverage.unrendered  # the machines are all the nodes
+        return explain_machines.to_json(comparisons, cluster.origin, unrendered), fits
     if output == "csv":
         return explain_machines.to_csv(comparisons), fits
     if is_text_matrix:

@@ -49,12 +49,16 @@ class Unread(Struct, frozen=True):
     """A resource that was not seen whole."""
 
     kind: str
+    """Its kind; "" for files that were not rendered, which may hold any."""
     resource: str
+    """Its name and group; the place of files that were not rendered."""
     namespace: str = ""
     """The only namespace in which it was seen, "" if that is not known or it was seen nowhere."""
     why: Why = "forbidden"
     extent: Extent | None = None
     """How much was seen of it; None: the namespace tells."""
+    reason: str = ""
+    """The reason why files were not rendered."""
 
     @property
     def seen(self) -> Extent:
@@ -73,7 +77,7 @@ class Unread(Struct, frozen=True):
             "namespace": self.namespace,
             "seen": self.seen,
             "why": self.why,
-            "effect": effect or (EFFECTS.get(self.kind, "") if self.add else ""),
+            "effect": effect or self.reason or (EFFECTS.get(self.kind, "") if self.add else ""),
             "add": self.add,
         }
         return {name: text for name, text in row.items() if text}
@@ -87,6 +91,8 @@ class Coverage(Struct, frozen=True):
     extents: Mapping[str, Extent] = {}
     namespaces: Mapping[str, str] = {}
     """The only namespace in which a kind was seen in part, where there is only one."""
+    unrendered: tuple[Unread, ...] = ()
+    """What was not rendered, and may hold objects of any kind."""
 
     def extent(self, kind: str) -> Extent:
         """Return how much was seen of a kind."""
@@ -118,7 +124,8 @@ class Coverage(Struct, frozen=True):
             if self.namespaces.get(kind, namespace) == other.namespaces.get(kind, namespace)
         }
         others = max(self.others, other.others, key=_EXTENTS.index)
-        return Coverage(others, extents, namespaces)
+        unrendered = tuple(dict.fromkeys((*self.unrendered, *other.unrendered)))
+        return Coverage(others, extents, namespaces, unrendered)
 
 
 DEVICES_SEEN = Coverage(

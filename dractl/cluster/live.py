@@ -12,17 +12,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from dractl.cluster import kubectl
 from dractl.cluster.coverage import Coverage, Unread
 from dractl.cluster.driver_workloads import list_failing_drivers, list_objects
 from dractl.cluster.kinds import KINDS_BY_WORD
-from dractl.cluster.kubectl import KubectlResult, Login
 from dractl.cluster.podgroups import group_resource
 from dractl.cluster.rights import Rights, plural_of
 from dractl.cluster.schedulers import config_maps, group_name, identify
 from dractl.cluster.shell import is_safe_name
 from dractl.cluster.state import ClusterState, Key, add_object
 from dractl.errors import InputError
+from dractl.inputs import kubectl
+from dractl.inputs.kubectl import KubectlResult, Login
 from dractl.model.paths import at, text_at
 from dractl.objects.cluster_autoscaler import SCALE_UP_REASONS
 from dractl.views import DEFAULT_SCHEDULER, Claim, Node, Pod, View

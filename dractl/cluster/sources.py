@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from dractl.cluster.coverage import DEVICES_SEEN
+from dractl.cluster.coverage import DEVICES_SEEN, Unread
 from dractl.cluster.kinds import KINDS_BY_WORD
 from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key, add_object
 from dractl.errors import InputError, UsageError
-from dractl.inputs.copies import choose_copies
-from dractl.manifests import Inputs, load
-from dractl.manifests.kustomize import is_kustomization
+from dractl.inputs.omissions import omissions
+from dractl.inputs.reading import is_snapshot, list_unrendered, read_files
+from dractl.manifests import Inputs
 from dractl.manifests.naming import display_path
-from dractl.manifests.templates import chart_of
-from dractl.model import Target
 from dractl.model.nearest import nearest_names
 from dractl.objects import slice_of
 from dractl.program import program_name
@@ -27,7 +23,6 @@ from dractl.program import program_name
 if TYPE_CHECKING:
     from dractl.inputs.charts import ValueChoice
 
-_SNAPSHOT_START = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dractl/machine/')
 _FILE_SUFFIXES = (".yaml", ".yml", ".json", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".zip")
 
 
@@ -76,84 +71,9 @@ def classify_arguments(
             paths.append(argument)
         else:
             names.append(argument)
-    snapshots = [path for path in paths if _is_snapshot(path)]
+    snapshots = [path for path in paths if is_snapshot(path)]
     others = tuple(path for path in paths if path not in snapshots)
     return Sources(tuple(names), others, (*devices, *snapshots), described)
-
-
-def _is_snapshot(path: str) -> bool:
-    if not os.path.isfile(path):
-        return False
-    try:
-        with open(path, "rb") as file:
-            return _SNAPSHOT_START.match(file.read(256)) is not None
-    except OSError:
-        return False  # reading it will report the reason
-
-
-def load_manifests(
-    paths: Sequence[str],
-    *,
-    stdin: bytes | None = None,
-    values: ValueChoice | None = None,
-    relevant_only: bool = False,
-) -> Inputs:
-    """Load the documents of paths; charts are rendered with ``values``, and kustomizations built.
-
-    Raises InputError for a path that cannot be read, and for what cannot be rendered, and
-    UsageError for copies of one object that differ.
-    """
-    if values is None and not any(map(_may_need_rendering, paths)):
-        inputs = load(list(paths), stdin=stdin, relevant_only=relevant_only)
-    else:
-        from dractl.inputs.loading import load_rendered
-
-        inputs = load_rendered(
-            list(paths), Target.of(), stdin=stdin, choice=values, relevant_only=relevant_only
-        )
-    files = frozenset((*paths, *map(display_path, paths)))
-    return replace(inputs, documents=choose_copies(inputs.documents, files))
-
-
-def read_files(
-    paths: Sequence[str], *, stdin: bytes | None = None, values: ValueChoice | None = None
-) -> Inputs:
-    """Load dumps and manifests; charts are rendered with ``values``, and kustomizations built.
-
-    Raises InputError for what cannot be read, a broken document included: an answer about half of a
-    cluster would be a guess.
-    """
-    inputs = load_manifests(paths, stdin=stdin, values=values)
-    if inputs.broken:
-        first = inputs.broken[0]
-        raise InputError(
-            first.message,
-            place=f"{first.position.file}:{first.position.line}:{first.position.column}",
-            hint=first.hint,
-        )
-    for document in inputs.documents:
-        if document.paged:
-            raise InputError(
-                "a list with metadata.continue, which is only its first part",
-                place=document.file,
-                hint="write the dump again: kubectl get ... -o yaml > FILE, which reads all parts",
-            )
-        if (
-            document.kind is None
-            and isinstance(document.value, dict)
-            and isinstance(document.value.get("items"), list)
-        ):
-            raise InputError(
-                "a list without kind, which kubectl writes at its end: the file is cut short",
-                place=document.file,
-                hint="write the dump again: kubectl get ... -o yaml > FILE",
-            )
-    return inputs
-
-
-def _may_need_rendering(path: str) -> bool:
-    """Return True for a folder, a kustomization and the template of a chart."""
-    return os.path.isdir(path) or is_kustomization(path) or chart_of(path) is not None
 
 
 def read_state(
@@ -164,8 +84,22 @@ def read_state(
         if sources.values is not None and sources.values.named:
             raise UsageError("--values and --set need a chart among the files")
         return ClusterState({})
-    return ClusterState.from_documents(
-        read_files(sources.files, stdin=stdin, values=sources.values).documents, namespace=namespace
+    inputs = read_files(sources.files, stdin=stdin, values=sources.values)
+    return make_state(inputs, namespace)
+
+
+def make_state(inputs: Inputs, namespace: str | None = None) -> ClusterState:
+    """Return the state of an input, which knows what was not rendered."""
+    state = ClusterState.from_documents(inputs.documents, namespace=namespace)
+    rows = list_unread_files(inputs)
+    return state.with_unrendered(rows) if rows else state
+
+
+def list_unread_files(inputs: Inputs) -> tuple[Unread, ...]:
+    """Return what of an input was not rendered or built, and may decide."""
+    return tuple(
+        Unread("", omission.place, why="not-rendered", reason=omission.why)
+        for omission in omissions(list_unrendered(inputs))
     )
 
 
@@ -196,12 +130,13 @@ def read_published(source: str) -> ClusterState | None:
     None if it has no ResourceSlice, as in a snapshot of a machine.
     """
     try:
-        documents = read_files([source]).documents
+        inputs = read_files([source])
     except InputError:
         if not os.path.exists(source) or not _may_be_a_machine(source):
             raise
         return None
-    state = ClusterState.from_documents(documents)
+    documents = inputs.documents
+    state = make_state(inputs)
     if state.has("ResourceSlice"):
         return state
     own_documents = [
@@ -231,10 +166,19 @@ def _may_be_a_machine(source: str) -> bool:
 
 def from_objects(objects: Iterable[Mapping[str, Any]]) -> ClusterState:
     """Return a state of objects that were made here, such as rendered slices."""
+    return ClusterState(_by_kind(objects), coverage=DEVICES_SEEN)
+
+
+def from_manifests(objects: Iterable[Mapping[str, Any]]) -> ClusterState:
+    """Return a state of objects that people wrote, which are a part of a cluster."""
+    return ClusterState(_by_kind(objects))
+
+
+def _by_kind(objects: Iterable[Mapping[str, Any]]) -> dict[str, dict[Key, Mapping[str, Any]]]:
     kinds: dict[str, dict[Key, Mapping[str, Any]]] = {}
     for value in objects:
         add_object(kinds, dict(value), DEFAULT_NAMESPACE)
-    return ClusterState(kinds, coverage=DEVICES_SEEN)
+    return kinds
 
 
 def filter_drivers(state: ClusterState, drivers: Collection[str]) -> ClusterState:

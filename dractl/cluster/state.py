@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar, cast
 
+from msgspec.structs import replace
+
 from dractl.cluster.coverage import RESOURCES, Coverage, Extent, Unread, cover, is_stored
 from dractl.cluster.derived import DerivedValues, derive_from, update_from
 from dractl.cluster.document_checks import check_document, no_name_error
@@ -157,8 +159,8 @@ class ClusterState:
         """Return the state that loaded documents describe.
 
         Objects that no API server has stored get its defaults. Of an object that comes twice, the
-        later one counts. ``namespace`` is that of objects that
-        name none (kubectl's ``-n``). Raises InputError for an object without a valid name: without
+        later one counts. ``namespace`` is that of objects that name none (kubectl's ``-n``).
+        Raises InputError for an object without a valid name: without
         it, the answer would be about another cluster.
         """
         kinds: dict[str, dict[Key, Raw]] = {}
@@ -212,10 +214,12 @@ class ClusterState:
         )
 
     def list_unread(self, kinds: Iterable[str] = RESOURCES) -> tuple[Unread, ...]:
-        """Return all that may not be read, and those of ``kinds`` that the input lacks."""
+        """Return all that may not be read, those of ``kinds`` that the input lacks, and what was
+        not rendered.
+        """
         forbidden = {row.kind for row in self.rights.unread}
         others = [kind for kind in kinds if kind not in forbidden]
-        return (*self.rights.unread, *self.coverage.unread(others))
+        return (*self.rights.unread, *self.coverage.unread(others), *self.coverage.unrendered)
 
     def claims_of_pod(self, pod: Key) -> Sequence[Key]:
         """Return the claims that were generated for a pod or are reserved for it."""
@@ -262,6 +266,12 @@ class ClusterState:
             if value is not before[key] and id(before[key]) in self.files
         }
         state.files = {**self.files, **names}
+        return state
+
+    def with_unrendered(self, rows: tuple[Unread, ...]) -> ClusterState:
+        """Return the state that also lacks what was not rendered."""
+        state = self._copy_with(self._kinds)
+        state.coverage = replace(self.coverage, unrendered=(*self.coverage.unrendered, *rows))
         return state
 
     def _copy_with(

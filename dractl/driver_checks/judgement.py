@@ -21,7 +21,7 @@ from dractl.lint.model import Manifest, Run, manifest
 from dractl.lint.place import Located, from_advice
 from dractl.lint.reading import readings
 from dractl.lint.run import Judgement, report_of
-from dractl.manifests import Document
+from dractl.manifests import Document, Skipped
 from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.source import Source
 from dractl.model import Target
@@ -42,6 +42,8 @@ class Subject(Struct, frozen=True):
     """The objects of a cluster in which it runs."""
     files: int = 0
     """The number of files that were read."""
+    skipped: tuple[Skipped, ...] = ()
+    """The files that were not rendered."""
 
 
 def report_on_driver(subject: Subject, terms: Terms) -> Report:
@@ -57,7 +59,7 @@ def report_on_driver(subject: Subject, terms: Terms) -> Report:
     documents = list(_list_documents(subject))
     texts = {(one.file, id(one.text)): one.text for one in documents}
     commented = [Source(file, text) for (file, _), text in texts.items() if ignores(text)]
-    judgement = Judgement(placed, commented, len(documents), subject.files, (), {})
+    judgement = Judgement(placed, commented, len(documents), subject.files, subject.skipped, {})
     return report_of([judgement], terms)
 
 

@@ -74,7 +74,7 @@ class Summary(Struct, frozen=True):
     caveat: str = ""
     """A caveat about the rules of that release."""
     unread: Sequence[Mapping[str, str]] = ()
-    """Resources of the cluster that may not be read: versions that run may be newer
+    """What was not seen of the cluster or the files: versions that run may be newer
     than is seen.
     """
     unknown: tuple[UnknownDriver, ...] = ()

@@ -1,5 +1,6 @@
 """Copies of one object in several files: which one counts, and when nobody can tell."""
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -74,7 +75,11 @@ def _choose(first: Document, second: Document, files: Collection[str]) -> Docume
     raise UsageError(
         f"{first.kind} {'/'.join(filter(None, (first.namespace, first.name)))} differs between"
         f" {first.file} and {second.file}",
-        hint="name the file that counts, or a folder with one state of one cluster",
+        hint=(
+            "name the file that counts, or a folder with one state of one cluster"
+            if os.path.isfile(first.file)
+            else "unpack the archive, and name the folder of one state of one cluster"
+        ),
     )
 
 

@@ -43,6 +43,8 @@ class WorldDocuments:
         self._reader = reader
         self._render = render
         self._remote: dict[str, tuple[Member, str]] = {}
+        self.charts: set[str] = set()
+        """The absolute paths of the charts that were rendered."""
 
     def make(self) -> Iterator[Document]:
         """Yield the documents that may concern DRA."""
@@ -142,8 +144,9 @@ class WorldDocuments:
         for member, _ in self._remote.values():
             self._reader.skip(
                 member,
-                f"linted, but not rendered, since these charts are not in this repository: {names}",
+                f"not rendered, since these charts are not in this repository: {names}",
                 "their values are judged as they are",
+                judged=True,
             )
 
     def _make_chart(self, delivery: Delivery, chart: Chart) -> Iterator[Document]:
@@ -182,6 +185,7 @@ class WorldDocuments:
             why = rendered.why or "helm is not installed"
             self._reader.skip(applier, f"{applier.kind} {applier.name} was not rendered: {why}")
             return
+        self.charts.add(os.path.abspath(folder))
         defaults = os.path.join(folder, "values.yaml")
         further = self._files.documents(defaults)[:1] if os.path.isfile(defaults) else []
         for item in read_text(display_path(folder), decode(rendered.data)):

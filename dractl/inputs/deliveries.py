@@ -96,22 +96,28 @@ class DeliveryReader:
     def skipped(self) -> tuple[Skipped, ...]:
         """Return what was not built."""
         remote = (
-            Skipped(display_path(path), f"linted, but what is elsewhere is not fetched: {name}")
+            Skipped(display_path(path), f"what is elsewhere is not fetched: {name}", judged=True)
             for name, path in self._layers.remote.items()
             if "crd" not in name.lower()  # definitions are not judged
         )
         return (*self._skipped.values(), *remote)
 
     def skip(
-        self, member: Member, why: str, hint: str | None = None, place: Path | None = None
+        self,
+        member: Member,
+        why: str,
+        hint: str | None = None,
+        place: Path | None = None,
+        *,
+        judged: bool = False,
     ) -> None:
         """Note that what an object applies was not built, once for each reason; ``place`` is that
-        of the value at fault.
+        of the value at fault, and ``judged`` says that its file was judged.
         """
         file = member.before.file
         if place is not None and at(member.before.value, *place) is not None:
             file = f"{file}:{member.before.locate(place).line}"
-        self._skipped.setdefault((member.before.file, why), Skipped(file, why, hint))
+        self._skipped.setdefault((member.before.file, why), Skipped(file, why, hint, judged=judged))
 
     def read(self, paths: Iterable[str]) -> list[World]:
         """Return what the objects in files apply, by cluster."""
@@ -148,7 +154,10 @@ class DeliveryReader:
             documents = self._files.objects(path)
         except NotRenderable:
             return []  # lint reports a file that does not parse
-        members = [Member(item.value, item) for item in documents]
+        # What a controller made of a stored object is in the dump that has it.
+        members = [
+            Member(item.value, item) for item in documents if not item.at(("metadata", "uid"))
+        ]
         for member in members:
             if member.kind == "GitRepository":
                 self._urls[member.name] = text_at(member.value, "spec", "url")

@@ -1,20 +1,83 @@
-"""Adds to an input what Flux and Argo CD apply of it, as they build it.
-
-The files stay in the input; what is delivered is judged beside them, with the other objects of its
-cluster, at the places where people edit it.
-"""
+"""Builds what Flux and Argo CD apply of an input, as they build it."""
 
 import os
+from collections.abc import Container, Iterator, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from dractl.errors import UsageError
 from dractl.inputs.delivered import ReleaseRenderer, WorldDocuments
-from dractl.inputs.deliveries import DeliveryReader
+from dractl.inputs.deliveries import DeliveryReader, World
 from dractl.inputs.kustomizations import KustomizationBuilder
 from dractl.inputs.layering import Files
 from dractl.inputs.origins import find_origins
-from dractl.inputs.trees import Overlay, TreeReader, find_repository
-from dractl.manifests import Inputs
+from dractl.inputs.trees import NO_OVERLAY, Overlay, TreeReader, find_repository
+from dractl.manifests import Document, Inputs, Skipped
+from dractl.manifests.kustomize import Kustomizations
+from dractl.manifests.load import APPLIER_GROUPS, is_relevant, names_dra
+from dractl.manifests.templates import chart_of
+from dractl.objects import encode_json
+
+_MAX_NAMED_WORLDS = 4
+
+
+class Delivered(Struct, frozen=True):
+    """The objects that appliers apply, at the places where people edit them."""
+
+    documents: tuple[Document, ...]
+    """The objects that may concern DRA, each with the cluster that it is applied to."""
+    skipped: tuple[Skipped, ...]
+    """What was not built."""
+    files: frozenset[str]
+    """The absolute paths of all files that were read for them."""
+    charts: frozenset[str]
+    """The absolute paths of the charts that were rendered for them."""
+    roots: frozenset[str] = frozenset()
+    """The absolute paths of the files with appliers that nothing else delivers."""
+
+
+class Applied(Struct, frozen=True):
+    """An input with what its appliers deliver in place of the files of their folders."""
+
+    inputs: Inputs
+    """The input."""
+    files: frozenset[str] = frozenset()
+    """The absolute paths of all files that were read for what is delivered."""
+    folders: tuple[str, ...] = ()
+    """The absolute paths of the folders in which nothing else counts, each with a separator."""
+
+
+def build_deliveries(
+    inputs: Inputs, render: ReleaseRenderer, builder: KustomizationBuilder, overlay: Overlay
+) -> Delivered:
+    """Build what the appliers of an input apply; it has at least one."""
+    kustomizations = Kustomizations()
+    appliers = map(os.path.abspath, inputs.appliers)
+    paths = [path for path in appliers if not kustomizations.is_patch(path)]
+    if not paths:
+        return Delivered((), (), frozenset(), frozenset())
+    top = find_repository(os.path.dirname(paths[0]))
+    files = Files(TreeReader(top, overlay), inputs.documents)
+    reader = DeliveryReader(files, builder, find_origins(top))
+    read = reader.read(paths)
+    worlds = [WorldDocuments(world, files, reader, render) for world in read]
+    documents = tuple(document for world in worlds for document in world.make())
+    return Delivered(
+        documents,
+        reader.skipped,
+        frozenset(files.paths),
+        frozenset(chart for world in worlds for chart in world.charts),
+        frozenset(root for world in read for root in _list_roots(world)),
+    )
+
+
+def _list_roots(world: World) -> frozenset[str]:
+    """Return the absolute paths of the files with appliers that no applier delivers."""
+    members = (member for delivery in world.deliveries for member in delivery.members)
+    delivered = frozenset(os.path.abspath(member.before.file) for member in members)
+    appliers = (delivery.applier.before.file for delivery in world.deliveries)
+    return frozenset(map(os.path.abspath, appliers)) - delivered
 
 
 def deliver(
@@ -22,19 +85,112 @@ def deliver(
 ) -> tuple[Inputs, frozenset[str]]:
     """Return the input with what its appliers deliver, and the absolute paths of all files that
     were read for that.
+
+    The files stay in the input, since people edit them; what is delivered is judged beside them,
+    with the other objects of its cluster.
     """
-    paths = [os.path.abspath(path) for path in inputs.appliers]
-    top = find_repository(os.path.dirname(paths[0]))
-    files = Files(TreeReader(top, overlay), inputs.documents)
-    reader = DeliveryReader(files, builder, find_origins(top))
-    worlds = reader.read(paths)
-    documents = [
-        document
-        for world in worlds
-        for document in WorldDocuments(world, files, reader, render).make()
-    ]
-    asked = [item for item in reader.skipped if item.file not in inputs.around]
+    delivered = build_deliveries(inputs, render, builder, overlay)
+    asked = [item for item in delivered.skipped if item.file not in inputs.around]
     made = replace(
-        inputs, documents=(*inputs.documents, *documents), skipped=(*inputs.skipped, *asked)
+        inputs,
+        documents=(*inputs.documents, *delivered.documents),
+        skipped=(*inputs.skipped, *asked),
     )
-    return made, frozenset(files.paths)
+    return made, delivered.files
+
+
+def replace_delivered(
+    inputs: Inputs, files: Sequence[str], render: ReleaseRenderer, builder: KustomizationBuilder
+) -> Applied:
+    """Return the input with what its appliers deliver in place of the files of their folders.
+
+    Nothing applies the other manifests in these folders: they are in ``skipped``. ``files`` were
+    named; what they have stays, unless it was delivered. The objects are those of one cluster.
+    Raises UsageError for those of several.
+    """
+    delivered = build_deliveries(inputs, render, builder, NO_OVERLAY)
+    worlds = list(
+        dict.fromkeys(document.world for document in delivered.documents if document.world)
+    )
+    if not worlds:
+        return Applied(replace(inputs, skipped=(*inputs.skipped, *delivered.skipped)))
+    if len(worlds) > 1:
+        more = f" and {len(worlds) - _MAX_NAMED_WORLDS} more" if worlds[_MAX_NAMED_WORLDS:] else ""
+        raise UsageError(
+            f"the input is applied to {len(worlds)} clusters, by"
+            f" {', '.join(worlds[:_MAX_NAMED_WORLDS])}{more}",
+            hint=f"name what one cluster gets, such as {worlds[0]}",
+        )
+    scope = _Scope(inputs, delivered, files)
+    named = [item for item in delivered.documents if not _has_variable(item)]
+    unnamed = [
+        Skipped(item.file, f"no value of {item.name} is in this repository", judged=True)
+        for item in delivered.documents
+        if _has_variable(item)
+    ]
+    documents = [item for item in inputs.documents if scope.keeps(item)]
+    broken = [item for item in inputs.broken if not scope.holds(item.file)]
+    skipped = [item for item in inputs.skipped if not _is_rendered(item.file, delivered.charts)]
+    made = replace(
+        inputs,
+        documents=(*documents, *named),
+        broken=tuple(broken),
+        skipped=(*skipped, *delivered.skipped, *unnamed, *scope.list_unapplied()),
+    )
+    return Applied(made, delivered.files, scope.folders)
+
+
+class _Scope:
+    """The folders of which appliers say what a cluster gets."""
+
+    def __init__(self, inputs: Inputs, delivered: Delivered, files: Sequence[str]) -> None:
+        self._inputs = inputs
+        self._delivered = delivered
+        self._named = frozenset(os.path.abspath(path) for path in files if os.path.isfile(path))
+        folders = (os.path.join(os.path.abspath(folder), "") for folder in inputs.folders)
+        self.folders = tuple(
+            folder for folder in folders if any(path.startswith(folder) for path in delivered.roots)
+        )
+        self._places = frozenset((item.file, item.index) for item in delivered.documents)
+
+    def holds(self, file: str) -> bool:
+        """Return True for a file in the folders that was not named itself."""
+        path = os.path.abspath(file)
+        return path.startswith(self.folders) and path not in self._named
+
+    def keeps(self, document: Document) -> bool:
+        """Return True for a document that counts as it is written."""
+        if _is_rendered(document.file, self._delivered.charts):
+            return False
+        path = os.path.abspath(document.file)
+        if path in self._delivered.roots:
+            # What stands beside an applier is applied by hand, as it is.
+            is_delivered = (document.file, document.index) in self._places
+            is_applier = (document.api_version or "").startswith(APPLIER_GROUPS)
+            return not (is_delivered or is_applier)
+        if path in self._delivered.files and is_relevant(encode_json(document.value)):
+            return False
+        return not self.holds(document.file) or bool(document.at(("metadata", "uid")))
+
+    def list_unapplied(self) -> Iterator[Skipped]:
+        """Yield the manifests about DRA in the folders that nothing applies."""
+        files = {
+            item.file: None
+            for item in self._inputs.documents
+            if not self.keeps(item) and names_dra(encode_json(item.value))
+        }
+        read = self._delivered.files
+        for file in files:
+            if os.path.abspath(file) not in read and not _is_rendered(file, self._delivered.charts):
+                yield Skipped(file, "nothing in the input applies it", "name the file, too")
+
+
+def _has_variable(document: Document) -> bool:
+    """Return True for an object whose name has a variable that nobody could substitute."""
+    return any("${" in text for text in (document.name or "", document.namespace or ""))
+
+
+def _is_rendered(file: str, charts: Container[str]) -> bool:
+    """Return True for a template of one of the charts."""
+    chart = chart_of(file)
+    return chart is not None and os.path.abspath(chart) in charts

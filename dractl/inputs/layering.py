@@ -114,6 +114,7 @@ class Files:
         self._reader = reader
         self._contents: dict[str, bytes] = {}
         self._documents: dict[str, list[Document]] = {}
+        self._paths: set[str] = set()
         for document in documents:
             if not document.rendered and os.path.isfile(document.file):
                 path = os.path.abspath(document.file)
@@ -122,10 +123,11 @@ class Files:
     @property
     def paths(self) -> Iterable[str]:
         """Return the absolute paths of the files that were read."""
-        return self._contents
+        return self._paths
 
     def content(self, path: str) -> bytes:
         """Return the bytes of a file. Raises NotRenderable."""
+        self._paths.add(path)
         if path not in self._contents:
             self._contents[path] = self._reader.read(path)
         return self._contents[path]
@@ -142,6 +144,7 @@ class Files:
 
     def documents(self, path: str) -> list[Document]:
         """Return the documents of a file. Raises NotRenderable if it does not parse."""
+        self._paths.add(path)
         if path not in self._documents:
             items = read_text(display_path(path), decode(self.content(path)))
             broken = next((item for item in items if isinstance(item, Broken)), None)

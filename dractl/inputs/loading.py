@@ -11,10 +11,12 @@ from msgspec.structs import replace
 
 from dractl.errors import InputError
 from dractl.inputs.charts import NO_CHOICE, ChartRenderer, ValueChoice, refuse_values
+from dractl.inputs.gitops import Applied, replace_delivered
 from dractl.inputs.kustomizations import KustomizationBuilder, read_kustomization
 from dractl.inputs.trees import NO_OVERLAY, NotRenderable
 from dractl.manifests import Document, Inputs, load_readable, read_text
 from dractl.manifests.built import strip_origin
+from dractl.manifests.content import read_file
 from dractl.manifests.files import Entry, list_files
 from dractl.manifests.kustomize import Kustomizations, is_kustomization
 from dractl.manifests.load import is_relevant
@@ -45,8 +47,9 @@ def load_rendered(
 ) -> Inputs:
     """Load the objects of paths, charts with their values and kustomizations with their patches.
 
-    Raises InputError for what cannot be read, and for what was not rendered and may decide: it
-    names something of DRA, or pods that request devices.
+    What Flux and Argo CD apply of them stands for the files that they make it of. Raises InputError
+    for what cannot be read, and for a chart or a kustomization that was not rendered and may
+    decide: it names something of DRA, or pods that request devices.
     """
     renderer = ChartRenderer(target, choice=choice or NO_CHOICE)
     inputs = load_readable(
@@ -60,20 +63,32 @@ def load_rendered(
         raise InputError(item.why, place=item.file, hint=item.hint)
     if choice is not None and choice.named and not renderer.has_charts:
         refuse_values()
-    for item in inputs.skipped:
-        if chart_of(item.file) is not None and is_relevant(_read(item.file)):
+    applied = Applied(inputs)
+    if inputs.appliers:
+        applied = replace_delivered(inputs, paths, renderer.render_release, KustomizationBuilder())
+    for item in applied.inputs.skipped:
+        if os.path.abspath(item.file).startswith(applied.folders):
+            continue
+        if chart_of(item.file) is not None and is_relevant(read_file(item.file) or b""):
             hint = f"render it first: helm template {chart_of(item.file)} > FILE, and name FILE"
             raise InputError(f"not rendered: {item.why}", place=item.file, hint=hint)
-    return _replace_kustomizations(inputs, name_paths(paths), relevant_only=relevant_only)
+    return _replace_kustomizations(applied, name_paths(paths), relevant_only=relevant_only)
 
 
-def _replace_kustomizations(inputs: Inputs, paths: Sequence[str], *, relevant_only: bool) -> Inputs:
-    """Return the input with what the outermost kustomizations make in place of their files."""
+def _replace_kustomizations(
+    applied: Applied, paths: Sequence[str], *, relevant_only: bool
+) -> Inputs:
+    """Return the input with what the outermost kustomizations make in place of their files.
+
+    Those from which appliers deliver something have been built.
+    """
+    inputs = applied.inputs
     entries = list_files(paths, ()) if any(map(os.path.exists, paths)) else ()
+    names = (entry.path for entry in entries if isinstance(entry, Entry))
     folders = [
-        os.path.dirname(os.path.abspath(entry.path))
-        for entry in entries
-        if isinstance(entry, Entry) and is_kustomization(entry.path)
+        os.path.dirname(path)
+        for path in map(os.path.abspath, filter(is_kustomization, names))
+        if path not in applied.files and not path.startswith(applied.folders)
     ]
     builds = [build for root in _find_roots(folders) if (build := _build(root)) is not None]
     if not builds:
@@ -135,11 +150,3 @@ def _refuse(root: str, why: str) -> InputError:
     return InputError(
         f"the kustomization was not built: {why}", place=display_path(root), hint=hint
     )
-
-
-def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
-        return b""

@@ -8,7 +8,7 @@ from dractl.lint.finding import Edit, Finding, TextFix
 from dractl.lint.fixes import apply_text_fixes
 from dractl.lint.ignores import Ignore, ignores, names_end
 from dractl.manifests import Document, Position, read_text
-from dractl.manifests.composing import multiline_scalars
+from dractl.manifests.composing import multiline_scalars, string_starts
 from dractl.manifests.jsontext import is_json
 from dractl.manifests.source import Source
 from dractl.manifests.templates import holds_template
@@ -84,6 +84,7 @@ class _Lines:
             item.line for item in comments if item.target is None
         }  # one comment a line is read
         self._not_above: set[int] = set()
+        self._starts = string_starts(source)
         for first, last, block in multiline_scalars(source):
             inside = range(first + 1, last + 1)
             self._not_above.update(inside)
@@ -93,9 +94,8 @@ class _Lines:
         """Return the way to place a comment (``in`` another one, ``behind`` a line or ``above``
         it), and the line.
         """
-        for file, line in finding.lines:
-            if file != self._source.name:
-                continue
+        lines = [line for file, line in finding.lines if file == self._source.name]
+        for line in (*lines, *(self._starts[line] for line in lines if line in self._starts)):
             if line in self._present:
                 return "in", line
             if line not in self._not_behind:

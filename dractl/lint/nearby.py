@@ -6,8 +6,12 @@ from collections.abc import Callable, Iterable
 
 MAX_SCANNED_BYTES = 64 * 2**20
 """Bytes that are searched for the words of DRA, a fraction of a millisecond each MiB."""
-MAX_PARSED_BYTES = 2 * 2**20
-"""Bytes of files with such words that are parsed, a quarter of a second each MiB."""
+MAX_PARSED_BYTES = 1 * 2**20
+"""Bytes of files with such words that are parsed, a quarter of a second each MiB.
+
+Such a file is parsed twice, to learn what it defines and to judge the named file beside it: half a
+second together.
+"""
 MAX_SECONDS = 0.25
 """Processor time of one step: of learning what files define, and of loading some of them."""
 

@@ -24,6 +24,8 @@ _ASSERTED = re.compile(r"(?:^|[\\/])(?:\d+-errors?|[^\\/]*(?<![a-z])asserts?)(?!
 """Files of kuttl and Chainsaw with parts of objects that a test expects (kudobuilder/kuttl
 pkg/test/step.go).
 """
+_NAME_RULES = frozenset({"RC-21"})
+"""Violations about a name that another value of the object has, which a patch need not repeat."""
 _MESSAGES_ABOUT_MAPS = (
     "Invalid value: {",
     "Invalid value: [",
@@ -69,6 +71,8 @@ def stands_alone(violation: Violation) -> bool:
     itself is wrong.
     """
     if violation.type in ("FieldValueRequired", "FieldValueNotFound") or not violation.path:
+        return False
+    if violation.rule in _NAME_RULES:
         return False
     if violation.rule == "unknown-field":
         return not _is_directive(violation.path[-1])

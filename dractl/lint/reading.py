@@ -12,7 +12,7 @@ from dractl.lint.partial import is_patch, stands_alone
 from dractl.lint.relevance import GROUP, concern, group
 from dractl.manifests import Document
 from dractl.manifests.claimspecs import claim_specs
-from dractl.manifests.embedded import objects_within
+from dractl.manifests.embedded import is_inline_patch, objects_within
 from dractl.manifests.kustomize import Kustomizations, is_kustomization
 from dractl.objects import items, mapping
 from dractl.objects.cluster_autoscaler import CLUSTER_AUTOSCALER, read_cluster_autoscaler
@@ -84,6 +84,7 @@ def readings(
                 maps_classes[document.file] = "deviceClassMappings" in document.text
             for inside in objects_within(document, GROUP) if mentions[document.file] else ():
                 in_parts = api_group in _GROUPS_WITH_PARTS or is_kustomization(document.file)
+                in_parts = in_parts or is_inline_patch(inside)
                 yield Reading(
                     manifest(inside),
                     next_number(inside),

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from dractl.lint.finding import TextFix
 from dractl.lint.fixes import apply_text_fixes, fix_for_violation, replacement
 from dractl.lint.model import Replacement
-from dractl.manifests import Document, read_text
+from dractl.manifests import Document
+from dractl.manifests.embedded import read_again
 from dractl.validation.violation import Path, Violation
 
 
@@ -53,13 +54,8 @@ def _try(document: Document, path: Path, fix: TextFix | None) -> RenderedFix | N
     if fix is None or spot is None:
         return None
     text, _ = apply_text_fixes(spot.document.text, [fix])
-    changed = (
-        item
-        for item in read_text(spot.document.file, text)
-        if isinstance(item, Document) and item.index == spot.document.index
-    )
-    item = next(changed, None)
-    value = item.at(spot.path) if item is not None else None
+    changed = read_again(spot.document, text)
+    value = changed.at(spot.path) if changed is not None else None
     if value is None or value == document.at(path):
         return None
     return RenderedFix(fix, document.with_value(_put(document.value, path, value)))

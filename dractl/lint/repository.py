@@ -29,7 +29,7 @@ from dractl.lint.reading import Reading, readings
 from dractl.lint.relevance import class_mappings, group
 from dractl.lint.store import Store
 from dractl.manifests import Inputs, Skipped
-from dractl.manifests.content import MANIFEST_SUFFIXES
+from dractl.manifests.content import MANIFEST_SUFFIXES, read_file
 from dractl.manifests.files import Entry, list_files
 from dractl.manifests.kustomize import NAMES, Kustomizations, is_kustomization
 from dractl.manifests.load import FileFilter, is_relevant, load_readable, names_applier
@@ -214,11 +214,7 @@ def _read_part(
         else ()
     )
     affix = kustomization.affix if kustomization is not None else ("", "")
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError:
-        data = b""
+    data = read_file(path) or b""
     applies = names_applier(data)
     if not is_relevant(data):
         return Part(state, parts=parts, affix=affix, applies=applies)
@@ -376,15 +372,9 @@ def _may_define(paths: Sequence[str], used: Iterable[Name], parts: Mapping[str, 
     budget = Budget()
     candidates: list[str] = []
     for path in paths if names else ():
-        try:
-            if not budget.scan(os.path.getsize(path)):
-                candidates.append(path)
-                continue
-            with open(path, "rb") as file:
-                data = file.read()
-        except OSError:
-            continue
-        if any(name in data for name in names):
+        size = os.path.getsize(path) if os.path.isfile(path) else 0
+        data = read_file(path) if budget.scan(size) else None
+        if data is None or any(name in data for name in names):
             candidates.append(path)
     return candidates
 

@@ -232,8 +232,9 @@ def _note_beyond(files: Sequence[str]) -> Iterator[str]:
         count = "1 file" if len(files) == 1 else f"{len(files):,} files"
         more = ", ..." if len(files) > _MAX_NAMED_FILES else ""
         yield (
-            f"too many or too large to be read beside the named ones: {count} with DRA objects, "
-            f"{', '.join(files[:_MAX_NAMED_FILES])}{more}; name those that belong to them"
+            "too many or too large to be read beside the named ones:"
+            f" {count} that may have DRA objects, {', '.join(files[:_MAX_NAMED_FILES])}{more}; name"
+            " those that belong to them"
         )
 
 

@@ -62,6 +62,7 @@ def select(
     at: dict[tuple[str, int | None], list[_Note]] = {}
     for note in notes:
         at.setdefault((note.source.name, note.ignore.target), []).append(note)
+    starts = _find_string_starts(note.source for note in notes)
     is_off = _per_file(selection)
     remaining = Counter(selection.known)
     selected: list[Finding] = []
@@ -70,7 +71,7 @@ def select(
         finding = placed.finding
         if not selection.wants(finding.code):
             continue
-        if _is_ignored(finding, at) or is_off(finding):
+        if _is_ignored(finding, at, starts) or is_off(finding):
             suppressed += 1
         elif remaining and remaining[finding.fingerprint] > 0:
             remaining[finding.fingerprint] -= 1
@@ -86,6 +87,20 @@ def select(
             if selection.wants(finding.code) and not is_off(finding)
         )
     return selected, suppressed
+
+
+def _find_string_starts(sources: Iterable[Source]) -> dict[tuple[str, int], int]:
+    """Return the line where a string of several lines begins, by file and by each of its lines."""
+    by_name = {source.name: source for source in sources}
+    if not by_name:
+        return {}
+    from dractl.manifests.composing import string_starts
+
+    return {
+        (name, line): start
+        for name, source in by_name.items()
+        for line, start in string_starts(source).items()
+    }
 
 
 class _Note:
@@ -137,11 +152,21 @@ class _Note:
         )  # fmt: skip
 
 
-def _is_ignored(finding: Finding, notes: Mapping[tuple[str, int | None], Sequence[_Note]]) -> bool:
-    """Return True if a comment suppresses a finding; ``notes`` are by file and by the line that
-    they apply to.
+def _is_ignored(
+    finding: Finding,
+    notes: Mapping[tuple[str, int | None], Sequence[_Note]],
+    starts: Mapping[tuple[str, int], int],
+) -> bool:
+    """Return True if a comment suppresses a finding.
+
+    ``notes`` are by file and by the line that they apply to, ``starts`` of strings as
+    :func:`_find_string_starts` returns them.
     """
-    places = (place for file, line in finding.lines for place in ((file, line), (file, None)))
+    places = (
+        (file, place)
+        for file, line in finding.lines
+        for place in (line, starts.get((file, line), line), None)
+    )
     near = (note for place in dict.fromkeys(places) for note in notes.get(place, ()))
     return bool([note for note in near if note.takes_out(finding.code)])
 

@@ -29,8 +29,9 @@ def find_unlisted(
     for file in files:
         if file not in delivered and file not in others and _is_unlisted(file, kustomizations):
             place = display_path(kustomizations.folder(file))
-            why = f"linted, but the kustomization in {place} does not list it"
-            yield Skipped(file, why, "list it as a resource, or nothing applies it")
+            why = f"the kustomization in {place} does not list it"
+            hint = "list it as a resource, or nothing applies it"
+            yield Skipped(file, why, hint, judged=True)
 
 
 def _is_unlisted(file: str, kustomizations: Kustomizations) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dractl.manifests.content import read_file
 from dractl.manifests.documents import Document, Inputs, Path, Provenance, Skipped, Spot, Within
 from dractl.manifests.embedded import in_text
 from dractl.manifests.kustomize import NAMES, Kustomizations, is_kustomization
@@ -190,16 +191,6 @@ class _Kustomizations:
         return (*(item for item in listed if isinstance(item, Document)), *inline, *inner)
 
 
-def _bytes(path: str) -> bytes:
-    if not os.path.isfile(path):
-        return b""  # a terminal, a pipe: reading it would wait
-    try:
-        with open(path, "rb") as file:
-            return file.read(_MAX_FILE)
-    except OSError:
-        return b""
-
-
 class _Written:
     """The documents of files as they were written."""
 
@@ -220,7 +211,7 @@ class _Written:
     def data(self, path: str) -> bytes:
         """Return the bytes of a file."""
         content = self._overlay(path)
-        content = _bytes(path) if content is None else content
+        content = (read_file(path, _MAX_FILE) or b"") if content is None else content
         self.digests[display_path(path)] = digest(content)
         return content
 
@@ -350,7 +341,7 @@ def _inline(kustomization: Document) -> Iterator[Document]:
         for at, row in enumerate(rows if isinstance(rows, list) else ()):
             path: Path = (field, at, "patch") if isinstance(row, dict) else (field, at)
             text = kustomization.at(path)
-            if isinstance(text, str) and "\n" in text:
+            if isinstance(text, str) and ("\n" in text or text.startswith(("{", "["))):
                 yield from in_text(kustomization, path, text)
 
 

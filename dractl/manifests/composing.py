@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -122,17 +123,32 @@ def multiline_scalars(source: Source) -> Iterator[tuple[int, int, bool]]:
                 True,
             )
             continue
-        for node in _scalars(root) if root is not None else ():
-            if node.start_mark.line == node.end_mark.line:
-                continue
-            start, end = chunk.start + node.start_mark.index, chunk.start + node.end_mark.index
-            # A block scalar ends where the next key begins
-            end = start + len(text[start:end].rstrip())
-            yield (
-                source.position(start).line,
-                source.position(end, end).line,
-                node.style in ("|", ">"),
-            )
+        yield from _multiline_scalars(source, chunk, root)
+
+
+def string_starts(source: Source) -> dict[int, int]:
+    """Return the line at which a string of several lines begins by each of its further lines."""
+    starts: dict[int, int] = {}
+    for chunk in split(source.text):
+        with suppress(Unreadable):
+            for first, last, _ in _multiline_scalars(source, chunk, compose(source.text, chunk)):
+                starts.update(dict.fromkeys(range(first + 1, last + 1), first))
+    return starts
+
+
+def _multiline_scalars(source: Source, chunk: Chunk, root: Any) -> Iterator[tuple[int, int, bool]]:
+    """Yield what :func:`multiline_scalars` does for one document."""
+    for node in _scalars(root) if root is not None else ():
+        if node.start_mark.line == node.end_mark.line:
+            continue
+        start, end = chunk.start + node.start_mark.index, chunk.start + node.end_mark.index
+        # A block scalar ends where the next key begins
+        end = start + len(source.text[start:end].rstrip())
+        yield (
+            source.position(start).line,
+            source.position(end, end).line,
+            node.style in ("|", ">"),
+        )
 
 
 def _check_bounds(parser: Any, shift: int) -> None:

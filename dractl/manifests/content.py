@@ -1,5 +1,6 @@
 """The bytes of one manifest, wherever they come from."""
 
+import os
 from collections.abc import Iterator
 from typing import IO
 
@@ -35,6 +36,20 @@ def read_bounded(file: IO[bytes], name: str, limit: int = MAX_FILE) -> bytes:
     if len(data) > limit:
         raise InputError(f"larger than {limit // 2**20} MiB", place=name)
     return data
+
+
+def read_file(path: str, limit: int = MAX_FILE) -> bytes | None:
+    """Return the first ``limit`` bytes of a file; None if it is no plain file, or cannot be read.
+
+    A pipe or a terminal is never opened: reading it would wait.
+    """
+    if not os.path.isfile(path):
+        return None
+    try:
+        with open(path, "rb") as file:
+            return file.read(limit)
+    except OSError:
+        return None
 
 
 def reason(error: Exception) -> str:

@@ -45,7 +45,7 @@ class Broken(Struct, frozen=True):
 
 
 class Skipped(Struct, frozen=True):
-    """A file or folder that was not read."""
+    """A file or folder that was not read, or not whole."""
 
     file: str
     why: str
@@ -54,6 +54,8 @@ class Skipped(Struct, frozen=True):
     """What to do about it."""
     unread: bool = False
     """True if it could not be read, so that the results for the others are incomplete."""
+    judged: bool = False
+    """True if the file itself was judged, but not what it lists, makes or applies."""
 
 
 class Locator(Protocol):
@@ -73,6 +75,17 @@ class Spot(Struct, frozen=True):
     """The document that has the value."""
     path: Path
     """The value's path in it."""
+
+
+class Embedding(Struct, frozen=True):
+    """The string of another document whose text a document is, or is a part of."""
+
+    document: Document
+    """The document that has the string."""
+    path: Path
+    """The string's path in it."""
+    number: int
+    """The position of the document among those of the string."""
 
 
 class Within:
@@ -116,6 +129,8 @@ class Provenance(Struct, frozen=True):
     """The name of the cluster that a GitOps controller applies it to, with all other objects of
     that world.
     """
+    embedding: Embedding | None = None
+    """The string that it is the text of, if it does not stand in a file by itself."""
 
 
 _AS_WRITTEN = Provenance()
@@ -198,6 +213,11 @@ class Document:
     def world(self) -> str | None:
         """The cluster that a GitOps controller applies it to."""
         return self.provenance.world
+
+    @property
+    def embedding(self) -> Embedding | None:
+        """The string of another document that it is the text of."""
+        return self.provenance.embedding
 
     @property
     def built(self) -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from dractl.manifests import yamltext
-from dractl.manifests.documents import Document, DoubledKey, Path, Within
+from dractl.manifests.documents import Document, DoubledKey, Embedding, Path, Within
+from dractl.manifests.load import read_text
 from dractl.manifests.source import Position, Source
 
 _MAX_DEPTH = 32
@@ -79,9 +80,36 @@ def _in_text(document: Document, path: Path, text: str, mark: str) -> Iterator[D
 def in_text(document: Document, path: Path, text: str) -> Iterator[Document]:
     """Yield the YAML documents in the string at a path of a document."""
     source = Source(document.file, text)
-    for item in yamltext.read(source):
+    for number, item in enumerate(yamltext.read(source)):
         if isinstance(item, Document):
-            yield document.another(item.value, _TextPlaces(document, path, item, source))
+            inner = document.another(item.value, _TextPlaces(document, path, item, source))
+            embedding = Embedding(document, path, number)
+            inner.provenance = replace(inner.provenance, embedding=embedding)
+            yield inner
+
+
+def read_again(document: Document, text: str) -> Document | None:
+    """Return a document as it is in another text of its file; None if it is not there any more."""
+    home = document.embedding
+    if home is None:
+        items = read_text(document.file, text)
+        others = (item for item in items if isinstance(item, Document))
+        return next((item for item in others if item.index == document.index), None)
+    outer = read_again(home.document, text)
+    inner = outer.at(home.path) if outer is not None else None
+    if outer is None or not isinstance(inner, str):
+        return None
+    parts = in_text(outer, home.path, inner)
+    same = (item for item in parts if item.embedding and item.embedding.number == home.number)
+    return next(same, None)
+
+
+def is_inline_patch(document: Document) -> bool:
+    """Return True for the text of an inline patch: of a kustomization, or of what Flux and Argo CD
+    hand to kustomize.
+    """
+    home = document.embedding
+    return home is not None and home.path[-1:] == ("patch",) and home.path[-3:-2] == ("patches",)
 
 
 class _TextPlaces(Within):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from dractl.errors import UsageError
+from dractl.manifests.content import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -113,13 +114,10 @@ def _repository(folder: str) -> str | None:
 
 
 def _patterns(path: str, folder: str) -> Iterator[_Patterns]:
-    if not os.path.isfile(path):
-        return  # a pipe, of which reading would wait
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read(_MAX_CHARACTERS + 1)
-    except OSError:
+    data = read_file(path, _MAX_CHARACTERS + 1)
+    if data is None:
         return
+    text = data.decode("utf-8", "replace")
     lines = tuple(line for line in text.splitlines() if line.strip() and not line.startswith("#"))
     for spec, ends in _compile(
         _check_bounds(lines if len(text) <= _MAX_CHARACTERS else (text,), path)

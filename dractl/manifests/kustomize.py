@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.manifests import yamltext
+from dractl.manifests.content import read_file
 from dractl.manifests.documents import Document
 from dractl.manifests.source import Source
 from dractl.manifests.text import decode
@@ -275,11 +276,8 @@ def _build_refusal(value: dict[str, Any]) -> str | None:
 
 
 def _value(path: str) -> dict[str, Any] | None:
-    try:
-        with open(path, "rb") as file:
-            return decode_kustomization(path, file.read(_MAX_SIZE + 1))
-    except OSError:
-        return None
+    data = read_file(path, _MAX_SIZE + 1)
+    return None if data is None else decode_kustomization(path, data)
 
 
 def decode_kustomization(path: str, data: bytes) -> dict[str, Any] | None:

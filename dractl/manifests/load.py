@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dractl.errors import InputError
 from dractl.manifests import jsontext, markdown, yamltext
-from dractl.manifests.content import MANIFEST_SUFFIXES, Content
+from dractl.manifests.content import MANIFEST_SUFFIXES, Content, read_file
 from dractl.manifests.documents import Broken, Document, Inputs, Skipped
 from dractl.manifests.files import Entry, contents, read_all
 from dractl.manifests.jsontext import NotJson
@@ -62,8 +62,9 @@ _ABOUT_DRIVERS = (
 and what Cluster Autoscaler needs: priorities, and its own settings.
 """
 NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
-_APPLIERS = (b"kustomize.toolkit.fluxcd.io/", b"argoproj.io/")
+APPLIER_GROUPS = ("kustomize.toolkit.fluxcd.io/", "argoproj.io/")
 """Groups of objects that say what is applied to a cluster: of Flux and Argo CD."""
+_APPLIERS = tuple(map(str.encode, APPLIER_GROUPS))
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: not searchable as bytes
 _LOGS_BEGIN, _LOGS_END = "==== START logs for container ", "==== END logs for container "
 _MAX_YAML_FALLBACK = 1024 * 1024
@@ -404,11 +405,9 @@ def _values(path: str, overlay: Mapping[str, bytes], digests: dict[str, str]) ->
     name = display_path(path)
     data = overlay.get(name)
     if data is None:
-        try:
-            with open(path, "rb") as file:
-                data = file.read(_MAX_YAML_FALLBACK)
-        except OSError:
-            return None
+        data = read_file(path, _MAX_YAML_FALLBACK)
+    if data is None:
+        return None
     digests[name] = digest(data)
     items = read_text(name, decode(data))
     first = items[0] if items else None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dractl.manifests import Document, Position, read_text
+from dractl.manifests.content import read_file
 from dractl.manifests.kustomize import is_kustomization
 from dractl.manifests.text import decode
 from dractl.migration.resources import stand_in_for
@@ -49,11 +50,8 @@ def _requests_in_file(document: Document, name: object) -> Iterator[tuple[Positi
     path = os.path.join(folder, name) if isinstance(name, str) else ""
     root = os.path.realpath(folder or ".")
     inside = os.path.realpath(path).startswith(os.path.join(root, ""))
-    if not is_kustomization(document.file) or not inside or not os.path.isfile(path):
-        return
-    with open(path, "rb") as file:
-        data = file.read(_MAX_SIZE + 1)
-    text = decode(data) if len(data) <= _MAX_SIZE else ""
+    data = read_file(path, _MAX_SIZE + 1) if inside and is_kustomization(document.file) else None
+    text = decode(data) if data is not None and len(data) <= _MAX_SIZE else ""
     for patch in read_text(path, text):
         if isinstance(patch, Document) and isinstance(patch.value, list):
             for resource, written in _resources_in_patch(patch.value):

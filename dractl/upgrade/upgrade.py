@@ -110,7 +110,7 @@ def plan(inputs: UpgradeInput, start: str, to: str, describe: Describe = quote_s
     items = server.merge_inputs((*inputs.manifests, *list_stored(inputs.state)))
     namespaces = _labels(inputs)
     answers: dict[Any, server.ServerAnswer] = {}
-    manifest_state = sources.from_objects(item.value for item in inputs.manifests)
+    manifest_state = sources.from_manifests(item.value for item in inputs.manifests)
     state = inputs.state.merge(manifest_state)
     placing = Placing(state, manifest_state, describe) if state.has("ResourceSlice") else None
     placed = _place(placing, state, features) if placing is not None else []
@@ -316,9 +316,11 @@ def _list_other_schedulers(state: ClusterState) -> Iterator[str]:
 
 def _list_unread(state: ClusterState) -> Iterator[str]:
     """Yield the kinds that were not seen, or may not be read."""
-    for unread in state.list_unread() if state.kinds else ():
+    for unread in state.list_unread() if state.kinds else state.coverage.unrendered:
         if unread.why == "forbidden":
             yield f"{unread.resource}: they may not be read"
+        elif unread.why == "not-rendered":
+            yield f"{unread.resource}: {unread.reason}"
         elif unread.seen == "unseen":
             yield f"{unread.resource}: not in the input; add `{unread.add}`"
 

@@ -122,12 +122,17 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "explain": ("explain", "-A", "-o", "json", "-f"),
     "devices": ("devices", "-o", "json"),
     "fit": ("fit", "gpu=1", "-o", "json", "-f"),
+    "plan": ("plan", "gpu=1", "-o", "json", "-f"),
+    "impact": ("impact", "node/a", "-o", "json", "-f"),
     "upgrade": ("upgrade", "--from", "1.35", "--to", "1.36", "-o", "json", "-f"),
-    "migrate": ("migrate", "--diff"),
-    "cel": ("cel", "true", "--devices"),
     "facts": ("facts", "-o", "json"),
+    "check-driver": ("check-driver",),
+    "cel": ("cel", "true", "--devices"),
+    "migrate": ("migrate",),
 }
-JUDGES = ("explain", "devices", "fit", "upgrade")
+JUDGES = ("explain", "devices", "fit", "plan", "impact", "upgrade", "facts", "check-driver")
+LISTS_UNREAD = ("explain", "devices", "fit", "plan", "impact")
+TAKES_HARDWARE = ("explain", "devices", "fit")
 
 
 class Answer:
@@ -162,8 +167,9 @@ def ask(
         if not top.exists():
             top.mkdir()
             INPUTS[name](top)
-        extra = ("--hardware", "dgx-h100") if name == "machine" and command in JUDGES[:3] else ()
-        code = main([*COMMANDS[command], str(top), *extra, "--isolated"])
+        extra = ("--hardware", "dgx-h100") if name == "machine" else ()
+        extra = extra if command in TAKES_HARDWARE else ()
+        code = main([*COMMANDS[command], str(top), *extra])
         shown = capsys.readouterr()
         return Answer(code, shown.out, shown.err)
 
@@ -178,17 +184,46 @@ def test_no_command_fails_by_itself(ask: Ask, name: str) -> None:
     for command in COMMANDS:
         answer = ask(command, name)
         assert answer.code in (0, 1, 2, 3), command
+        assert "No such option" not in answer.err, (command, answer.err)
         assert "internal error" not in answer.err, (command, answer.err)
         assert "Traceback" not in answer.err + answer.out, command
 
 
 @pytest.mark.parametrize("name", ["no-nodes", "manifests", "namespace", "claims"])
 def test_commands_have_seen_the_same(ask: Ask, name: str) -> None:
-    answers = [ask(command, name) for command in ("explain", "devices", "fit")]
+    answers = [ask(command, name) for command in LISTS_UNREAD]
     seen = [answer.unread for answer in answers if answer.code in (0, 1)]
     assert len(seen) >= 2
     assert all(rows == seen[0] for rows in seen)
     assert ("nodes", "unseen", "not-in-input") in seen[0]
+    compared = json.loads(ask("upgrade", name).out)["notCompared"]
+    unseen = {resource for resource, extent, _ in seen[0] if extent == "unseen"}
+    named = {text.partition(":")[0] for text in compared}
+    assert unseen - {"resourceslices.resource.k8s.io"} <= named
+
+
+@pytest.mark.parametrize("name", ["events", "claims", "namespace"])
+def test_what_was_not_shown_is_not_missing(ask: Ask, name: str) -> None:
+    """Neither slices nor classes are in the input, which proves nothing about the cluster."""
+    for command in ("fit", "plan"):
+        answer = ask(command, name)
+        assert answer.code == 3
+        assert "unknown: the input has no ResourceSlice and no DeviceClass" in answer.err
+        assert "kubectl get resourceslices,deviceclasses -o yaml" in answer.err
+    impact = ask("impact", name)
+    assert impact.code == 2
+    assert "the input has no nodes" in impact.err
+    driver = ask("check-driver", name)
+    assert driver.code == 3
+    assert "kubectl get resourceslices -o yaml" in driver.err
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_nothing_is_fixed_or_migrated_where_nothing_is_wrong(ask: Ask, name: str) -> None:
+    """No input has a request for a device plugin; the chart may, as it is not rendered."""
+    migrated = ask("migrate", name)
+    assert (migrated.code, migrated.out) == (3 if name == "chart" else 0, "")
+    assert ask("lint", name).code == 0
 
 
 @pytest.mark.parametrize("name", ["old", "machine"])

@@ -22,8 +22,9 @@ import pytest
 from msgspec import Struct
 
 from dractl.cli.main import main
-from dractl.cluster import kubectl, live
+from dractl.cluster import live
 from dractl.errors import InputError
+from dractl.inputs import kubectl
 from tests.explain.cluster import claim, device, device_class, node, pod, request, slice_of
 
 if TYPE_CHECKING:

@@ -15,9 +15,10 @@ import pytest
 
 from dractl.cli import terminal
 from dractl.cli.main import main
-from dractl.cluster import kubectl as kubectls, live
+from dractl.cluster import live
 from dractl.errors import InputError, UsageError
 from dractl.explain import find_subjects
+from dractl.inputs import kubectl as kubectls
 from tests.cli.test_terminal import AtOnce
 from tests.explain.cluster import claim, device_class, node, pod, request, slice_of
 

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = sorted((ROOT / "tests/scenarios").glob("*/objects.yaml"))
 TOUCH = "$(touch PWN); touch PWN2 `touch PWN3`"
 # Where words are quoted one by one, and messages about kubectl itself.
-QUOTES = ("dractl/explain/fixes/steps.py", "dractl/cluster/rights.py", "dractl/cluster/kubectl.py")
+QUOTES = ("dractl/explain/fixes/steps.py", "dractl/cluster/rights.py", "dractl/inputs/kubectl.py")
 
 
 @pytest.mark.parametrize("word", ["a", "ml/a b", TOUCH, "it's", "*", "a\\b", "~", "#"])

@@ -21,8 +21,10 @@ from dractl.driver_checks.judgement import Subject, report_on_driver
 from dractl.driver_checks.snapshots import Publication, read_publication
 from dractl.errors import InputError, UsageError
 from dractl.garbage import pause_collection
+from dractl.inputs.omissions import omissions
+from dractl.inputs.reading import list_unrendered, read_files
 from dractl.lint.findings import Terms
-from dractl.manifests import Document, load, read_text
+from dractl.manifests import Document, Inputs, read_text
 from dractl.model.releases import RELEASES
 from dractl.report.canvas import Canvas
 from dractl.report.lint import summary as lint_summary
@@ -31,7 +33,7 @@ from dractl.report.plain import wrap
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dractl.cluster.kubectl import Login
+    from dractl.inputs.kubectl import Login
     from dractl.lint.finding import Report, Severity
     from dractl.lint.inventory import TriedDevices
     from dractl.model import Target
@@ -188,6 +190,8 @@ def command(
         report = report_on_driver(subject, terms)
     origin = "from kubelets" if seen_release else against.release_from(settings, environment)
     report = replace(report, release_from=origin)
+    for omission in omissions(report.skipped):
+        terminal.notice(f"{omission.place}: {omission.why}")
     output = _Output(reports, printing)
     common.write_output(output.render(report, subject), reports.output, printing.output_file)
     raise Exit(int(report.reaches(threshold) and not run.exit_zero))
@@ -231,14 +235,17 @@ def _load(inputs: InputOptions, login: Login) -> Subject:
     """Load what is known of the driver. Raises DractlError."""
     from dractl.driver_checks.installation import Objects
 
-    installation = _load_chart(inputs.chart) if inputs.chart else []
-    classes = [one for path in inputs.classes or [] for one in _load_documents(path) if one.kind]
+    chart = [_read(inputs.chart)] if inputs.chart else []
+    installation = [one for read in chart for one in read.documents]
+    class_files = [_read(path) for path in inputs.classes or []]
+    classes = [one for read in class_files for one in read.documents if one.kind]
+    dump = [read_files(inputs.filename)] if inputs.cluster and inputs.filename else []
+    snapshots = {} if inputs.cluster else {path: _read(path) for path in inputs.slices or []}
+    documents: Sequence[Document] = ()
+    sources = [(path, read.documents) for path, read in snapshots.items()]
     if inputs.cluster:
-        documents = _load_cluster(inputs, login)
-        sources = [(CLUSTER_NAME, documents)]
-    else:
-        documents = []
-        sources = [(path, _load_documents(path)) for path in inputs.slices or []]
+        documents = dump[0].documents if dump else _load_cluster(login)
+        sources = [(CLUSTER_NAME, tuple(documents))]
     publication = (
         read_publication(sources, inputs.driver)
         if sources
@@ -253,38 +260,23 @@ def _load(inputs: InputOptions, login: Login) -> Subject:
         if documents
         else None,
         files=sum(map(len, named)) + bool(inputs.chart),
+        skipped=tuple(
+            item
+            for read in (*chart, *class_files, *dump, *snapshots.values())
+            for item in list_unrendered(read)
+        ),
     )
 
 
-def _load_documents(path: str) -> Sequence[Document]:
-    """Load the documents of a file, a folder or standard input. Raises InputError."""
-    stdin = sys.stdin.buffer.read() if path == "-" else None
-    loaded = load([path], stdin=stdin, relevant_only=False)
-    for broken in loaded.broken:
-        position = broken.position
-        raise InputError(
-            broken.message,
-            place=f"{position.file}:{position.line}:{position.column}",
-            hint=broken.hint,
-        )
-    return loaded.documents
+def _read(path: str) -> Inputs:
+    """Read a file, a folder or standard input. Raises InputError."""
+    return read_files([path], stdin=sys.stdin.buffer.read() if path == "-" else None)
 
 
-def _load_chart(path: str) -> Sequence[Document]:
-    """Load the objects of a chart or of manifests. Raises InputError."""
-    from dractl.cluster.sources import read_files
-
-    return read_files([path]).documents
-
-
-def _load_cluster(inputs: InputOptions, login: Login) -> Sequence[Document]:
-    """Load the objects of a dump, or of the cluster that kubectl reaches. Raises InputError."""
-    if inputs.filename:
-        from dractl.cluster.sources import read_files
-
-        return read_files(inputs.filename).documents
-    from dractl.cluster import kubectl
+def _load_cluster(login: Login) -> Sequence[Document]:
+    """Load the objects of the cluster that kubectl reaches. Raises InputError."""
     from dractl.cluster.shell import quote_command
+    from dractl.inputs import kubectl
 
     with terminal.progress() as progress:
         results = kubectl.run(login, *map(kubectl.build_get, _RESOURCES), progress=progress)

@@ -298,7 +298,7 @@ def _sysfs(sysfs_root: Path | None) -> SysRoot:
 def _cluster_checks(sysfs_root: Path | None) -> tuple[services.Check, ...]:
     """Check the cluster, and before it this machine if it is one of the nodes."""
     from dractl.cluster.conformance import cluster_checks
-    from dractl.cluster.kubectl import list_objects, list_served_resources
+    from dractl.inputs.kubectl import list_objects, list_served_resources
     from dractl.probes import services
 
     kinds = list_served_resources("resource.k8s.io", "v1")

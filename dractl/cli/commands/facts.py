@@ -15,10 +15,11 @@ from dractl.cli import common, terminal
 from dractl.cli.headings import ACTIONS, AGAINST
 from dractl.cli.options.cluster_input import KubeconfigOptions
 from dractl.cli.options.printing import Printing, output_option
+from dractl.cluster.sources import list_unread_files
 from dractl.cluster.state import ClusterState
 from dractl.errors import UsageError
 from dractl.facts.summary import summary
-from dractl.manifests import load
+from dractl.inputs.reading import read_files
 from dractl.model.releases import caveat
 from dractl.report.facts import text as facts_text
 
@@ -72,13 +73,18 @@ def command(
     printing.apply()
     common.choose_output(output, FORMATS)
     stdin = sys.stdin.buffer.read() if "-" in (files or ()) else None
-    documents = load(files, stdin=stdin, relevant_only=False).documents if files else ()
-    objects: list[Mapping[str, Any]] = [document.value for document in documents]
-    release, unread = None, []
+    objects: list[Mapping[str, Any]] = []
+    unread: list[dict[str, str]] = []
+    release = None
+    if files:
+        inputs = read_files(files, stdin=stdin)
+        objects = [document.value for document in inputs.documents]
+        unread = [row.as_json() for row in list_unread_files(inputs)]
     if cluster:
         live = _read_cluster(access)
         objects += [value for kind in live.kinds for value in live.objects(kind).values()]
-        release, unread = live.release, live.rights.as_json()
+        release = live.release
+        unread += live.rights.as_json()
     facts_summary = summary(
         facts.current(), _parse_date(as_of), objects, release, caveat(release), unread
     )

@@ -27,13 +27,13 @@ from dractl.cli.rendering import Rendering
 from dractl.cli.terminal import notice
 from dractl.errors import InputError, Unsupported, UsageError
 from dractl.facts.consumers import parse_consumers
+from dractl.inputs.omissions import omissions
 from dractl.lint import registry
 from dractl.lint.alike import merge_alike
 from dractl.lint.cache import Cache
 from dractl.lint.config import baseline as fingerprints
 from dractl.lint.finding import Report
 from dractl.lint.findings import Terms
-from dractl.lint.omissions import omissions
 from dractl.lint.registry import CONSUMERS
 from dractl.lint.releases import combine
 from dractl.lint.repository import Repositories, add_neighbours, is_whole

@@ -18,6 +18,7 @@ from dractl.errors import InputError, UsageError
 from dractl.facts import current
 from dractl.garbage import pause_collection
 from dractl.manifests import FileFilter, Inputs, Skipped, load_readable
+from dractl.manifests.content import read_file
 from dractl.manifests.kustomize import is_kustomization
 from dractl.migration import MigratedFile, Migration, Remark, classes_for
 from dractl.migration.resources import stand_in_for
@@ -328,10 +329,7 @@ def _gate_stages() -> str:
 
 def _mentions_device_plugin(name: str) -> bool:
     """Return True if a file mentions the domain of a device plugin's resources."""
-    try:
-        data = Path(name).read_bytes()
-    except OSError:
-        return False
+    data = read_file(name) or b""
     return any(domain in data for domain in _DOMAINS)
 
 

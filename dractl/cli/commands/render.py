@@ -393,7 +393,7 @@ def _compare(
 
 def _load_published(source: str) -> list[dict[str, Any]]:
     if source == "cluster":
-        from dractl.cluster import kubectl
+        from dractl.inputs import kubectl
 
         return kubectl.list_objects("resourceslices.resource.k8s.io")
 

@@ -25,8 +25,9 @@ from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import text_at
 from dractl.errors import InputError, UsageError
 from dractl.garbage import pause_collection
+from dractl.inputs.reading import load_manifests, read_files
 from dractl.lint.finding import Report
-from dractl.manifests import Document, load, load_readable
+from dractl.manifests import Inputs, load, load_readable
 from dractl.model import Target
 from dractl.model.driver_choice import DriverChoice
 from dractl.model.releases import NEWEST
@@ -262,19 +263,22 @@ def _load(
     paths = inputs.paths or []
     values = inputs.choose_values({})
     manifests = _read_manifests(paths, stdin, values)
-    documents = list(_read_documents_of_paths(paths, stdin, values))
+    written = _read_documents_of_paths(paths, stdin, values)
+    documents = list(written.documents) if written else []
     settings = tuple(settings_of_documents(documents))
     with pause_collection():
         if inputs.files:
-            stored = _read_documents(inputs.files, stdin)
-            state = ClusterState.from_documents(stored, namespace=inputs.namespace)
-            settings += tuple(settings_of_documents(stored))
-            documents += stored
+            read = _read_stored(inputs.files, stdin)
+            state = sources.make_state(read, inputs.namespace)
+            settings += tuple(settings_of_documents(read.documents))
+            documents += read.documents
         elif versions.hardware or (documents and versions.start):
             state = ClusterState({})
         else:
             state = _read_cluster(access)
             settings += tuple(settings_of_objects(state.objects("Pod").values()))
+    if written:
+        state = state.with_unrendered(sources.list_unread_files(written))
     pods = state.objects("Pod").values() if not inputs.files else ()
     runtime_config = runtime_config_of_documents(documents).merge(runtime_config_of_objects(pods))
     others = tuple(each.value for each in documents if isinstance(each.value, dict))
@@ -317,11 +321,9 @@ def _fix_manifests(paths: list[str], targets: list[Target], unsafe: bool) -> lis
 
 def _read_documents_of_paths(
     paths: list[str], stdin: bytes | None, values: ValueChoice | None
-) -> Sequence[Document]:
+) -> Inputs | None:
     """Read all that manifests have: components set gates in files without an object of DRA, too."""
-    if not paths:
-        return ()
-    return sources.load_manifests(paths, stdin=stdin, values=values).documents
+    return load_manifests(paths, stdin=stdin, values=values) if paths else None
 
 
 def _read_manifests(
@@ -333,7 +335,7 @@ def _read_manifests(
     """
     if not paths:
         return ()
-    inputs = sources.load_manifests(paths, stdin=stdin, values=values, relevant_only=True)
+    inputs = load_manifests(paths, stdin=stdin, values=values, relevant_only=True)
     for item in inputs.broken:
         place = f"{item.position.file}:{item.position.line}:{item.position.column}"
         raise InputError(item.message, place=place, hint=item.hint)
@@ -378,10 +380,10 @@ def _add_fixes(upgrade_plan: Plan, paths: list[str], gates: Mapping[str, bool]) 
     return add_fixes(upgrade_plan, load(files), gates)
 
 
-def _read_documents(files: list[str], stdin: bytes | None) -> Sequence[Document]:
+def _read_stored(files: list[str], stdin: bytes | None) -> Inputs:
     with terminal.progress() as progress:
         progress(f"reading {', '.join(files)}")
-        return sources.read_files(files, stdin=stdin).documents
+        return read_files(files, stdin=stdin)
 
 
 def _read_cluster(access: Access) -> ClusterState:

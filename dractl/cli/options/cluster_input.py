@@ -119,7 +119,7 @@ class Access(KubeconfigOptions, frozen=True):
     @property
     def login(self) -> Login:
         """Return the login of kubectl."""
-        from dractl.cluster.kubectl import Login
+        from dractl.inputs.kubectl import Login
 
         return Login(self.context, self.kubeconfig, self.user, tuple(self.groups or ()))
 
@@ -363,6 +363,8 @@ def load_files(
                 state = _prefer_published_slices(
                     state, _load_devices(source, release or state.release)
                 ).merge(state)
+    for row in state.coverage.unrendered if file_objects is None else ():
+        terminal.notice(f"{row.resource}: {row.reason}")
     if sources.devices:
         from dractl.cluster.snapshot_gaps import refuse_undecided
 

@@ -26,6 +26,8 @@ def load_devices(source: str, target: Target) -> ClusterState:
 
         return live.read(live.Login()).state
     published = sources.read_published(source) if source != "local" else None
+    for row in published.coverage.unrendered if published is not None else ():
+        terminal.notice(f"{row.resource}: {row.reason}")
     return published or render_snapshot(source, target)
 
 

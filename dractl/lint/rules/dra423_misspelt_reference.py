@@ -61,6 +61,7 @@ from dractl.lint.placeholders import may_become
 from dractl.lint.published import classes as installed_classes
 from dractl.lint.references import closeness, find_named, may_share_namespace, namespace_of
 from dractl.lint.relevance import class_mappings, resources_in_mappings
+from dractl.manifests.content import read_file
 from dractl.model.nearest import nearest
 from dractl.objects import mapping, text
 from dractl.validation.violation import Path
@@ -89,11 +90,10 @@ def _may_define(file: str, kind: str, name: str, user: Manifest) -> bool:
     here, there = (os.path.abspath(os.path.dirname(one)) for one in (user.document.file, file))
     if kind != "DeviceClass" and here != there:
         return False
-    try:
-        with open(file, encoding="utf-8", errors="replace") as opened:
-            written = opened.read(_MAX_READ)
-    except OSError:
+    data = read_file(file, _MAX_READ)
+    if data is None:
         return False  # standard input, or part of an archive
+    written = data.decode("utf-8", "replace")
     return re.search(rf"\b{kind}\b", written) is not None and name in written
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from dractl.cluster.coverage import Unread
 from dractl.cluster.origin import NO_ORIGIN, Origin
 from dractl.explain import Explanation, Reason
 from dractl.explain.answer import Subject
@@ -23,9 +24,11 @@ SCHEMA = "dractl/explain-machines/v1"
 _NAMED = 6  # machines in one line
 
 
-def to_json(comparisons: Sequence[ByMachine], origin: Origin = NO_ORIGIN) -> str:
-    """Return each subject with the machines that serve it, and the answer for each machine as
-    explain prints it.
+def to_json(
+    comparisons: Sequence[ByMachine], origin: Origin = NO_ORIGIN, unread: Sequence[Unread] = ()
+) -> str:
+    """Return each subject with the machines that serve it, the answer for each machine as explain
+    prints it, and what is ``unread`` of the input.
 
     ``schemas/dractl/explain-machines-v1.json`` is its schema.
     """
@@ -41,6 +44,8 @@ def to_json(comparisons: Sequence[ByMachine], origin: Origin = NO_ORIGIN) -> str
     whole = {"schema": SCHEMA, "subjects": subjects, "facts": current().to_json()}
     if origin_value := origin.to_json():
         whole["input"] = origin_value
+    if unread:
+        whole["unread"] = [row.as_json() for row in unread]
     return json.dumps(whole, indent=2, ensure_ascii=False)
 
 

@@ -15,8 +15,14 @@ def render(summary: Summary, canvas: Canvas, *, every: bool) -> str:
     """Return the pack, a line a driver, and what is old; ``every``: each old part."""
     wide = max(len(line.name) for line in summary.drivers)
     lines = [summary.title]
-    if summary.unread:
-        lines += [f"not compared, as it may not be read: {', '.join(map(_unread, summary.unread))}"]
+    forbidden = [row for row in summary.unread if row["why"] == "forbidden"]
+    if forbidden:
+        lines += [f"not compared, as it may not be read: {', '.join(map(_unread, forbidden))}"]
+    lines += [
+        f"not compared: {row['resource']}: {row['effect']}"
+        for row in summary.unread
+        if row["why"] == "not-rendered"
+    ]
     lines += [""]
     lines += [f"{line.name:<{wide}}  {_describe_driver(line)}" for line in summary.drivers]
     lines += [_describe_unknown(unknown_driver) for unknown_driver in summary.unknown]

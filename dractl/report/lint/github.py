@@ -1,7 +1,7 @@
 """``dractl lint -o github``: workflow commands that GitHub Actions shows as annotations."""
 
+from dractl.inputs.omissions import Omission, omissions
 from dractl.lint.finding import Finding, Report
-from dractl.lint.omissions import Omission, omissions
 from dractl.report.paths import relative
 from dractl.report.plain import printable
 

@@ -1,7 +1,7 @@
 """``dractl lint -o markdown``: for the summary of a job, an issue or a pull request."""
 
+from dractl.inputs.omissions import omissions
 from dractl.lint.finding import Finding, Report
-from dractl.lint.omissions import omissions
 from dractl.report.canvas import Canvas
 from dractl.report.lint.summary import summary
 from dractl.report.markdown import code, escape
@@ -23,7 +23,7 @@ def render(report: Report) -> str:
         lines += [f"| | | and {hidden:,} more |"] if hidden > 0 else []
         lines.append("")
     asides = [
-        *(f"{item.place}: skipped, {item.why}" for item in omissions(report.skipped)),
+        *(f"{item.place}: {item.sentence}" for item in omissions(report.skipped)),
         *(note.removeprefix("note: ") for note in notes),
     ]
     lines += [f"- {escape(text)}" for text in asides]

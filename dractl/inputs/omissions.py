@@ -1,4 +1,4 @@
-"""Files that lint passed over, put together as a person would report them."""
+"""Files that were not read or not rendered, put together as a person would report them."""
 
 import os
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from dractl.manifests.templates import chart_of, rendering_hint
 
 
 class Omission(Struct, frozen=True):
-    """Files that were passed over for one reason."""
+    """Files that were skipped for one reason."""
 
     files: tuple[Skipped, ...]
     """Files with one reason, in one folder of charts."""
@@ -33,7 +33,7 @@ class Omission(Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """The event and its reason; a file that was linted all the same says so itself."""
-        return self.why if self.why.startswith("linted, ") else f"skipped, {self.why}"
+        return f"linted, but {self.why}" if self.files[0].judged else f"skipped, {self.why}"
 
     @property
     def hint(self) -> str | None:
@@ -50,7 +50,7 @@ class Omission(Struct, frozen=True):
 
 
 def omissions(skipped: Iterable[Skipped]) -> list[Omission]:
-    """Group files that were passed over by reason; templates also by the folder of their chart."""
+    """Group skipped files by reason; templates also by the folder of their chart."""
     groups: dict[tuple[bool, str, str], list[Skipped]] = {}
     for item in skipped:
         chart = chart_of(item.file)

@@ -1,0 +1,124 @@
+"""Reads the objects of files as a cluster would get them: rendered, whole, and each once."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from dractl.errors import InputError
+from dractl.inputs.copies import choose_copies
+from dractl.manifests import Inputs, Skipped, load
+from dractl.manifests.content import read_file
+from dractl.manifests.kustomize import is_kustomization
+from dractl.manifests.load import APPLIER_GROUPS, is_relevant
+from dractl.manifests.naming import display_path
+from dractl.manifests.templates import chart_of
+from dractl.model import Target
+
+if TYPE_CHECKING:
+    from dractl.inputs.charts import ValueChoice
+
+_SNAPSHOT_START = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dractl/machine/')
+_SNAPSHOT_BYTES = 256
+_LINE = re.compile(r":\d+\Z")
+"""The line behind the name of a skipped file."""
+_SEARCHED_BYTES = 2**20
+"""Bytes of a skipped file that are searched for the words of DRA."""
+
+
+def is_snapshot(path: str) -> bool:
+    """Return True for a file that is a machine's snapshot, by its first bytes."""
+    return _SNAPSHOT_START.match(read_file(path, _SNAPSHOT_BYTES) or b"") is not None
+
+
+def load_manifests(
+    paths: Sequence[str],
+    *,
+    stdin: bytes | None = None,
+    values: "ValueChoice | None" = None,
+    relevant_only: bool = False,
+) -> Inputs:
+    """Load the documents of paths; charts are rendered with ``values``, kustomizations built, and
+    what Flux and Argo CD apply stands for the files that they make it of.
+
+    Raises InputError for a path that cannot be read, and for what cannot be rendered, and
+    UsageError for copies of one object that differ.
+    """
+    inputs = None
+    if values is None and not any(map(_may_need_rendering, paths)):
+        inputs = load(list(paths), stdin=stdin, relevant_only=relevant_only)
+    if inputs is None or _has_appliers(inputs):
+        from dractl.inputs.loading import load_rendered
+
+        inputs = load_rendered(
+            list(paths), Target.of(), stdin=stdin, choice=values, relevant_only=relevant_only
+        )
+    files = frozenset((*paths, *map(display_path, paths)))
+    return replace(inputs, documents=choose_copies(inputs.documents, files))
+
+
+def read_files(
+    paths: Sequence[str], *, stdin: bytes | None = None, values: "ValueChoice | None" = None
+) -> Inputs:
+    """Load dumps and manifests as :func:`load_manifests` does.
+
+    Raises InputError for what cannot be read, a broken document included: an answer about half of a
+    cluster would be a guess.
+    """
+    inputs = load_manifests(paths, stdin=stdin, values=values)
+    if inputs.broken:
+        first = inputs.broken[0]
+        raise InputError(
+            first.message,
+            place=f"{first.position.file}:{first.position.line}:{first.position.column}",
+            hint=first.hint,
+        )
+    for document in inputs.documents:
+        if document.paged:
+            raise InputError(
+                "a list with metadata.continue, which is only its first part",
+                place=document.file,
+                hint="write the dump again: kubectl get ... -o yaml > FILE, which reads all parts",
+            )
+        if (
+            document.kind is None
+            and isinstance(document.value, dict)
+            and isinstance(document.value.get("items"), list)
+        ):
+            raise InputError(
+                "a list without kind, which kubectl writes at its end: the file is cut short",
+                place=document.file,
+                hint="write the dump again: kubectl get ... -o yaml > FILE",
+            )
+    return inputs
+
+
+def list_unrendered(inputs: Inputs) -> Iterator[Skipped]:
+    """Yield what was not rendered or built, and may concern DRA."""
+    appliers = frozenset(map(os.path.abspath, inputs.appliers))
+    for item in inputs.skipped:
+        path = _LINE.sub("", item.file)
+        if (
+            item.judged
+            or os.path.abspath(path) in appliers
+            or is_relevant(read_file(path, _SEARCHED_BYTES) or b"")
+        ):
+            yield item
+
+
+def _has_appliers(inputs: Inputs) -> bool:
+    """Return True if files have objects that apply others, and no API server has stored these: in a
+    dump, what they apply is in the dump.
+    """
+    return bool(inputs.appliers) and any(
+        not document.at(("metadata", "uid"))
+        for document in inputs.documents
+        if (document.api_version or "").startswith(APPLIER_GROUPS)
+    )
+
+
+def _may_need_rendering(path: str) -> bool:
+    """Return True for a folder, a kustomization and the template of a chart."""
+    return os.path.isdir(path) or is_kustomization(path) or chart_of(path) is not None

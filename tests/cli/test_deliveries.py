@@ -1,0 +1,244 @@
+"""What Flux and Argo CD apply of a folder is what explain, fit, devices, upgrade and plan judge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dractl.cli.main import main
+from tests.explain.cluster import device, node, slice_of
+
+CLASS = """\
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu}
+spec: {selectors: [{cel: {expression: 'device.driver == "gpu.example.com"'}}]}
+"""
+TEMPLATE = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: "${APP}-gpu"}
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly: {deviceClassName: gpu, count: "${COUNT}"}
+"""
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: "${APP}"}
+spec:
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: "${APP}-gpu"}]
+  containers: [{name: main, image: x, resources: {claims: [{name: gpu}]}}]
+"""
+
+
+def kustomization(name: str, path: str, further: str = "") -> str:
+    return f"""\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: {name}, namespace: flux-system}}
+spec:
+  path: {path}
+  sourceRef: {{kind: GitRepository, name: flux-system}}
+{further}"""
+
+
+FILM = """\
+  targetNamespace: media
+  postBuild: {substitute: {APP: film, COUNT: "1"}}
+  patches:
+  - target: {kind: ResourceClaimTemplate}
+    patch: |
+      - {op: replace, path: /spec/spec/devices/requests/0/exactly/count, value: 2}
+"""
+FILES = {
+    "clusters/prod/apps.yaml": kustomization("film", "./apps/film", FILM),
+    "apps/film/class.yaml": CLASS,
+    "apps/film/template.yaml": TEMPLATE,
+    "apps/film/pod.yaml": POD,
+    "apps/film/kustomization.yaml": "resources: [class.yaml, template.yaml, pod.yaml]\n",
+}
+Ask = Callable[..., tuple[int, Any, str]]
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository for Flux, which is the working directory, and a dump of its cluster beside it."""
+    folder = tmp_path / "repository"
+    (folder / ".git").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    for name, text in FILES.items():
+        write(name, text)
+    published = slice_of("gpu.example.com", "a", *(device(f"gpu-{n}") for n in range(3)))
+    items = [
+        {**value, "metadata": {**value["metadata"], "uid": f"u{number}"}}
+        for number, value in enumerate((node("a"), published))
+    ]
+    dump = {"apiVersion": "v1", "kind": "List", "items": items}
+    (tmp_path / "dump.json").write_text(json.dumps(dump))
+    return folder
+
+
+def write(name: str, text: str) -> None:
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(name).write_text(text)
+
+
+@pytest.fixture
+def ask(repository: Path, capsys: pytest.CaptureFixture[str]) -> Ask:
+    """A function that returns the exit code, the JSON and the notes of a command."""
+
+    def run(*words: str) -> tuple[int, Any, str]:
+        capsys.readouterr()
+        code = main([*words, "-f", "../dump.json", "-o", "json", "--isolated"])
+        shown = capsys.readouterr()
+        return code, json.loads(shown.out) if shown.out else None, shown.err
+
+    assert repository.is_dir()
+    return run
+
+
+def test_explain_judges_what_is_applied(ask: Ask) -> None:
+    """Two of three devices: the patch of the Kustomization counts, and so do its variables."""
+    code, answer, _ = ask("explain", "pod/film", "-n", "media", "-f", ".")
+    assert code == 0
+    assert answer["verdict"] == "allocatable"
+    write(
+        "clusters/prod/apps.yaml", FILES["clusters/prod/apps.yaml"].replace("value: 2", "value: 4")
+    )
+    assert ask("explain", "pod/film", "-n", "media", "-f", ".")[0] == 1
+
+
+def test_fit_counts_copies_of_what_is_applied(ask: Ask) -> None:
+    _, answer, _ = ask("fit", "pod/film", "-n", "media", "-f", ".")
+    assert answer["fits"] == 1
+
+
+def test_plan_and_devices_read_the_same(ask: Ask) -> None:
+    assert ask("plan", "pod/film", "-n", "media", "-f", ".")[1]["verdict"] == "fits"
+    _, answer, _ = ask("devices", "-f", ".")
+    assert {tuple(row["classes"]) for row in answer["devices"]} == {("gpu",)}
+
+
+def test_upgrade_compares_what_is_applied(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The namespace of the Kustomization is in the names that the report lists."""
+    write(
+        "apps/film/template.yaml",
+        TEMPLATE.replace("resource.k8s.io/v1", "resource.k8s.io/v1beta1").replace(
+            'exactly: {deviceClassName: gpu, count: "${COUNT}"}', "deviceClassName: gpu"
+        ),
+    )
+    text = FILES["clusters/prod/apps.yaml"]
+    write("clusters/prod/apps.yaml", text[: text.index("  patches:")])
+    main(["upgrade", str(repository), "--from", "1.34", "--to", "1.37", "-o", "json"])
+    report = capsys.readouterr().out
+    assert "media/film-gpu" in report
+    assert "${APP}" not in report
+
+
+def test_a_file_with_an_applier_is_followed(ask: Ask) -> None:
+    assert ask("explain", "pod/film", "-n", "media", "-f", "clusters/prod/apps.yaml")[0] == 0
+
+
+def test_objects_beside_an_applier_stay(ask: Ask) -> None:
+    """Nothing delivers the file that has the Kustomization: what else it has is applied by hand."""
+    other = POD.replace("${APP}-gpu", "film-gpu").replace("${APP}", "by-hand, namespace: media")
+    other = other.replace('"by-hand, namespace: media"', "by-hand, namespace: media")
+    write("clusters/prod/apps.yaml", FILES["clusters/prod/apps.yaml"] + "---\n" + other)
+    assert ask("explain", "pod/by-hand", "-n", "media", "-f", ".")[0] == 0
+
+
+def test_an_object_that_the_kustomization_leaves_out_is_not_applied(ask: Ask) -> None:
+    """An object of a delivered file is there once, under its name after substitution."""
+    code, _, errors = ask("explain", "pod/${APP}", "-f", ".")
+    assert code != 0
+    assert "film" in errors
+
+
+def test_several_clusters_are_not_one(ask: Ask) -> None:
+    text = FILES["clusters/prod/apps.yaml"].replace("value: 2", "value: 3")
+    write("clusters/test/apps.yaml", text)
+    code, _, errors = ask("explain", "pod/film", "-n", "media", "-f", ".")
+    assert code == 2
+    assert "clusters/prod/apps.yaml" in errors
+    assert "clusters/test/apps.yaml" in errors
+    assert ask("explain", "pod/film", "-n", "media", "-f", "clusters/test")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "command", [("explain", "pod/film", "-n", "media"), ("devices",), ("fit", "gpu=1")]
+)
+def test_what_was_not_built_is_a_row_and_a_note(ask: Ask, command: tuple[str, ...]) -> None:
+    write("clusters/prod/other.yaml", kustomization("elsewhere", "./no/such/folder"))
+    _, answer, errors = ask(*command, "-f", ".")
+    rows = [row for row in answer["unread"] if row["why"] == "not-rendered"]
+    assert [(row["resource"], row["seen"]) for row in rows] == [
+        ("clusters/prod/other.yaml:5", "unseen")
+    ]
+    assert "its path is not in this repository" in rows[0]["effect"]
+    assert "clusters/prod/other.yaml:5: the Kustomization was not built" in errors
+
+
+def test_a_stored_kustomization_has_been_applied(ask: Ask, tmp_path: Path) -> None:
+    """In a dump with objects of Flux, what they apply is in the dump."""
+    dump = json.loads((tmp_path / "dump.json").read_text())
+    flux = {
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+        "kind": "Kustomization",
+        "metadata": {"name": "film", "namespace": "flux-system", "uid": "u9"},
+        "spec": {"path": "./nowhere"},
+    }
+    dump["items"].append(flux)
+    (tmp_path / "dump.json").write_text(json.dumps(dump))
+    _, answer, errors = ask("devices")
+    assert "not built" not in errors
+    assert len(answer["devices"]) == 3
+
+
+def test_what_nothing_applies_is_named_and_does_not_count(ask: Ask) -> None:
+    """A repository has files that are no manifests, components that nobody uses, and an archive."""
+    write(".devcontainer/devcontainer.json", '{"a": 1, // a comment\n "b": }\n')
+    write(
+        "components/backup/secret.yaml",
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: '${APP}'}\n",
+    )
+    write("archive/pod.yaml", POD.replace("${APP}", "old"))
+    write("archive/remote/kustomization.yaml", "resources: [https://example.com/x, ../pod.yaml]\n")
+    code, answer, errors = ask("explain", "pod/film", "-n", "media", "-f", ".")
+    assert code == 0
+    assert "archive/pod.yaml: nothing in the input applies it" in errors
+    rows = [row["resource"] for row in answer["unread"] if row["why"] == "not-rendered"]
+    assert rows == ["archive/pod.yaml"]
+    code, _, errors = ask("explain", "pod/old", "-f", ".")
+    assert code != 0
+    assert ask("explain", "pod/old", "-f", ".", "-f", "archive/pod.yaml")[0] == 1
+
+
+def test_a_patch_of_an_applier_is_no_cluster(ask: Ask) -> None:
+    write("clusters/prod/kustomization.yaml", "resources: [apps.yaml]\npatches: [{path: p.yaml}]\n")
+    patch = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
+    write("clusters/prod/p.yaml", patch + "metadata: {name: film}\nspec: {path: ./apps/film}\n")
+    code, _, errors = ask("explain", "pod/film", "-n", "media", "-f", ".")
+    assert code == 0, errors
+
+
+def test_a_name_that_nobody_can_substitute_is_a_note(ask: Ask) -> None:
+    text = FILES["clusters/prod/apps.yaml"]
+    secret = 'postBuild: {substituteFrom: [{kind: Secret, name: x}], substitute: {COUNT: "1"}}'
+    write(
+        "clusters/prod/apps.yaml",
+        text.replace('postBuild: {substitute: {APP: film, COUNT: "1"}}', secret),
+    )
+    _, answer, errors = ask("devices", "-f", ".")
+    assert "no value of ${APP} is in this repository" in errors
+    assert any(row["why"] == "not-rendered" for row in answer["unread"])
