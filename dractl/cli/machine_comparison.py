@@ -1,8 +1,9 @@
 """``dractl explain --hardware``: the machines that would serve a subject."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cli import terminal
@@ -17,14 +18,20 @@ from dractl.explain.fleet.machines import (
     AutoscalerQuestion,
     ByMachine,
     DescribedMachine,
-    compare as ask,
+    compare as compare_machines,
     find_questions,
 )
+from dractl.explain.fleet.matrix import Matrix, make_matrix
 from dractl.facts.autoscalers import AutoscalerChoice
 from dractl.machines.nodes import parse_machines
 from dractl.model import Target
 from dractl.model.driver_choice import DriverChoice
-from dractl.report.explain import machines as explain_machines, text as explain_text
+from dractl.report.explain import (
+    machines as explain_machines,
+    matrix as explain_matrix,
+    matrix_html as explain_matrix_html,
+    text as explain_text,
+)
 from dractl.report.plain import plural
 
 MAX_ANSWERS = 117 * 200  # machines times subjects
@@ -34,13 +41,51 @@ _WIDEST_MATRIX = 100_000  # columns of a line that no terminal cuts
 
 def refuse_combinations(output: str, *, patch: bool, node: bool, devices: bool) -> None:
     """Raise UsageError for options that cannot be combined with several machines."""
-    if output in ("html", "name"):
-        raise UsageError(f"--hardware compares machines as text, json, yaml or csv, not {output}")
+    if output == "name":
+        raise UsageError("--hardware compares machines as text, json, yaml, csv or html, not name")
     for option, is_given in (("--patch", patch), ("--node", node), ("--devices", devices)):
         if is_given:
             raise UsageError(
                 f"--hardware cannot be combined with {option}: each machine is considered alone"
             )
+
+
+class Comparison(Struct, frozen=True):
+    """Subjects to be compared on machines."""
+
+    cluster: Cluster
+    machines: Mapping[str, DescribedMachine]
+    state: ClusterState
+    """The objects of the cluster, with the values that a site would give its machines."""
+    autoscaler: AutoscalerQuestion | None
+
+    def find_questions(self, state: ClusterState) -> list[Question]:
+        """Find the subjects in the cluster of a machine."""
+        return _find_questions(self.cluster, state)
+
+    def explain(self) -> tuple[ByMachine, ...]:
+        """Explain each subject on each machine."""
+        options = Options(self.cluster.release_assumed)
+        return compare_machines(
+            self.state,
+            self.machines,
+            self.find_questions,
+            self.cluster.features,
+            options,
+            self.autoscaler,
+        )
+
+    def make_matrix(self) -> Matrix:
+        """Judge each subject on each machine."""
+        options = Options(self.cluster.release_assumed)
+        return make_matrix(
+            self.state,
+            self.machines,
+            self.find_questions,
+            self.cluster.features,
+            options,
+            self.autoscaler,
+        )
 
 
 def compare(
@@ -54,16 +99,8 @@ def compare(
 ) -> tuple[str, bool]:
     """Report which machines serve each subject; also return True if each subject has one."""
     specs = parse_machines(hardware)
-
-    def questions(state: ClusterState) -> list[Question]:
-        names, namespace = cluster.sources.names, cluster.namespace
-        return find_questions(state, names, namespace, cluster.kinds)
-
-    subjects = len(questions(cluster.state))
+    subjects = len(_find_questions(cluster, cluster.state))
     _refuse_many(subjects, len(specs))
-    is_text_matrix = (
-        output == "text" and subjects > 1 and not printing.verbose and autoscaler is None
-    )
     machines = _describe_machines(specs, target, driver_choice, verbose=bool(printing.verbose))
     slices = [
         value
@@ -71,20 +108,22 @@ def compare(
         for value in described.published.objects("ResourceSlice").values()
     ]
     state = assume_site_values(cluster.state, slices, target)
-    # A matrix has no room for fixes, and the search for them is half of the work.
-    fixes = 0 if is_text_matrix or output == "csv" else Options().fixes
-    options = Options(cluster.release_assumed, fixes=fixes)
     judge = None if autoscaler is None else AutoscalerQuestion(autoscaler, cluster.state)
-    comparisons = ask(state, machines, questions, cluster.features, options, judge)
+    comparison = Comparison(cluster, machines, state, judge)
+    is_one_by_one = subjects == 1 or printing.verbose or autoscaler is not None
+    if output in ("csv", "html") or (output == "text" and not is_one_by_one):
+        matrix = comparison.make_matrix()
+        return _render_matrix(matrix, cluster, output, printing), matrix.fits
+    comparisons = comparison.explain()
     fits = all(comparison.fits for comparison in comparisons)
     if output == "json":
         unrendered = cluster.state.coverage.unrendered  # the machines are all the nodes
         return explain_machines.to_json(comparisons, cluster.origin, unrendered), fits
-    if output == "csv":
-        return explain_machines.to_csv(comparisons), fits
-    if is_text_matrix:
-        return _render_matrix(comparisons, cluster.release, printing), fits
     return _render_text(comparisons, cluster.release, printing), fits
+
+
+def _find_questions(cluster: Cluster, state: ClusterState) -> list[Question]:
+    return find_questions(state, cluster.sources.names, cluster.namespace, cluster.kinds)
 
 
 def _refuse_many(subjects: int, machines: int) -> None:
@@ -129,13 +168,17 @@ def _describe_machine(spec: str, classes: ClusterState, state: ClusterState) -> 
     return DescribedMachine(classes.merge(state), labels, room_of(spec), setters)
 
 
-def _render_matrix(comparisons: Sequence[ByMachine], release: str, printing: Printing) -> str:
-    """Render one table of machines and subjects, which only a terminal cuts."""
+def _render_matrix(matrix: Matrix, cluster: Cluster, output: str, printing: Printing) -> str:
+    """Render one table of machines and subjects; as text, only a terminal cuts its lines."""
+    if output == "csv":
+        return explain_matrix.to_csv(matrix)
+    if output == "html":
+        return explain_matrix_html.render(matrix, cluster.release, cluster.origin)
     terminal.notice("-v has a table for each subject, with details; -o csv prints this one")
     is_cut = sys.stdout.isatty() and not printing.to_file
     canvas = terminal.canvas(to_file=printing.to_file)
     canvas = canvas if is_cut else replace(canvas, width=_WIDEST_MATRIX)
-    return explain_machines.to_matrix(comparisons, canvas, release)
+    return explain_matrix.to_text(matrix, canvas, cluster.release)
 
 
 def _render_text(comparisons: Sequence[ByMachine], release: str, printing: Printing) -> str:

@@ -12,7 +12,7 @@ from dractl.cluster.changes import Change, Create, Delete, Patch
 from dractl.model.camelcase import camel_case
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from dractl.alignment import Alignment
     from dractl.cluster.devices import Holder
@@ -320,6 +320,22 @@ class SchedulerAnswer(Struct, frozen=True):
 _UNTRIED = ("not-tried-yet", "would-fit-now")
 
 
+class SubjectVerdict(Struct, frozen=True):
+    """The verdict on a subject, with its first reason."""
+
+    subject: Subject
+    verdict: Verdict
+    code: str
+    """The code of the first reason; the verdict if there is no reason."""
+    pools: frozenset[tuple[str, str]] = frozenset()
+    """The drivers and pools whose devices the first node would give."""
+
+    @property
+    def fits(self) -> bool:
+        """True if the subject can be, or is, allocated."""
+        return self.verdict in FITS
+
+
 class Explanation(Struct, frozen=True):
     """The whole answer about one subject."""
 
@@ -381,6 +397,21 @@ class Explanation(Struct, frozen=True):
         return self.verdict in FITS
 
     @property
+    def code(self) -> str:
+        """The code of the first reason; the verdict if there is no reason."""
+        return self.reasons[0].code if self.reasons else self.verdict
+
+    @property
+    def pools(self) -> frozenset[tuple[str, str]]:
+        """The drivers and pools whose devices the first node would give."""
+        return list_pools(device for node in self.nodes[:1] for device in node.allocation)
+
+    @property
+    def summary(self) -> SubjectVerdict:
+        """The verdict and the first reason alone."""
+        return SubjectVerdict(self.subject, self.verdict, self.code, self.pools)
+
+    @property
     def is_without_fix(self) -> bool:
         """True if changes were tried, and after none of them it fits."""
         waits = any(reason.code == "own-replicas" for reason in self.reasons)
@@ -399,6 +430,11 @@ class Explanation(Struct, frozen=True):
         """True if a node fits but an unchecked plugin may object; no fixes are searched for."""
         stopped = bool(self.reasons) and self.reasons[0].code == "node-filter"
         return stopped and any(node.verdict == "allocatable" for node in self.nodes)
+
+
+def list_pools(allocation: Iterable[AllocatedDevice]) -> frozenset[tuple[str, str]]:
+    """Return the drivers and pools of devices."""
+    return frozenset((device.driver, device.pool) for device in allocation)
 
 
 def plain(value: Any) -> Any:

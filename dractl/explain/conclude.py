@@ -66,6 +66,11 @@ class Conclusion(Struct, frozen=True):
         """True if the subject can be, or is, allocated."""
         return self.verdict in FITS
 
+    @property
+    def blames_holders(self) -> bool:
+        """True if devices in use are the first cause; obstacles tell whether another one lasts."""
+        return bool(self.causes) and isinstance(self.causes[0], HeldByOthers)
+
 
 def conclude_from_cause(
     verdict: Verdict, cause: Cause, message: str | None = None, notes: tuple[str, ...] = ()
@@ -114,9 +119,9 @@ def put_lasting_first(conclusion: Conclusion, lasting: Sequence[Cause]) -> Concl
     ``lasting`` are the causes that stay. Whoever freed devices first would have ended others' work
     for nothing.
     """
-    deciding = conclusion.causes[0] if conclusion.causes else None
-    if not lasting or not isinstance(deciding, HeldByOthers):
+    if not lasting or not conclusion.blames_holders:
         return conclusion
+    deciding = conclusion.causes[0]
     headline = Headline(
         "never here, even on an idle node",
         (

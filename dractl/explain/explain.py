@@ -23,7 +23,7 @@ from dractl.cluster.gates import GateEvidence
 from dractl.cluster.podgroups import GangGroup, find_pod_group, group_object
 from dractl.cluster.state import ClusterState, Key
 from dractl.explain import inquire, not_pending
-from dractl.explain.answer import FITS, ExpectedNode, Explanation
+from dractl.explain.answer import FITS, ExpectedNode, Explanation, SubjectVerdict, list_pools
 from dractl.explain.ask import CLAIMS, Question
 from dractl.explain.build import Parts, build, gang_next_steps, idle_workload_steps
 from dractl.explain.conclude import Conclusion, conclude, conclude_attempt, put_lasting_first
@@ -101,6 +101,32 @@ class Explainer:
         if question.kind == "Node":
             return self._node(question)
         return self._explain_inquiry(inquire.make_inquiry(self.state, question, attempt))
+
+    def judge(self, question: Question) -> SubjectVerdict:
+        """Return the verdict of :meth:`explain` and its first reason, without anything else that it
+        finds.
+        """
+        inquiry = None if question.kind == "Node" else inquire.make_inquiry(self.state, question)
+        if inquiry is None or not inquiry.waits:
+            return self.explain(question).summary
+        result = inquire.run_attempt(self.scheduler, inquiry)
+        if inquire.release_stale_allocation(self.scheduler, inquiry, result) is not None:
+            return self.explain(question).summary
+        diagnosis = self._diagnose(result)
+        conclusion = conclude(diagnosis)
+        # Only where devices are in use can an obstacle become the first cause.
+        described = (
+            self._find_obstacles(diagnosis, conclusion)[1]
+            if conclusion.blames_holders
+            else Description()
+        )
+        conclusion, _ = self._finish_conclusion(diagnosis, conclusion, described)
+        return SubjectVerdict(
+            inquiry.subject,
+            conclusion.verdict,
+            conclusion.causes[0].code if conclusion.causes else conclusion.verdict,
+            list_pools(device for node in diagnosis.found[:1] for device in node.allocation),
+        )
 
     def _node(self, question: Question) -> Explanation:
         name = question.key[1]
@@ -182,19 +208,8 @@ class Explainer:
     def _conclude_waiting(self, result: InquiryResult) -> tuple[Conclusion, Parts]:
         diagnosis = self._diagnose(result)
         conclusion = conclude(diagnosis)
-        words: SchedulerWords | None = None
-        oracle, obstacles = Oracle(diagnosis.case.scheduler), Obstacles()
-        described = Description()
-        if result.compares and not conclusion.fits and not self.options.depth:
-            case = diagnosis.case
-            trial = recreate_subject(case.state, case.state, case.question)
-            obstacles = find_obstacles(oracle, trial)
-            described = describe_obstacles(oracle, case, obstacles, conclusion.causes)
-            conclusion = put_lasting_first(conclusion, described.lasting)
-        if not self.options.depth:
-            is_modelled = not self.options.attempt_notes
-            words = read_scheduler_words(diagnosis.case, is_modelled=is_modelled)
-            conclusion = apply_scheduler_words(diagnosis.case, conclusion, words)
+        obstacles, described = self._find_obstacles(diagnosis, conclusion)
+        conclusion, words = self._finish_conclusion(diagnosis, conclusion, described)
         fixes = self._find_fixes(diagnosis, conclusion, obstacles)
         steps = idle_workload_steps(self.state, result.question) if result.compares else ()
         steps = steps or gang_next_steps(
@@ -219,6 +234,30 @@ class Explainer:
             described=described,
             words=words,
         )
+
+    def _find_obstacles(
+        self, diagnosis: Diagnosis, conclusion: Conclusion
+    ) -> tuple[Obstacles, Description]:
+        """Find the obstacles of a subject that does not fit, and describe them."""
+        if not diagnosis.attempted.compares or conclusion.fits or self.options.depth:
+            return NO_OBSTACLES, Description()
+        case = diagnosis.case
+        oracle = Oracle(case.scheduler)
+        obstacles = find_obstacles(oracle, recreate_subject(case.state, case.state, case.question))
+        return obstacles, describe_obstacles(oracle, case, obstacles, conclusion.causes)
+
+    def _finish_conclusion(
+        self, diagnosis: Diagnosis, conclusion: Conclusion, described: Description
+    ) -> tuple[Conclusion, SchedulerWords | None]:
+        """Return the conclusion with the cause first that lasts, beside the scheduler's own
+        words.
+        """
+        if self.options.depth:
+            return conclusion, None
+        conclusion = put_lasting_first(conclusion, described.lasting)
+        is_modelled = not self.options.attempt_notes
+        words = read_scheduler_words(diagnosis.case, is_modelled=is_modelled)
+        return apply_scheduler_words(diagnosis.case, conclusion, words), words
 
     def _find_expected_nodes(
         self, result: InquiryResult, conclusion: Conclusion

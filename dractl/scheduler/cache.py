@@ -11,10 +11,10 @@ from dractl.model import ResourceSlice, Target
 from dractl.objects import slice_of
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.filter_results import PodFilterResults, filter_results
-from dractl.scheduler.groups import AttributeNames, NodeGroups
+from dractl.scheduler.groups import AttributeNames, NodeGroups, attribute_names
 from dractl.scheduler.holdings import HeldDevices, collect_held_devices
 from dractl.scheduler.snapshot import Snapshot, snapshot_of
-from dractl.views import Node, Pod
+from dractl.views import Node, Pod, View
 
 MAX_VERDICTS = 4096
 """Verdicts that are kept from one attempt to the next."""
@@ -58,6 +58,18 @@ class SchedulerCache:
         cache = self.state.cache
         return cache.from_sources(
             "node-groups", (self.slices,), lambda _: NodeGroups(self.slices, cache)
+        )
+
+    @cached_property
+    def class_attributes(self) -> AttributeNames:
+        """The attributes that the selectors of all classes may read."""
+        classes = self.state.objects("DeviceClass")
+        return self.state.cache.from_sources(
+            ("class-attributes", self.features),
+            (classes,),
+            lambda _: attribute_names(
+                self.compile_selector, *(View(value).spec for value in classes.values())
+            ),
         )
 
     @cached_property

@@ -167,12 +167,11 @@ class SchedulingCycle:
 
     def _attribute_names(self) -> frozenset[str] | None:
         """Return the attributes that the pod's claims and all classes may read."""
-        classes = self.cache.state.objects("DeviceClass").values()
-        return attribute_names(
-            self.cache.compile_selector,
-            *(View(device_class).spec for device_class in classes),
-            *(View(claim.value).spec for claim in self.claims),
+        of_classes = self.cache.class_attributes
+        of_claims = attribute_names(
+            self.cache.compile_selector, *(View(claim.value).spec for claim in self.claims)
         )
+        return None if of_classes is None or of_claims is None else of_classes | of_claims
 
     def _first_rejections(self) -> FirstRejections | None:
         """Return the first rejection of each node before DRA; None if the filters need not be

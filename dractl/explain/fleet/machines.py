@@ -6,11 +6,10 @@ whether its node has another one, such as a zone or a team's own. A selector on 
 assumed to match, and the assumption is part of the answer.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from dractl.allocation import Features
 from dractl.allocation.nodes import label_matches
@@ -20,7 +19,7 @@ from dractl.cluster import ClusterState
 from dractl.cluster.state import Key, maps_at
 from dractl.errors import InputError
 from dractl.explain.answer import Explanation
-from dractl.explain.ask import Question, find_all_waiting, find_subjects
+from dractl.explain.ask import CLAIMS, Question, find_all_waiting, find_subjects
 from dractl.explain.explain import Explainer, Options
 from dractl.explain.inquire import make_inquiry
 from dractl.facts.autoscalers import AutoscalerChoice
@@ -141,7 +140,22 @@ def compare(
     options: Options,
     autoscaler: AutoscalerQuestion | None = None,
 ) -> tuple[ByMachine, ...]:
-    """Return a comparison for each question; ``autoscaler`` judges each machine, too.
+    """Return a comparison for each question; ``autoscaler`` judges each machine, too."""
+    columns = [
+        [cluster.explain(question, autoscaler) for question in questions(cluster.state)]
+        for cluster in make_clusters(state, machines, questions, features, options)
+    ]
+    return tuple(ByMachine(answers) for answers in zip(*columns, strict=True))
+
+
+def make_clusters(
+    state: ClusterState,
+    machines: Mapping[str, DescribedMachine],
+    questions: Callable[[ClusterState], Sequence[Question]],
+    features: Features,
+    options: Options,
+) -> Iterator["MachineCluster"]:
+    """Yield a cluster of each machine alone, in which the subjects are pending.
 
     Everything in ``state`` counts but nodes, volumes, and the slices of single nodes, which are
     those of the machines. A subject that has a node is asked about as if it were pending.
@@ -155,27 +169,8 @@ def compare(
         {"Node": {}, "ResourceSlice": shared, "PersistentVolume": {}, "PersistentVolumeClaim": {}}
     )
     clusterwide = _make_pending(clusterwide, questions(clusterwide))
-    columns = []
     for name, machine in machines.items():
-        cluster = _MachineCluster(
-            name, machine, machine.published.merge(clusterwide), features, options
-        )
-        subjects = questions(cluster.state)
-        answers = [cluster.answer(question) for question in subjects]
-        if autoscaler is not None:
-            written = site.restore_selectors(cluster.state, autoscaler.written)
-            judgements = [
-                ask_autoscaler(
-                    autoscaler.choice, name, written.classes, claims_of_question(written, question)
-                )
-                for question in questions(written)
-            ]
-            answers = [
-                replace(answer, autoscaler=judgement)
-                for answer, judgement in zip(answers, judgements, strict=True)
-            ]
-        columns.append(answers)
-    return tuple(ByMachine(answers) for answers in zip(*columns, strict=True))
+        yield MachineCluster(name, machine, machine.published.merge(clusterwide), features, options)
 
 
 def find_questions(
@@ -261,7 +256,40 @@ def _make_pending(state: ClusterState, questions: Sequence[Question]) -> Cluster
     return state.with_objects(objects)
 
 
-class _MachineCluster:
+class Answer(Protocol):
+    """An explanation or its verdict alone, as far as the search for labels needs it."""
+
+    @property
+    def fits(self) -> bool: ...
+
+    @property
+    def code(self) -> str: ...
+
+    @property
+    def pools(self) -> frozenset[tuple[str, str]]: ...
+
+
+A = TypeVar("A", bound=Answer)
+Ask = Callable[[Explainer, Question], A]
+
+
+class NodeConditions(Struct, frozen=True):
+    """What holds only on some nodes of a machine, and what was not judged."""
+
+    needs: tuple[RequiredLabel, ...] = ()
+    """Unknown labels that the answer assumes."""
+    set_by: Mapping[str, str] = field(default_factory=dict)
+    """The components that set known labels on which the answer relies."""
+    unjudged: tuple[str, ...] = ()
+    """Requirements that were not evaluated."""
+
+    @property
+    def exist(self) -> bool:
+        """True if there is any."""
+        return bool(self.needs or self.set_by or self.unjudged)
+
+
+class MachineCluster:
     """A cluster of one node."""
 
     def __init__(
@@ -276,12 +304,40 @@ class _MachineCluster:
         self.features, self.options = features, options
         self.node = next(item.spec.node_name or "" for item in described.published.slices)
         self.explainers: dict[tuple[RequiredLabel, ...], Explainer] = {}
+        self.written: ClusterState | None = None
+        """The cluster with the selectors that people wrote, once an autoscaler was asked."""
 
-    def answer(self, question: Question) -> MachineAnswer:
+    def explain(
+        self, question: Question, autoscaler: AutoscalerQuestion | None = None
+    ) -> MachineAnswer:
+        """Explain a subject on this machine; ``autoscaler`` judges it, too."""
+        explanation, conditions = self.answer(question, Explainer.explain)
+        return MachineAnswer(
+            self.name,
+            explanation,
+            conditions.needs,
+            conditions.set_by,
+            conditions.unjudged,
+            None if autoscaler is None else self.ask_autoscaler(question, autoscaler),
+        )
+
+    def ask_autoscaler(
+        self, question: Question, autoscaler: AutoscalerQuestion
+    ) -> AutoscalerAnswer:
+        """Judge this machine for a subject as an autoscaler would before it exists."""
+        if self.written is None:
+            self.written = site.restore_selectors(self.state, autoscaler.written)
+        written, value = self.written, question.value
+        if question.kind in CLAIMS:
+            value = written.get(question.kind, question.key) or value
+        claims = claims_of_question(written, Question(question.kind, question.key, value))
+        return ask_autoscaler(autoscaler.choice, self.name, written.classes, claims)
+
+    def answer(self, question: Question, ask: Ask[A]) -> tuple[A, NodeConditions]:
         """Answer a question, with labels assumed where they are not known."""
         if not question.pod.main_containers:
-            explanation, needs = self._explain_with_labels(question, ())
-            return MachineAnswer(self.name, explanation, needs)
+            answer, needs = self._answer_with_labels(question, (), ask)
+            return answer, NodeConditions(needs)
         question, unjudged = _drop_rules_about_others(question)
         unjudged = (
             *list_unknown_resources(
@@ -289,42 +345,38 @@ class _MachineCluster:
             ),
             *unjudged,
         )
-        explanation, needs = self._explain_with_labels(
-            question, labels_for_pod(question.pod, self.described.labels)
+        answer, needs = self._answer_with_labels(
+            question, labels_for_pod(question.pod, self.described.labels), ask
         )
-        return MachineAnswer(
-            self.name, explanation, needs, self._label_setters(question.pod), unjudged
-        )
+        return answer, NodeConditions(needs, self._label_setters(question.pod), unjudged)
 
-    def _explain_with_labels(
-        self, question: Question, needs: tuple[RequiredLabel, ...]
-    ) -> tuple[Explanation, tuple[RequiredLabel, ...]]:
-        """Explain the subject on a node with further labels.
+    def _answer_with_labels(
+        self, question: Question, needs: tuple[RequiredLabel, ...], ask: Ask[A]
+    ) -> tuple[A, tuple[RequiredLabel, ...]]:
+        """Answer a question about a node with further labels.
 
-        If it does not fit, the labels that pools of several nodes need are assumed as well.
+        If the subject does not fit, the labels that pools of several nodes need are assumed as
+        well.
         """
-        explanation = self._explain(question, needs)
-        if explanation.fits:
-            return explanation, needs
+        answer = ask(self._explainer(needs), question)
+        if answer.fits:
+            return answer, needs
         alternatives = list(
             labels_for_slices(self.state.slices, add_labels(self.described.labels, needs))
         )[:MAX_SELECTORS_ASSUMED]
         compatible = _compatible_labels(alternatives)
         for labels in [compatible, *alternatives] if len(alternatives) > 1 else alternatives:
-            other = self._explain(question, (*needs, *labels))
+            other = ask(self._explainer((*needs, *labels)), question)
             if other.fits:
-                used = {
-                    f"pool {d.driver}/{d.pool}" for node in other.nodes[:1] for d in node.allocation
-                }
+                used = {f"pool {driver}/{pool}" for driver, pool in other.pools}
                 return other, (*needs, *(label for label in labels if label.by in used))
             if labels is compatible or len(alternatives) == 1:
-                is_mismatch = (
-                    explanation.reasons[:1] and explanation.reasons[0].code == "slice-node-mismatch"
-                )
-                explanation = other if is_mismatch else explanation
-        return explanation, needs
+                is_mismatch = answer.code == "slice-node-mismatch"
+                answer = other if is_mismatch else answer
+        return answer, needs
 
-    def _explain(self, question: Question, needs: tuple[RequiredLabel, ...]) -> Explanation:
+    def _explainer(self, needs: tuple[RequiredLabel, ...]) -> Explainer:
+        """Return the explainer of the cluster whose node also has the labels ``needs``."""
         explainer = self.explainers.get(needs)
         if explainer is None:
             metadata = {"name": self.node, "labels": add_labels(self.described.labels, needs)}
@@ -333,7 +385,7 @@ class _MachineCluster:
                 node["status"] = {"allocatable": dict(self.described.room)}
             state = self.state.replace("Node", ("", self.node), node)
             explainer = self.explainers[needs] = Explainer(state, self.features, self.options)
-        return explainer.explain(question)
+        return explainer
 
     def _label_setters(self, pod: Pod) -> dict[str, str]:
         """Return the components that set known labels for which a pod asks."""

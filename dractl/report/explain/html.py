@@ -65,10 +65,10 @@ def render(
         *(p for number, e in enumerate(explanations) for p in _section(e, number, now)),
     ]
     body = parts or [f"<p>{escape(otherwise)}</p>"]
-    return page(title, [*_header(origin), *body], _STYLE + alignment_html.STYLE)
+    return page(title, [*header_lines(origin), *body], _STYLE + alignment_html.STYLE)
 
 
-def _header(origin: Origin) -> Iterator[str]:
+def header_lines(origin: Origin) -> Iterator[str]:
     """Yield where the objects are from, and the command: a ticket is read by somebody who ran
     neither."""
     command = invocation()

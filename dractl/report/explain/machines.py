@@ -1,5 +1,5 @@
-"""Machines that would serve a subject, and why the others would not: a table, a matrix for several
-subjects, or ``dractl/explain-machines/v1``.
+"""Machines that would serve a subject, and why the others would not: a table, or
+``dractl/explain-machines/v1``.
 """
 
 import json
@@ -11,14 +11,11 @@ from msgspec import to_builtins
 from dractl.cluster.coverage import Unread
 from dractl.cluster.origin import NO_ORIGIN, Origin
 from dractl.explain import Explanation, Reason
-from dractl.explain.answer import Subject
 from dractl.explain.fleet.machines import ByMachine, MachineAnswer
 from dractl.facts import current
 from dractl.report.canvas import Canvas
-from dractl.report.comma_separated import csv_table
 from dractl.report.explain.json import as_json
 from dractl.report.plain import plural, printable
-from dractl.report.table import table
 
 SCHEMA = "dractl/explain-machines/v1"
 _NAMED = 6  # machines in one line
@@ -72,77 +69,6 @@ def to_text(
     """
     tables = ["\n".join(_table(comparison, canvas, release, cut=cut)) for comparison in comparisons]
     return canvas.plain("\n\n".join(tables)) + "\n"
-
-
-def to_matrix(comparisons: Sequence[ByMachine], canvas: Canvas, release: str) -> str:
-    """Return a table of machines and subjects, those first that serve the most; lines are cut at
-    the canvas's width.
-
-    A cell is ``✓``, ``✓*`` if that holds only under conditions, or the code of the first reason.
-    """
-    subjects = [_subject(comparison).title for comparison in comparisons]
-    rows = _matrix_rows(comparisons)
-    cells = [
-        (machine, f"{served}/{len(subjects)}", *(_mark(answer) for answer in answers))
-        for machine, served, answers in rows
-    ]
-    served = sum(comparison.fits for comparison in comparisons)
-    universal = _count_universal(rows, len(subjects))
-    summary = (
-        f"{served} of {plural(len(subjects), 'subject')} can be served by a machine,"
-        f" {universal} of {plural(len(rows), 'machine')} can serve all; for Kubernetes {release}"
-    )
-    lines = [summary]
-    if any(cell.endswith("*") for line in cells for cell in line):
-        lines.append("* only on some nodes, or not all of it was judged: -v has the conditions")
-    unserved = [_subject(comparison).title for comparison in comparisons if not comparison.fits]
-    if unserved:
-        more = f" and {len(unserved) - _NAMED} more" if len(unserved) > _NAMED else ""
-        lines.append(f"no machine can serve {', '.join(unserved[:_NAMED])}{more}")
-    return f"{table(('MACHINE', 'SERVES', *subjects), cells, canvas)}\n" + canvas.plain(
-        "".join(f"{printable(line)}\n" for line in lines)
-    )
-
-
-def to_csv(comparisons: Sequence[ByMachine]) -> str:
-    """Return the matrix as comma-separated values: ``fits`` or the code of the first reason."""
-    head = ("machine", "serves", *(_subject(comparison).address for comparison in comparisons))
-    return csv_table(
-        head,
-        [
-            (machine, str(served), *(_code(answer.explanation) for answer in answers))
-            for machine, served, answers in _matrix_rows(comparisons)
-        ],
-    )
-
-
-_Row = tuple[str, int, tuple[MachineAnswer, ...]]
-
-
-def _matrix_rows(comparisons: Sequence[ByMachine]) -> list[_Row]:
-    """Return each machine with the number of subjects that it serves and its answers, the most
-    useful machine first.
-    """
-    columns = [comparison.answers for comparison in comparisons]
-    rows = [
-        (answers[0].machine, sum(answer.serves for answer in answers), answers)
-        for answers in zip(*columns, strict=True)
-    ]
-    return sorted(rows, key=lambda row: -row[1])
-
-
-def _count_universal(rows: Sequence[_Row], subjects: int) -> int:
-    return sum(served == subjects for _, served, _ in rows)
-
-
-def _mark(answer: MachineAnswer) -> str:
-    if not answer.serves:
-        return _code(answer.explanation)
-    return "✓*" if answer.needs or answer.set_by or answer.unjudged else "✓"
-
-
-def _subject(comparison: ByMachine) -> Subject:
-    return comparison.answers[0].explanation.subject
 
 
 def _table(comparison: ByMachine, canvas: Canvas, release: str, *, cut: bool) -> Iterator[str]:
@@ -239,9 +165,7 @@ def _conditions(answers: Sequence[MachineAnswer]) -> Iterator[str]:
 
 
 def _code(answer: Explanation) -> str:
-    if answer.fits:
-        return "fits"
-    return answer.reasons[0].code if answer.reasons else answer.verdict
+    return "fits" if answer.fits else answer.code
 
 
 def _detail(answer: Explanation) -> str:

@@ -1,0 +1,158 @@
+"""A matrix of subjects and machines: which machine serves which subject, and why not.
+
+A cell has the verdict and the first reason alone. Subjects that ask for the same share the cells
+of one of them.
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from dractl.allocation import Features
+from dractl.cluster import ClusterState
+from dractl.cluster.podgroups import group_object
+from dractl.explain.answer import Subject
+from dractl.explain.ask import CLAIMS, Question, pods_using
+from dractl.explain.explain import Explainer, Options
+from dractl.explain.fleet.machines import (
+    AutoscalerQuestion,
+    DescribedMachine,
+    MachineCluster,
+    make_clusters,
+)
+from dractl.objects import Raw
+from dractl.views import View
+
+_IDENTITY = ("name", "generateName", "uid", "resourceVersion", "managedFields")
+"""Metadata that tell equal subjects apart."""
+
+
+class Cell(Struct, frozen=True):
+    """The answer for one subject on one machine."""
+
+    code: str
+    """``fits``, or the code of the first reason."""
+    serves: bool
+    """The subject fits, and no autoscaler that was asked refuses the machine."""
+    is_conditional: bool = False
+    """It holds only on some nodes, or not all of it was judged."""
+
+
+class MatrixRow(Struct, frozen=True):
+    """The answers for one machine, in the order of the subjects."""
+
+    machine: str
+    cells: tuple[Cell, ...]
+
+    @property
+    def served(self) -> int:
+        """The number of subjects that the machine serves."""
+        return sum(cell.serves for cell in self.cells)
+
+
+class Matrix(Struct, frozen=True):
+    """Subjects on machines, the machine first that serves the most of them."""
+
+    subjects: tuple[Subject, ...]
+    rows: tuple[MatrixRow, ...]
+
+    @property
+    def fits(self) -> bool:
+        """True if each subject has a machine that serves it."""
+        return not self.unserved
+
+    @property
+    def unserved(self) -> tuple[Subject, ...]:
+        """The subjects that no machine serves."""
+        return tuple(
+            subject
+            for number, subject in enumerate(self.subjects)
+            if not any(row.cells[number].serves for row in self.rows)
+        )
+
+    @property
+    def universal(self) -> int:
+        """The number of machines that serve every subject."""
+        return sum(row.served == len(self.subjects) for row in self.rows)
+
+    @property
+    def has_conditions(self) -> bool:
+        """True if a machine serves a subject only under conditions."""
+        return any(cell.serves and cell.is_conditional for row in self.rows for cell in row.cells)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes of the reasons in cells, the most frequent first."""
+        codes = [cell.code for row in self.rows for cell in row.cells if not cell.serves]
+        return tuple(sorted(dict.fromkeys(codes), key=lambda code: (-codes.count(code), code)))
+
+
+def make_matrix(
+    state: ClusterState,
+    machines: Mapping[str, DescribedMachine],
+    questions: Callable[[ClusterState], Sequence[Question]],
+    features: Features,
+    options: Options,
+    autoscaler: AutoscalerQuestion | None = None,
+) -> Matrix:
+    """Return which machines serve which subjects; ``autoscaler`` judges each machine, too."""
+    clusters = make_clusters(state, machines, questions, features, options)
+    rows = [
+        MatrixRow(cluster.name, tuple(_cells(cluster, questions(cluster.state), autoscaler)))
+        for cluster in clusters
+    ]
+    subjects = tuple(Subject(question.kind, *question.key) for question in questions(state))
+    return Matrix(subjects, tuple(sorted(rows, key=lambda row: -row.served)))
+
+
+def _cells(
+    cluster: MachineCluster, questions: Sequence[Question], autoscaler: AutoscalerQuestion | None
+) -> Iterator[Cell]:
+    """Yield the cell of each question; equal questions are answered once."""
+    cells: dict[Hashable, Cell] = {}
+    for question in questions:
+        key = equality_key(cluster.state, question)
+        if key not in cells:
+            cells[key] = _cell(cluster, question, autoscaler)
+        yield cells[key]
+
+
+def _cell(
+    cluster: MachineCluster, question: Question, autoscaler: AutoscalerQuestion | None
+) -> Cell:
+    verdict, conditions = cluster.answer(question, Explainer.judge)
+    is_refused = (
+        autoscaler is not None and cluster.ask_autoscaler(question, autoscaler).verdict == "never"
+    )
+    return Cell(
+        "fits" if verdict.fits else verdict.code, verdict.fits and not is_refused, conditions.exist
+    )
+
+
+def equality_key(state: ClusterState, question: Question) -> Hashable:
+    """Return a key that is equal for subjects that differ in nothing but their names.
+
+    Claims by name may be shared and groups count their members: such pods are equal to no other.
+    """
+    namespace, value = question.key[0], question.value
+    alone = (question.kind, question.key, id(value))
+    if question.kind in CLAIMS:
+        has_pods = question.kind == "ResourceClaim" and pods_using(state, question.key)
+        return alone if has_pods else (question.kind, namespace, _text_without_identity(value))
+    pod = question.pod
+    if pod.uid or group_object(pod) is not None:
+        return alone
+    specs = []
+    for reference in pod.claim_references:
+        if not reference.template_name:
+            return alone
+        template = state.claim_template((namespace, reference.template_name))
+        specs.append((reference.name, template.exists, repr(template.claim_spec)))
+    spec = {key: each for key, each in pod.spec.items() if key != "resourceClaims"}
+    return question.kind, namespace, repr(pod.labels), repr(spec), tuple(specs)
+
+
+def _text_without_identity(value: Raw) -> str:
+    metadata = View(value).metadata
+    kept = {key: each for key, each in metadata.items() if key not in _IDENTITY}
+    return repr({**value, "metadata": kept})

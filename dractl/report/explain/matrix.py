@@ -1,0 +1,64 @@
+"""A matrix of machines and subjects: a table, or comma-separated values."""
+
+from dractl.explain.fleet.matrix import Cell, Matrix
+from dractl.report.canvas import Canvas
+from dractl.report.comma_separated import csv_table
+from dractl.report.plain import plural, printable
+from dractl.report.table import table
+
+_NAMED = 6  # subjects in one line
+
+
+def to_text(matrix: Matrix, canvas: Canvas, release: str) -> str:
+    """Return a table of machines and subjects; lines are cut at the canvas's width.
+
+    A cell is ``✓``, ``✓*`` if that holds only under conditions, or the code of the first reason.
+    """
+    subjects = [subject.title for subject in matrix.subjects]
+    cells = [
+        (row.machine, f"{row.served}/{len(subjects)}", *map(format_cell, row.cells))
+        for row in matrix.rows
+    ]
+    lines = [summarize(matrix, release)]
+    if matrix.has_conditions:
+        lines.append("* only on some nodes, or not all of it was judged: -v has the conditions")
+    if sentence := name_unserved(matrix):
+        lines.append(sentence)
+    return f"{table(('MACHINE', 'SERVES', *subjects), cells, canvas)}\n" + canvas.plain(
+        "".join(f"{printable(line)}\n" for line in lines)
+    )
+
+
+def to_csv(matrix: Matrix) -> str:
+    """Return the matrix as comma-separated values: ``fits`` or the code of the first reason."""
+    head = ("machine", "serves", *(subject.address for subject in matrix.subjects))
+    return csv_table(
+        head,
+        [(row.machine, str(row.served), *(cell.code for cell in row.cells)) for row in matrix.rows],
+    )
+
+
+def summarize(matrix: Matrix, release: str) -> str:
+    """Return how many subjects and machines have what they need."""
+    subjects = len(matrix.subjects)
+    served = subjects - len(matrix.unserved)
+    return (
+        f"{served} of {plural(subjects, 'subject')} can be served by a machine,"
+        f" {matrix.universal} of {plural(len(matrix.rows), 'machine')} can serve all;"
+        f" for Kubernetes {release}"
+    )
+
+
+def name_unserved(matrix: Matrix) -> str:
+    """Return the sentence that names the subjects that no machine serves; empty if there are
+    none.
+    """
+    titles = [subject.title for subject in matrix.unserved]
+    more = f" and {len(titles) - _NAMED} more" if len(titles) > _NAMED else ""
+    return f"no machine can serve {', '.join(titles[:_NAMED])}{more}" if titles else ""
+
+
+def format_cell(cell: Cell) -> str:
+    if not cell.serves:
+        return cell.code
+    return "✓*" if cell.is_conditional else "✓"
