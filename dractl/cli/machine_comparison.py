@@ -142,6 +142,7 @@ def _describe_machines(
 ) -> dict[str, DescribedMachine]:
     """Describe machines; the notes on many of them are only counted unless ``verbose``."""
     classes = list_known_classes(target)
+    classes.decode_all("DeviceClass")  # once for all machines: a merge keeps decoded objects
     if verbose or len(specs) <= _MAX_ANNOTATED:
         return {
             spec: _describe_machine(spec, classes, render_machine(spec, target, driver_choice))

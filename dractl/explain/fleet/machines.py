@@ -169,6 +169,10 @@ def make_clusters(
         {"Node": {}, "ResourceSlice": shared, "PersistentVolume": {}, "PersistentVolumeClaim": {}}
     )
     clusterwide = _make_pending(clusterwide, questions(clusterwide))
+    # What the clusters share is decoded once: a merge keeps decoded objects.
+    for question in questions(clusterwide):
+        if question.kind == "ResourceClaim":
+            clusterwide.decode(question.value)
     for name, machine in machines.items():
         yield MachineCluster(name, machine, machine.published.merge(clusterwide), features, options)
 
