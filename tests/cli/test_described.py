@@ -141,7 +141,7 @@ def test_a_file_of_templates(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("-o", "html"), "--hardware compares machines as text, json, yaml or csv, not html"),
+        (("-o", "name"), "--hardware compares machines as text, json, yaml, csv or html, not name"),
         (("--patch",), "--hardware cannot be combined with --patch"),
         (("--node", "node-1"), "--hardware cannot be combined with --node"),
         (("--devices", "local"), "--hardware cannot be combined with --devices"),
@@ -195,6 +195,23 @@ def test_the_matrix_as_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         ["p4d.24xlarge", "1", "selector-false", "fits"],
         ["P5.48xlarge", "1", "fits", "selector-false"],
     ]
+
+
+def test_the_matrix_as_html(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Cells have letters; a legend has the reasons' codes and titles, and how many cells they fill."""
+    assert (
+        explain(claims(tmp_path, 2), "--hardware", "trn2.48xlarge,p5.48xlarge", "-o", "html") == 1
+    )
+    page = capsys.readouterr().out
+    assert "<h1>2 subjects on 2 machines</h1>" in page
+    assert re.findall(r"<tr><td>(\S+)</td><td>(\d/2)</td>", page) == [
+        ("p5.48xlarge", "1/2"),
+        ("trn2.48xlarge", "0/2"),
+    ]
+    legend = re.findall(r"<td>(\w+)</td><td class=w><code>([a-z-]+)</code></td>", page)
+    assert legend == [("a", "no-slices-for-driver"), ("b", "selector-false")]
+    assert '<td class="soft" title="selector-false">b</td>' in page
+    assert "no machine can serve resourceclaim ml/train-1" in page
 
 
 def test_csv_needs_machines(claim: str, capsys: pytest.CaptureFixture[str]) -> None:

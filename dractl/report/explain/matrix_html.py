@@ -1,7 +1,7 @@
 """A matrix of machines and subjects as one page of HTML that needs nothing else.
 
 A cell has a letter instead of a reason's code, so that two hundred columns can be looked over;
-the legend below the table says what the letters mean.
+the legend above the table says what the letters mean.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,6 +13,7 @@ from dractl.explain.reasons.registry import REASONS
 from dractl.report.explain.html import header_lines
 from dractl.report.explain.matrix import name_unserved, summarize
 from dractl.report.page import cell, page, table
+from dractl.report.plain import plural
 
 _STYLE = """
 .matrix th, .matrix td { padding: 2px 8px; text-align: center; }
@@ -21,6 +22,7 @@ _STYLE = """
 .matrix thead th, .matrix tr:first-child th { vertical-align: bottom; font-weight: 400; }
 .matrix th span { writing-mode: vertical-rl; transform: rotate(180deg); max-height: 16rem;
   white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+h2 + .wide { margin-bottom: 24px; }
 .matrix .good { background: var(--box); font-weight: 600; }
 header { margin-bottom: 16px; }
 """
@@ -29,7 +31,8 @@ header { margin-bottom: 16px; }
 def render(matrix: Matrix, release: str, origin: Origin) -> str:
     """Return the page: where it is from, the sums, the table, and the reasons."""
     letters = {code: _letter(number) for number, code in enumerate(matrix.codes)}
-    title = f"{len(matrix.subjects)} subjects on {len(matrix.rows)} machines"
+    subjects, machines = len(matrix.subjects), len(matrix.rows)
+    title = f"{plural(subjects, 'subject')} on {plural(machines, 'machine')}"
     return page(title, _parts(matrix, release, origin, title, letters), _STYLE)
 
 
@@ -47,8 +50,8 @@ def _parts(
     )
     head = f'<th scope="col">machine</th><th scope="col">serves</th>{heads}'
     rows = [head, *(_row(row, matrix, letters) for row in matrix.rows), _served_by(matrix)]
-    yield table(rows, kind="matrix")
     yield from _legend(matrix, letters)
+    yield table(rows, kind="matrix")
 
 
 def _row(row: MatrixRow, matrix: Matrix, letters: Mapping[str, str]) -> str:
