@@ -3,7 +3,8 @@
 ``fit`` places them, and ``discover --suggest`` prints the first one that fits.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from math import gcd
 from typing import Any
 
@@ -26,6 +27,8 @@ _SELECTORS = {
     ): 'device.attributes["sriovnetwork.k8snetworkplumbingwg.io"].?rdmaCapable.orValue(false)',
 }
 """The devices of a kind among those of a driver that publishes others, too."""
+ALIGNED, _ANYWHERE = "aligned", "anywhere"
+"""The alternatives of a request that prefers alignment."""
 _SAME_ROOT, _SAME_NUMA_NODE = "all on one PCIe root", "all on one NUMA node"
 _PARENT_UUID = "gpu.nvidia.com/parentUUID"
 MIG_CLASS, MIG_DRIVER = "mig.nvidia.com", "gpu.nvidia.com"
@@ -99,6 +102,77 @@ def propose_claims(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[Ca
             label = f"{group.alignment} anywhere"
             yield _build_candidate(shape, label, group.requests, group.roots)
         yield _build_candidate(shape, UNALIGNED, requests, [])
+
+
+def prefer_alignment(claim: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a claim that prefers the alignment that ``claim`` demands; None if it has none, or if
+    its constraints have no request in common.
+
+    Only the leading request, which all constraints name, has alternatives: aligned, then anywhere.
+    The scheduler tries everything else with the first alternative before it takes the second, and
+    skips a constraint on ``REQUEST/ALTERNATIVE`` for devices of another alternative
+    (k8s.io/dynamic-resource-allocation/structured, allocateOne, matchAttributeConstraint.add). If
+    other requests had alternatives, too, it would take those before other aligned devices.
+    """
+    devices = claim["spec"]["devices"]
+    constraints = devices.get("constraints", [])
+    lead = _find_leading_request(devices["requests"], constraints)
+    if lead is None:
+        return None
+    parts = {
+        request["name"]: _split_request(request)
+        for request in devices["requests"]
+        if request is not lead
+    }
+    aligned = f"{lead['name']}/{ALIGNED}"
+    preferred = [
+        _match_constraint(constraint["matchAttribute"], [aligned, *others])
+        for constraint in constraints
+        for others in _list_partners(constraint["requests"], parts)
+    ]
+    requests = [_offer_both(lead), *(part for split in parts.values() for part in split)]
+    return {**claim, "spec": {"devices": {"requests": requests, "constraints": preferred}}}
+
+
+def _find_leading_request(
+    requests: Sequence[dict[str, Any]], constraints: Sequence[Mapping[str, Any]]
+) -> dict[str, Any] | None:
+    """Return the request that all constraints name; of several, one for most devices."""
+    common = [
+        request
+        for request in requests
+        if constraints and all(request["name"] in each["requests"] for each in constraints)
+    ]
+    return max(common, key=lambda request: request["exactly"].get("count", 1), default=None)
+
+
+def _list_partners(
+    names: Sequence[str], parts: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> list[list[str]]:
+    """Return the requests beside the leading one, each for a constraint of its own.
+
+    Several in one constraint would have to match each other where the leading one is not aligned.
+    """
+    partners = [[part["name"]] for name in names for part in parts.get(name, ())]
+    return partners or [[]]
+
+
+def _split_request(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a request for each device: those of one request would have to match each other."""
+    count = request["exactly"].get("count", 1)
+    if count == 1:
+        return [request]
+    single = {key: value for key, value in request["exactly"].items() if key != "count"}
+    return [
+        {"name": f"{request['name']}-{number}", "exactly": deepcopy(single)}
+        for number in range(count)
+    ]
+
+
+def _offer_both(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request whose devices are aligned if they can be, and any others otherwise."""
+    alternatives = [{"name": name, **deepcopy(request["exactly"])} for name in (ALIGNED, _ANYWHERE)]
+    return {"name": request["name"], "firstAvailable": alternatives}
 
 
 def _propose_equal_groups(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[Candidate]:

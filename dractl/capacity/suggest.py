@@ -13,11 +13,13 @@ from msgspec.structs import replace
 
 from dractl.allocation import Allocated, AllocatedState, Allocator, DeviceID, Features
 from dractl.capacity.candidates import (
+    ALIGNED,
     ATTRIBUTES,
     MIG_CLASS,
     MIG_DRIVER,
     UNALIGNED,
     DeviceKind,
+    prefer_alignment,
     propose_claims,
     selector_of,
 )
@@ -50,6 +52,18 @@ class Suggestion(Struct, frozen=True):
     """Claims for the same shape that fit beside them, less closely aligned."""
     leftover: Mapping[str, int]
     """Devices by driver that the first claim leaves over."""
+    preference: "Preference | None" = None
+    """The claim that prefers the alignment, if there is one."""
+
+
+class Preference(Struct, frozen=True):
+    """A claim that is aligned while devices are, and is allocated others afterwards."""
+
+    claim: Mapping[str, Any]
+    copies: int
+    """Claims that fit the node while all of its devices are free."""
+    aligned: int
+    """Those of them that are aligned as demanded."""
 
 
 class _Node:
@@ -110,7 +124,31 @@ def suggest(shape: Shape, rendering: Rendering, target: Target) -> Suggestion | 
     if suggestion is None:
         return None
     more = tuple(AlignedCopies(label, copies) for label, copies in further.items() if copies)
-    return replace(suggestion, further=more)
+    is_demanded = shape.constraint is not None
+    preference = None if is_demanded else _find_preference(suggestion, _Node(rendering, target))
+    return replace(suggestion, further=more, preference=preference)
+
+
+def _find_preference(suggestion: Suggestion, node: _Node) -> Preference | None:
+    """Return the claim that prefers the alignment of a suggestion, proven on the idle node.
+
+    None if fewer copies of it than of the suggestion would be aligned.
+    """
+    claim = prefer_alignment(suggestion.claim)
+    if claim is None:
+        return None
+    copies: list[Allocated] = []
+    while len(copies) < node.devices.total() and (verdict := node.allocate(claim)) is not None:
+        copies.append(verdict)
+    aligned = sum(map(_is_aligned, copies))
+    return Preference(claim, len(copies), aligned) if aligned >= suggestion.copies else None
+
+
+def _is_aligned(verdict: Allocated) -> bool:
+    """Return True if every request with alternatives has the aligned one."""
+    results = (result for allocation in verdict.results for result in allocation.devices.results)
+    alternatives = (result.request.partition("/")[2] for result in results)
+    return all(name == ALIGNED for name in alternatives if name)
 
 
 def find_largest_shape(rendering: Rendering, target: Target) -> Shape | None:

@@ -9,11 +9,14 @@ import pytest
 import yaml
 
 from dractl import probes
+from dractl.allocation import Allocated, AllocatedState, Allocator, DeviceID, Features
+from dractl.capacity.candidates import prefer_alignment
 from dractl.capacity.suggest import suggest
 from dractl.cli.main import main
 from dractl.errors import InputError, UsageError
 from dractl.lint import lint
 from dractl.manifests import load
+from dractl.model import decode
 from dractl.model.shapes import parse
 from tests import sysfs_trees
 from tests.rendered_nodes import TARGET
@@ -171,3 +174,131 @@ def test_a_machine_is_named_once_and_by_a_known_name(
     assert "give only one of them" in capsys.readouterr().err
     assert main(["discover", "--hardware", "dgx-h1000"]) == 2
     assert "dgx-h100" in capsys.readouterr().err
+
+
+# -- the claim that prefers the alignment --
+
+ROOT = "resource.kubernetes.io/pcieRoot"
+
+
+def published(driver: str, *roots: str) -> dict[str, Any]:
+    kind = driver.partition(".")[0]
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": kind},
+        "spec": {
+            "driver": driver,
+            "nodeName": "node-1",
+            "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1},
+            "devices": [
+                {"name": f"{kind}-{number}", "attributes": {ROOT: {"string": root}}}
+                for number, root in enumerate(roots)
+            ],
+        },
+    }
+
+
+def demanded(gpus: int, nics: int) -> dict[str, Any]:
+    requests = [
+        {"name": name, "exactly": {"deviceClassName": f"{name}.example.com", "count": count}}
+        for name, count in (("gpu", gpus), ("nic", nics))
+    ]
+    constraint = {"matchAttribute": ROOT, "requests": ["gpu", "nic"]}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "pair"},
+        "spec": {"devices": {"requests": requests, "constraints": [constraint]}},
+    }
+
+
+def allocated(claim: dict[str, Any], gpus: str, nics: str) -> list[dict[str, str]]:
+    """Allocate claims until none fits; return the device of each request."""
+    slices = [
+        decode(published(f"{name}.example.com", *roots))
+        for name, roots in (("gpu", gpus), ("nic", nics))
+    ]
+    classes = [
+        decode(
+            {
+                "apiVersion": "resource.k8s.io/v1",
+                "kind": "DeviceClass",
+                "metadata": {"name": name},
+                "spec": {"selectors": [{"cel": {"expression": f'device.driver == "{name}"'}}]},
+            }
+        )
+        for name in ("gpu.example.com", "nic.example.com")
+    ]
+    node: Any = decode({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}})
+    allocator = Allocator(slices, classes, features=Features.for_release("1.37"))
+    taken: set[DeviceID] = set()
+    copies = []
+    while True:
+        state = AllocatedState(devices=frozenset(taken))
+        verdict = allocator.replace(state=state).allocate(node, [decode(claim)])
+        if not isinstance(verdict, Allocated):
+            return copies
+        results = verdict.results[0].devices.results
+        taken |= {DeviceID(each.driver, each.pool, each.device) for each in results}
+        copies.append({each.request: each.device for each in results})
+
+
+def test_aligned_devices_are_preferred_to_the_first() -> None:
+    """The same as kube-scheduler 1.37.1 allocated to two pods, one after the other."""
+    claim = prefer_alignment(demanded(1, 1))
+    assert claim is not None
+    assert allocated(claim, "ba", "ac") == [
+        {"gpu/aligned": "gpu-1", "nic": "nic-0"},
+        {"gpu/anywhere": "gpu-0", "nic": "nic-1"},
+    ]
+    assert allocated(demanded(1, 1), "ba", "ac") == [{"gpu": "gpu-1", "nic": "nic-0"}]
+
+
+def test_several_devices_of_a_kind_need_not_match_each_other() -> None:
+    claim = prefer_alignment(demanded(2, 2))
+    assert claim is not None
+    devices = claim["spec"]["devices"]
+    assert [each["name"] for each in devices["requests"]] == ["gpu", "nic-0", "nic-1"]
+    assert [each["requests"] for each in devices["constraints"]] == [
+        ["gpu/aligned", "nic-0"],
+        ["gpu/aligned", "nic-1"],
+    ]
+    (first, second) = allocated(claim, "abab", "cbbd")
+    assert first == {"gpu/aligned": "gpu-3", "nic-0": "nic-1", "nic-1": "nic-2"}
+    assert second == {"gpu/anywhere": "gpu-2", "nic-0": "nic-0", "nic-1": "nic-3"}
+
+
+@pytest.mark.parametrize(
+    ("shape", "prefers"),
+    [
+        ("gpu=2,nic=1", True),
+        ("gpu=3,nic=1", True),
+        ("gpu=4,nic=4", False),  # two pairs: no request is in both constraints
+        ("gpu=2,nic=1@pcieRoot", False),  # demanded
+        ("gpu=2,nic=1@none", False),
+        ("gpu", False),
+    ],
+)
+def test_which_suggestions_have_a_preference(
+    shape: str, prefers: bool, plx: Machine, rendered: Renderer, tmp_path: Path
+) -> None:
+    found = suggest(parse(shape), rendered(plx), TARGET)
+    assert found is not None
+    assert (found.preference is not None) == prefers
+    if found.preference is not None:
+        assert found.preference.aligned >= found.copies
+        file = tmp_path / "claim.json"
+        file.write_text(json.dumps(found.preference.claim))
+        assert lint(load([str(file)]), TARGET).findings == ()
+
+
+def test_the_preference_is_printed_as_comments(capsys: pytest.CaptureFixture[str]) -> None:
+    """A pipe to kubectl creates one claim."""
+    assert main(["discover", "--hardware", "dgx-h100", "--suggest", "gpu=1,nic=1"]) == 0
+    printed = capsys.readouterr().out
+    assert len(list(yaml.safe_load_all(printed))) == 1
+    comment = printed[printed.index("# spec:") :]
+    spec = yaml.safe_load("".join(line[2:] + "\n" for line in comment.splitlines()))["spec"]
+    assert [each["requests"] for each in spec["devices"]["constraints"]] == [["gpu/aligned", "nic"]]
+    assert "&id" not in printed

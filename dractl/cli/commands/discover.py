@@ -37,7 +37,7 @@ from dractl.topology.wire import encode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from dractl.capacity.suggest import Suggestion
+    from dractl.capacity.suggest import Preference, Suggestion
     from dractl.drivers.publication import Publication
     from dractl.drivers.rendering import Rendering
     from dractl.model import Target
@@ -531,10 +531,31 @@ def _claim_text(suggestion: Suggestion) -> str:
         lines.append(
             f"#   {copies} of {suggestion.shape.text} {fit} less closely: {group.alignment}"
         )
-    return "\n".join(lines) + "\n" + yaml.safe_dump(suggestion.claim, sort_keys=False)
+    claim = "\n".join(lines) + "\n" + yaml.safe_dump(suggestion.claim, sort_keys=False)
+    if suggestion.preference is None:
+        return claim
+    return claim + _preference_text(suggestion.preference)
+
+
+def _preference_text(preference: Preference) -> str:
+    """Render the specification that prefers the alignment as comments, so that the output is one
+    claim for each shape.
+    """
+    spec = yaml.safe_dump({"spec": preference.claim["spec"]}, sort_keys=False)
+    copies, aligned = preference.copies, preference.aligned
+    share = "all" if aligned == copies else str(aligned)
+    lines = [
+        "To prefer this alignment, and take other devices where none are left that have it:",
+        f"({_count_copies(copies)} on the node, {share} of them with this alignment; the claim's",
+        "status names the alternative that each request has got)",
+        *spec.splitlines(),
+    ]
+    return "".join(f"# {line}".rstrip() + "\n" for line in lines)
 
 
 def _describe_copies(suggestion: Suggestion) -> str:
-    if suggestion.copies == 1:
-        return "1 of these fits"
-    return f"{suggestion.copies} of these fit"
+    return _count_copies(suggestion.copies)
+
+
+def _count_copies(copies: int) -> str:
+    return "1 of these fits" if copies == 1 else f"{copies} of these fit"
