@@ -1,11 +1,13 @@
 """Clusters as they would be: without a pod, node or claim, or with more nodes."""
 
 import itertools
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
+from types import MappingProxyType
 
 from dractl.cluster.changes import Delete, apply
-from dractl.cluster.kinds import KINDS_BY_WORD
-from dractl.cluster.state import ClusterState, Key
+from dractl.cluster.kinds import resolve_kind
+from dractl.cluster.state import API_GROUPS, ClusterState, Key
+from dractl.cluster.workloads import pods_of_workload
 from dractl.errors import InputError, UsageError
 from dractl.model.nearest import nearest
 from dractl.model.order import natural
@@ -16,41 +18,95 @@ from dractl.scheduler.extended import classes_by_resource
 from dractl.views import Node, Pod, View
 from dractl.views.amounts import pod_requests
 
-_KINDS = ("Pod", "Node", "ResourceClaim")
+_NAMESPACE_WORDS = ("ns", "namespace", "namespaces")
+_HINT = "write pod/NAME, claim/NAME, node/NAME, ns/NAME or a workload such as deploy/NAME"
 
 
-def remove_object(state: ClusterState, target: str, namespace: str | None) -> ClusterState:
-    """Remove ``pod/[NS/]NAME``, ``node/NAME`` or ``claim/[NS/]NAME``, and what goes with it.
+def remove_object(
+    state: ClusterState,
+    target: str,
+    namespace: str | None,
+    kinds: Mapping[str, str] = MappingProxyType({}),
+) -> ClusterState:
+    """Remove ``KIND/[NS/]NAME`` and what goes with it: a pod, claim, node, namespace or workload.
 
-    A pod takes its generated claims with it; a node takes its slices and pods. Raises UsageError or
-    InputError if there is no such object.
+    A pod takes its generated claims with it, a node its slices and pods, a workload its pods, and a
+    namespace its pods and claims. ``kinds`` maps further words for kinds, as a cluster knows them.
+    Raises UsageError or InputError if there is no such object.
     """
-    word, _, name = target.partition("/")
-    kind = KINDS_BY_WORD.get(word.lower())
-    if kind not in _KINDS:
-        named = next(
-            (f"{k}/{target}" for k in _KINDS if any(key[1] == target for key in state.objects(k))),
-            None,
-        )
-        if named is not None:
-            raise UsageError(f"--without {target}: missing kind", hint=f"write {named.lower()}")
-        near = nearest(word, ("pod", "node", "claim"))
-        raise UsageError(
-            f"--without takes pod/NAME, node/NAME or claim/NAME, not {target!r}",
-            hint=f"did you mean {near}/{name}?" if near and near != word else None,
-        )
-    state = _add_nodes_of_slices(state) if kind == "Node" else state
-    key = _find_key(state, kind, name, namespace)
-    state = apply(state, [Delete("/".join((kind, *filter(None, key))))])
-    if kind != "Node":
-        return state
-    for pod_key, pod in state.pods.items():
-        if pod.node_name == key[1]:
-            state = apply(state, [Delete("/".join(("Pod", *pod_key)))])
+    word, slash, name = target.partition("/")
+    if not (slash and name):
+        raise _missing_kind(state, target)
+    if word.lower() in _NAMESPACE_WORDS:
+        return _remove_namespace(state, name)
+    kind = resolve_kind(state, word, kinds, f"--without: {_HINT}")
+    if kind in ("Pod", "ResourceClaim"):
+        key = _find_key(state, kind, name, namespace)
+        return apply(state, [Delete("/".join((kind, *key)))])
+    if kind == "Node":
+        return _remove_node(state, name)
+    if kind in API_GROUPS:
+        raise UsageError(f"--without {target}: a {kind} holds no devices", hint=_HINT)
+    return _remove_workload(state, kind, name, namespace)
+
+
+def _missing_kind(state: ClusterState, target: str) -> UsageError:
+    name = target.strip("/")
+    words = {"pod": "Pod", "node": "Node", "claim": "ResourceClaim"}
+    named = (w for w, kind in words.items() if any(key[1] == name for key in state.objects(kind)))
+    word = next(named, None)
+    hint = _HINT if word is None else f"write {word}/{name}"
+    missing = "name" if "/" in target else "kind"
+    return UsageError(f"--without {target}: missing {missing}", hint=hint)
+
+
+def _remove_node(state: ClusterState, name: str) -> ClusterState:
+    state = _add_nodes_of_slices(state)
+    key = _find_key(state, "Node", name, None)
+    state = apply(state, [Delete(f"Node/{key[1]}")])
+    state = _remove_pods(state, [k for k, pod in state.pods.items() if pod.node_name == key[1]])
     slices = state.objects("ResourceSlice")
     return state.with_kinds(
         {"ResourceSlice": {k: v for k, v in slices.items() if slice_of(v).node != key[1]}}
     )
+
+
+def _remove_namespace(state: ClusterState, name: str) -> ClusterState:
+    """Remove the pods and claims of a namespace. Raises InputError if it has none."""
+    pods = [key for key in state.objects("Pod") if key[0] == name]
+    if not pods and not any(key[0] == name for key in state.objects("ResourceClaim")):
+        names = {key[0] for kind in ("Pod", "ResourceClaim") for key in state.objects(kind)}
+        near = nearest(name, names)
+        raise InputError(
+            f"--without: no pod and no claim is in namespace {name}",
+            hint=f"there is {near or ', '.join(sorted(names)[:8]) or 'none'}",
+        )
+    state = _remove_pods(state, pods)
+    claims = [key for key in state.objects("ResourceClaim") if key[0] == name]
+    return apply(state, [Delete("/".join(("ResourceClaim", *key))) for key in claims])
+
+
+def _remove_workload(
+    state: ClusterState, kind: str, name: str, namespace: str | None
+) -> ClusterState:
+    """Remove the pods of a workload, which its controllers do not create again."""
+    wanted_namespace, _, object_name = name.rpartition("/")
+    if not any(key[1] == object_name for key in state.objects(kind)):
+        # A dump of pods without their Jobs: the owner references name them.
+        scope = wanted_namespace or namespace
+        spaces = {key[0] for key in state.objects("Pod") if scope in (None, key[0])}
+        owned = {n: list(pods_of_workload(state, kind, (n, object_name))) for n in sorted(spaces)}
+        pods = [key for each in owned.values() for key, _ in each]
+        if not pods:
+            _find_key(state, kind, name, namespace)  # raises the error
+        return _remove_pods(state, pods)
+    key = _find_key(state, kind, name, namespace)
+    pods = [pod_key for pod_key, _ in pods_of_workload(state, kind, key)]
+    return _remove_pods(apply(state, [Delete("/".join((kind, *key)))]), pods)
+
+
+def _remove_pods(state: ClusterState, keys: Iterable[Key]) -> ClusterState:
+    return apply(state, [Delete("/".join(("Pod", *key))) for key in keys])
 
 
 def _find_key(state: ClusterState, kind: str, name: str, namespace: str | None) -> Key:

@@ -310,6 +310,83 @@ def test_nodes_are_removed_and_added() -> None:
     ) == {"b": 1}
 
 
+def held_gpus(count: int) -> list[dict[str, Any]]:
+    """Return claims and pods that hold a GPU of node a each: two of a Deployment, the rest bare."""
+    objects = []
+    for number in range(count):
+        device_of_claim = ("gpu.example.com", f"gpu-{number}")
+        status = allocation("a", device_of_claim, pod=f"p{number}")
+        held = claim(f"c{number}", request("r", "gpu"), status=status)
+        user = pod(
+            f"p{number}",
+            {"name": "gpu", "resourceClaimName": f"c{number}"},
+            spec={"nodeName": "a"},
+            status={"phase": "Running"},
+            metadata={"uid": f"uid-p{number}"},
+        )
+        if number < 2:
+            owner = {"kind": "ReplicaSet", "apiVersion": "apps/v1", "name": "web-1", "uid": "r"}
+            user["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+        objects += [held, user]
+    return objects
+
+
+def workload(kind: str, name: str, owner: str = "") -> dict[str, Any]:
+    owners = [{"kind": "Deployment", "apiVersion": "apps/v1", "name": owner, "uid": "d"}]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {
+            "name": name,
+            "namespace": "ml",
+            **({"ownerReferences": [{**owners[0], "controller": True}]} if owner else {}),
+        },
+        "spec": {"replicas": 2, "template": {"spec": {"containers": [{"name": "main"}]}}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("target", "free"),
+    [
+        ("deploy/web", 2),
+        ("deployments/ml/web", 2),
+        ("rs/web-1", 2),
+        ("ns/ml", 3),
+        ("namespace/ml", 3),
+    ],
+)
+def test_workloads_and_namespaces_are_removed(target: str, free: int) -> None:
+    """Claims by name outlive their pods; what nothing reserves is released by the controller."""
+    owners = [workload("Deployment", "web"), workload("ReplicaSet", "web-1", "web")]
+    state = state_of(
+        GPU,
+        template("one", request("gpu", "gpu")),
+        node("a"),
+        gpus("a", "r", "r", "r"),
+        *owners,
+        *held_gpus(3),
+    )
+    assert place_copies(find_subject(state, "template/one", "ml"), FEATURES).fits == 0
+    smaller = remove_object(state, target, None)
+    assert place_copies(find_subject(smaller, "template/one", "ml"), FEATURES).fits == free
+
+
+def test_what_cannot_be_removed() -> None:
+    state = state_of(GPU, PAIR, node("a"), gpus("a", "r"), *held_gpus(1))
+    with pytest.raises(InputError, match="no pod and no claim is in namespace mll") as raised:
+        remove_object(state, "ns/mll", None)
+    assert raised.value.hint == "there is ml"
+    with pytest.raises(UsageError, match="unknown kind 'deplyo'; did you mean deploy"):
+        remove_object(state, "deplyo/web", None)
+    with pytest.raises(UsageError, match="a DeviceClass holds no devices"):
+        remove_object(state, "deviceclass/gpu", None, {"deviceclass": "DeviceClass"})
+    with pytest.raises(UsageError, match="missing kind") as raised:
+        remove_object(state, "p0", None)
+    assert raised.value.hint == "write pod/p0"
+    with pytest.raises(InputError, match="no deployment web"):
+        remove_object(state, "deploy/web", None)
+
+
 def test_unknown_names_get_the_nearest() -> None:
     state = state_of(GPU, PAIR, node("gpu-1"), gpus("gpu-1", "r"))
     with pytest.raises(InputError) as raised:

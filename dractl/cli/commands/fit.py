@@ -104,7 +104,10 @@ Without = Annotated[
     Option(
         "--without",
         metavar="KIND/[NS/]NAME",
-        help="Answer as if this pod, node or claim were gone; repeatable.",
+        help=(
+            "Answer as if this pod, claim, node, namespace (ns/NAME) or workload (deploy/NAME) were"
+            " gone; repeatable."
+        ),
     ),
 ]
 Add = Annotated[
@@ -514,7 +517,7 @@ def _apply_changes(
     """
     state = cluster.state
     for name in changes.without or ():
-        state = what_if.remove_object(state, name, cluster.namespace)
+        state = what_if.remove_object(state, name, cluster.namespace, cluster.kinds)
     if state.objects("ResourceSlice"):
         state = sources.filter_drivers(state, driver_choice.drivers)
     target = Target.of(cluster.features.release)
