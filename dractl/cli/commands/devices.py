@@ -24,6 +24,7 @@ from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
 from dractl.cli.options.device_sources import load_added_nodes
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
+from dractl.cli.projections import KINDS as PROJECTIONS, Projection, parse_projection
 from dractl.cluster.clock import newest_time
 from dractl.cluster.coverage import Unread, command_for
 from dractl.cluster.labels import parse_labels
@@ -105,7 +106,7 @@ By = Annotated[
         autocompletion=completing.offer_words(*GROUPS),
     ),
 ]
-Output = Annotated[str, output_option(FORMATS)]
+Output = Annotated[str, output_option((*FORMATS, *PROJECTIONS))]
 ByAlignment = Annotated[
     bool,
     Option(
@@ -190,9 +191,18 @@ class TableOptions(OptionGroup, frozen=True):
     no_headers: NoHeaders = False
     output: Output = "table"
 
+    @property
+    def projection(self) -> Projection | None:
+        """Return what is printed of the JSON; None for a format. Raises UsageError."""
+        return parse_projection(
+            self.output, "devices", capacity_json.DEVICE_FIELDS, headers=not self.no_headers
+        )
+
     def choose_format(self, printing: Printing) -> str:
         """Return the format of ``-o``; with ``-v`` a table is wide. Raises UsageError."""
-        common.choose_output(self.output, FORMATS)
+        if self.output.startswith(PROJECTIONS):
+            return common.choose_output("json", FORMATS)
+        common.choose_output(self.output, (*FORMATS, *PROJECTIONS))
         return "wide" if printing.verbose and self.output == "table" else self.output
 
 
@@ -215,7 +225,7 @@ def command(
     `dractl devices -f dump.yaml --by model`
     """
     printing.apply()
-    output = table.choose_format(printing)
+    output, projection = table.choose_format(printing), table.projection
     common.choose("--by", listing.by, GROUPS)
     if inputs.selector is not None:
         terminal.notice("--selector is called --cel, and goes with the next release")
@@ -243,7 +253,8 @@ def command(
             return _render_alignment(uses, output, printing.output_file)
         canvas = terminal.canvas(to_file=printing.output_file, unlimited=200)
         canvas = replace(canvas, sort_by=table.sort_by, headers=not table.no_headers)
-        return _report(cluster, device_filter, common.base_format(output), listing.by, canvas)
+        report = _report(cluster, device_filter, common.base_format(output), listing.by, canvas)
+        return report if projection is None else projection(report)
 
     if listing.watch:
         if output not in ("table", "wide"):

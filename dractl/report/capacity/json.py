@@ -25,6 +25,12 @@ from dractl.explain.answer import Reason, plain
 from dractl.facts import current
 from dractl.report.alignment.json import constraint_json, use_json
 
+DEVICE_FIELDS = (
+    *("driver", "pool", "device", "node", "classes", "model", "pcieRoot", "numaNode", "state"),
+    *("capacity", "holders", "taints"),
+)
+"""The fields of an entry of ``devices``."""
+
 
 def devices(
     stock: Inventory,
