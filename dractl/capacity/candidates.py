@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
 from dractl.model.shapes import MIG, Constraint, Shape, mig_selector, request_name
+from dractl.views import Claim
 
 UNALIGNED = "not aligned"
 """The alignment of devices that share neither a PCIe root nor a NUMA node that drivers publish."""
@@ -114,7 +115,7 @@ def prefer_alignment(claim: Mapping[str, Any]) -> dict[str, Any] | None:
     (k8s.io/dynamic-resource-allocation/structured, allocateOne, matchAttributeConstraint.add). If
     other requests had alternatives, too, it would take those before other aligned devices.
     """
-    devices = claim["spec"]["devices"]
+    devices = Claim(claim).spec["devices"]
     constraints = devices.get("constraints", [])
     lead = _find_leading_request(devices["requests"], constraints)
     if lead is None:

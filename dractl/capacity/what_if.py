@@ -36,7 +36,7 @@ def remove_object(
     """
     word, slash, name = target.partition("/")
     if not (slash and name):
-        raise _missing_kind(state, target)
+        raise _kind_error(state, target)
     if word.lower() in _NAMESPACE_WORDS:
         return _remove_namespace(state, name)
     kind = resolve_kind(state, word, kinds, f"--without: {_HINT}")
@@ -50,7 +50,7 @@ def remove_object(
     return _remove_workload(state, kind, name, namespace)
 
 
-def _missing_kind(state: ClusterState, target: str) -> UsageError:
+def _kind_error(state: ClusterState, target: str) -> UsageError:
     name = target.strip("/")
     words = {"pod": "Pod", "node": "Node", "claim": "ResourceClaim"}
     named = (w for w, kind in words.items() if any(key[1] == name for key in state.objects(kind)))

@@ -278,7 +278,7 @@ Ask = Callable[[Explainer, Question], A]
 
 
 class NodeConditions(Struct, frozen=True):
-    """What holds only on some nodes of a machine, and what was not judged."""
+    """The conditions of an answer: labels of a node, and requirements that were not judged."""
 
     needs: tuple[RequiredLabel, ...] = ()
     """Unknown labels that the answer assumes."""

@@ -44,7 +44,7 @@ others: the scheduler then tries all devices of the first alternative with align
 k8s.io/dynamic-resource-allocation/structured (allocateOne), and what kube-scheduler 1.37 allocated
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set as AbstractSet
 
 from dractl.lint.model import Advice, Found, Run
 from dractl.objects import Request
@@ -77,7 +77,9 @@ def check(run: Run) -> Found:
                 )
 
 
-def _find_unbound_alternative(group: Sequence[Request], bound: set[object]) -> Request | None:
+def _find_unbound_alternative(
+    group: Sequence[Request], bound: AbstractSet[object]
+) -> Request | None:
     """Return the first alternative behind a bound one that the constraint does not name."""
     is_bound = [request.path in bound for request in group]
     start = is_bound.index(True)

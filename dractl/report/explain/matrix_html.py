@@ -49,7 +49,7 @@ def _parts(
         for subject in matrix.subjects
     )
     head = f'<th scope="col">machine</th><th scope="col">serves</th>{heads}'
-    rows = [head, *(_row(row, matrix, letters) for row in matrix.rows), _served_by(matrix)]
+    rows = [head, *(_row(row, matrix, letters) for row in matrix.rows), _totals_row(matrix)]
     yield from _legend(matrix, letters)
     yield table(rows, kind="matrix")
 
@@ -66,7 +66,7 @@ def _cell(each: Cell, letters: Mapping[str, str]) -> str:
     return f'<td class="soft" title="{code}">{letters[each.code]}</td>'
 
 
-def _served_by(matrix: Matrix) -> str:
+def _totals_row(matrix: Matrix) -> str:
     """Return the last row: how many machines serve each subject."""
     columns = zip(*(row.cells for row in matrix.rows), strict=True)
     counts = [sum(each.serves for each in column) for column in columns]
