@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from dractl.editing import expressions, fields, published
-from dractl.editing.places import Cursor, outline, place_at, split_lines
+from dractl.editing.places import Cursor, outline, place_at, split_lines, strip_quotes
 from dractl.lint.published import classes, products
 from dractl.model import Target
 from dractl.validation.schemas import schemas_of
@@ -141,7 +141,7 @@ def _values(place: Cursor, column: int, text: str, target: Target) -> Iterator[C
                 for name, installed_class in classes().items()
             )
         case "matchAttribute" | "distinctAttribute":
-            for name in dict.fromkeys(item.full_name for item in published.by_kind("attributes")):
+            for name in _rank_attributes(_list_drivers_of_requests(place)):
                 items = published.rows_of_name("attributes", name)
                 yield Completion(
                     name, "attribute", start, items[0].type, published.describe_rows(items)
@@ -156,6 +156,27 @@ def _values(place: Cursor, column: int, text: str, target: Target) -> Iterator[C
             yield from (Completion(name, "value", start) for name in effects(target))
         case _ if shape is not None and shape.go == "bool":
             yield from (Completion(name, "value", start) for name in ("true", "false"))
+
+
+def _list_drivers_of_requests(place: Cursor) -> frozenset[str]:
+    """Return the drivers whose classes the document's requests name."""
+    names = (
+        strip_quotes(entry.text)
+        for entry in place.outline.entries
+        if entry.path[-1:] == ("deviceClassName",) and not entry.scalar
+    )
+    return frozenset(classes()[name].driver for name in names if name in classes())
+
+
+def _rank_attributes(drivers: frozenset[str]) -> list[str]:
+    """Return the names of attributes, those first that the devices of most of ``drivers`` have.
+
+    A constraint on an attribute that a device lacks never holds.
+    """
+    publishers: dict[str, set[str]] = {}
+    for item in published.by_kind("attributes"):
+        publishers.setdefault(item.full_name, set()).add(item.driver)
+    return sorted(publishers, key=lambda name: -len(publishers[name] & drivers))
 
 
 def _drivers(start: int) -> Iterator[Completion]:

@@ -117,6 +117,7 @@ def test_a_session() -> None:
     assert "Hopper" in by_id[2]["contents"]["value"]
     assert by_id[2]["range"]["start"] == {"line": EXPRESSION, "character": start}
 
+    assert [item["sortText"] for item in by_id[3]] == sorted(i["sortText"] for i in by_id[3])
     offered = next(item for item in by_id[3] if item["label"] == "architecture")
     edit = {
         "start": {"line": EXPRESSION, "character": start},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dractl import editing
+from dractl import drivers, editing
 from dractl.editing import Range
 from dractl.model import NEWEST, Target
 
@@ -112,6 +112,23 @@ def test_attributes_are_not_offered_as_capacity() -> None:
 def test_classes_of_the_same_text_are_offered() -> None:
     own = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata:\n  name: ours\n---\n"
     assert labels(own + REQUEST + "        deviceClassName: |")[0] == "ours"
+
+
+def test_attributes_that_all_requests_have_come_first() -> None:
+    """A constraint never holds for a device without its attribute."""
+    requests = (
+        REQUEST + "        deviceClassName: gpu.nvidia.com\n    - name: nic\n      exactly:\n"
+    )
+    nic = requests + "        deviceClassName: dranet\n    constraints:\n    - matchAttribute: |"
+    first = labels(nic)[0]
+    for driver in ("gpu.nvidia.com", "dra.net"):
+        names = {row.name for row in drivers.find(driver).catalogue.attributes}
+        assert first in names
+    one = requests.partition("    - name: nic")[0] + "    constraints:\n    - matchAttribute: |"
+    names = {row.name for row in drivers.find("gpu.nvidia.com").catalogue.attributes}
+    offered = [name.removeprefix("gpu.nvidia.com/") for name in labels(one)]
+    assert set(offered[: len(names)]) == names
+    assert sorted(labels(one)) == sorted(labels(nic))
 
 
 def test_a_completion_replaces_the_word_before_the_position() -> None:

@@ -272,7 +272,11 @@ def _serve_help(server: LanguageServer, session: _Session) -> None:
         document = server.workspace.get_text_document(params.text_document.uri)
         line, column = _code_point_position(document, params.position)
         candidates = editing.completions(document.source, line, column, session.editor.target)
-        return [_completion(document, item, line, column) for item in candidates]
+        # Editors sort by this text; without it, by label.
+        return [
+            _completion(document, item, line, column, f"{rank:05}")
+            for rank, item in enumerate(candidates)
+        ]
 
 
 def _serve_fixes(server: LanguageServer, session: _Session) -> None:
@@ -350,7 +354,7 @@ def _diagnostic(document: TextDocument, item: editing.Diagnostic) -> types.Diagn
 
 
 def _completion(
-    document: TextDocument, item: editing.Completion, line: int, column: int
+    document: TextDocument, item: editing.Completion, line: int, column: int, sort_text: str
 ) -> types.CompletionItem:
     from lsprotocol import types
 
@@ -371,6 +375,7 @@ def _completion(
             types.MarkupContent(types.MarkupKind.Markdown, item.about) if item.about else None
         ),
         text_edit=types.TextEdit(location, item.label if item.text is None else item.text),
+        sort_text=sort_text,
     )
 
 
