@@ -74,6 +74,11 @@ class _Call(Struct, frozen=True):
         """The kinds of the objects that it prints."""
         return frozenset(resource.kind for resource in self.resources)
 
+    @property
+    def plurals(self) -> frozenset[str]:
+        """The names of the resources without their groups."""
+        return frozenset(resource.plural for resource in self.resources)
+
     def command(self, namespace: str | None = None) -> list[str]:
         """Return the kubectl command that reads them in a namespace, or everywhere."""
         names = ",".join(resource.name for resource in self.resources)
@@ -284,7 +289,7 @@ def _check_rights(
     if not unread:
         return
     names = ", ".join(plural_of(resource.resource) for resource in unread)
-    user = f"user {rights.user}" if rights.user else "this user"
+    user = f"user {rights.printable_user}" if rights.printable_user else "this user"
     raise InputError(
         f"{user} may not list {names} in the whole cluster, which the answer needs",
         hint=f"an administrator can allow it: {rights.grant_commands(*vital)}",
@@ -415,7 +420,7 @@ class _Reading(Struct, frozen=True):
         If it failed for another reason than that something is forbidden, each of its resources is
         read alone to learn which one failed.
         """
-        if result.code != 0 and not result.refused_resources:
+        if not result.is_answer(call.plurals):
             return self._read_separately(call, result)
         self._add_objects(kubectl.parse_list(call.resources[0].plural, result, call.kinds))
         if result.refused_resources:
@@ -444,7 +449,7 @@ class _Reading(Struct, frozen=True):
         return _Call(tuple(resources), call.options)
 
     def _add_namespaced_result(self, call: _Call, result: KubectlResult) -> None:
-        if result.code != 0 and not result.refused_resources:
+        if not result.is_answer(call.plurals):
             raise kubectl.command_error(
                 f"read {call.resources[0].plural} in namespace {self.namespace}", result
             )

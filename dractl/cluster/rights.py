@@ -27,6 +27,11 @@ class Rights(Struct, frozen=True):
     resources: Mapping[str, str] = {}
     """The resources that dractl reads of every cluster and that this one serves, by kind."""
 
+    @property
+    def printable_user(self) -> str:
+        """The user, "" if a command cannot name them."""
+        return self.user if self.user and quote_command("{}", self.user) else ""
+
     def unreadable(self, *kinds: str) -> tuple[Unread, ...]:
         """Return the resources of ``kinds`` that may not be read at all."""
         return tuple(
@@ -97,7 +102,7 @@ class Rights(Struct, frozen=True):
         """Return the commands that make a role, and bind the user to it."""
         names = ",".join(dict.fromkeys(map(plural_of, resources.values())))
         account = self.user.removeprefix(_SERVICE_ACCOUNT)
-        option, subject = "user", self.user or "NAME"
+        option, subject = "user", self.printable_user or "NAME"
         if account != self.user and ":" in account:
             option, subject = "serviceaccount", account
         # Two users have two bindings. k8s.io/apimachinery pkg/api/validation/path refuses / and %,

@@ -22,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dractl.errors import InputError
+from dractl.model.go import unquote
 from dractl.program import program_name
 
 if TYPE_CHECKING:
@@ -39,14 +40,22 @@ _MAX_MESSAGE_CHARS = 240
 WRAPPER_HINT = "is the kubectl on PATH a wrapper? kubectl itself prints whole lists"
 _REACHABILITY_HINT = "is the cluster reachable? try: kubectl get nodes"
 # k8s.io/apiserver pkg/endpoints/handlers/responsewriters/errors.go forbiddenMessage
-_FORBIDDEN_LIST = re.compile(r'User "(?P<user>[^"]*)" cannot list resource "(?P<resource>[^"]+)"')
+_FORBIDDEN_LIST = re.compile(
+    r'User "(?P<user>(?:[^"\\]|\\.)*)" cannot list resource "(?P<resource>[^"]+)"'
+)
+_UNKNOWN_TYPE = (
+    "doesn't have a resource type",
+    "the server could not find the requested resource",
+)
 _LOG_LINE = re.compile(r"[EWI]\d{4} |Warning: ")
 """The start of klog's lines, and of warnings of the API server."""
 _SECRET = re.compile(r"\b(Bearer +|token=)[^\s\"',;]{8,}")
 """A secret as login helpers and -v=8 print it."""
 _ERROR_CODE = 1
 """k8s.io/kubectl pkg/cmd/util/helpers.go DefaultErrorExitCode: no signal, no wrapper's code."""
-_LIMIT_OPTIONS = ("--chunk-size=500", "--request-timeout=30s", "--ignore-not-found")
+_LIMIT_OPTIONS = ("--chunk-size=500", "--request-timeout=30s")
+"""No --ignore-not-found: with it, kubectl prints nothing at all in place of an empty list
+(k8s.io/kubectl pkg/cmd/get/get.go printGeneric), and nothing is what a broken kubectl prints, too."""
 
 
 class Login(Struct, frozen=True):
@@ -91,7 +100,7 @@ class KubectlResult(Struct, frozen=True):
         Empty if anything else failed. kubectl has printed the other resources, and a login helper
         may have written something, too.
         """
-        lines = _message_lines(self.errors)
+        lines = _lines_without_logs(self.errors)
         matches = [
             _FORBIDDEN_LIST.search(line) for line in lines if line.startswith(_ERROR_PREFIXES)
         ]
@@ -104,12 +113,22 @@ class KubectlResult(Struct, frozen=True):
     def user(self) -> str:
         """The user whom the API server refused."""
         match = _FORBIDDEN_LIST.search(self.errors)
-        return "" if match is None else match["user"]
+        return "" if match is None else unquote(match["user"])
 
     @property
     def is_unknown_type(self) -> bool:
-        """True if the server does not have the resource."""
-        return self.code != 0 and "doesn't have a resource type" in self.errors
+        """True if the server does not have the resource.
+
+        kubectl keeps for hours what a server has, so that the server may refuse it first.
+        """
+        return self.code != 0 and any(words in self.errors for words in _UNKNOWN_TYPE)
+
+    def is_answer(self, resources: Collection[str]) -> bool:
+        """Return True if the API server listed or refused each of ``resources`` (plural)."""
+        refused = self.refused_resources
+        if self.code == 0 or not refused:
+            return self.code == 0
+        return bool(self.output.strip()) or refused.issuperset(resources)
 
 
 class _Processes:
@@ -254,7 +273,11 @@ def _read_errors(errors: IO[bytes]) -> str:
 
 def _message_lines(errors: str) -> list[str]:
     """Return the lines that are no log, without secrets."""
-    lines = _SECRET.sub(r"\1...", errors).splitlines()
+    return _lines_without_logs(_SECRET.sub(r"\1...", errors))
+
+
+def _lines_without_logs(errors: str) -> list[str]:
+    lines = errors.splitlines()
     return [line.strip() for line in lines if line.strip() and not _LOG_LINE.match(line)]
 
 
@@ -288,7 +311,11 @@ def parse_list(
     Raises InputError unless they are a whole list and, if ``kinds`` are known, of these kinds.
     """
     if not result.output.strip():
-        return []  # the cluster has none
+        if result.refused_resources:
+            return []
+        raise InputError(
+            f"kubectl get {resources} printed nothing, not even an empty list", hint=WRAPPER_HINT
+        )
     try:
         value = json.loads(result.output)
     except (ValueError, RecursionError) as error:

@@ -1,5 +1,7 @@
 """Strings and numbers as Go prints them."""
 
+import re
+import sys
 from decimal import Decimal
 
 _ESCAPES = {
@@ -13,6 +15,10 @@ _ESCAPES = {
     "\\": "\\\\",
     '"': '\\"',
 }
+_CHARACTERS = {sequence: character for character, sequence in _ESCAPES.items()}
+_ESCAPE_SEQUENCE = re.compile(
+    r"\\(?:x(?P<x>[0-9a-f]{2})|u(?P<u>[0-9a-f]{4})|U(?P<U>[0-9a-f]{8})|.)"
+)
 
 
 def quote(text: str) -> str:
@@ -29,6 +35,19 @@ def _quote(character: str) -> str:
     if code < 0x80:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def unquote(text: str) -> str:
+    """Return the string of which strconv.Quote made ``text``, which is without the outer quotes."""
+    return _ESCAPE_SEQUENCE.sub(_unquote, text)
+
+
+def _unquote(sequence: re.Match[str]) -> str:
+    digits = sequence["x"] or sequence["u"] or sequence["U"]
+    if digits is None:
+        return _CHARACTERS.get(sequence[0], sequence[0])
+    code = int(digits, 16)
+    return chr(code) if code <= sys.maxunicode else "\ufffd"
 
 
 def int64(number: int) -> int:

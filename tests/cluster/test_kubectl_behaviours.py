@@ -292,8 +292,10 @@ BEHAVIOURS = [
         "  *version*) printf '%s\\n' '"
         + VERSION
         + "';;\n"
-        + case("*get*", err="\n".join(map(refusal, PLURALS.values())), code=1),
-        "may",
+        + "  *get*) IFS=,; for name in $2; do printf '%s\\n' "
+        '"Error from server (Forbidden): $name is forbidden: User \\"me\\" cannot list resource'
+        ' \\"${name%%.*}\\" in API group \\"\\" at the cluster scope" >&2; done; exit 1;;\n',
+        "neither pods nor claims may be read|may not list",
     ),
     same(
         "no group",
@@ -586,11 +588,33 @@ BEHAVIOURS = [
         "byte order mark", prints("\ufeff" + listed(*of("Node", "Pod"))), FITS, LISTS, COUNTS
     ),
     Behaviour(
-        "nothing",
-        case("*get*"),
+        "an empty cluster",
+        case("*get*", listed()),
         Says(0, "nothing is pending in namespace ml"),
         Says(0, "no device is published"),
         Says(3, "there is no ResourceClaimTemplate at all"),
+    ),
+    *(
+        same(f"nothing for {kinds[0]}", case(f"*'{pattern}'*"), "printed nothing, not even an")
+        for pattern, kinds in CALLS.items()
+    ),
+    same("nothing", case("*"), "printed nothing, not even an empty list"),
+    same(
+        "nothing beside a refusal",
+        case("*'get nodes,'*", "", refusal("pods"), 1)
+        + case("*'get pods'*", "", refusal("pods"), 1)
+        + case("*'get nodes.'*|*'get nodes '*"),
+        "kubectl get nodes printed nothing",
+    ),
+    same(
+        "no longer served",
+        case(
+            "*'get resourceslices'*",
+            err='Error from server (NotFound): Unable to list "resource.k8s.io/v1,'
+            ' Resource=resourceslices": the server could not find the requested resource',
+            code=1,
+        ),
+        "the cluster serves no resourceslices",
     ),
 ]
 COMMANDS = {
@@ -608,6 +632,7 @@ def install(folder: Path, behaviour: Behaviour, monkeypatch: pytest.MonkeyPatch)
             case("*'config view'*", "ml"),
             case("version*", VERSION),
             *(case(f"*'{pattern}'*", listed(*of(*held))) for pattern, held in CALLS.items()),
+            case("*'get '*", listed()),
         ]
     )
     if behaviour.program != "":

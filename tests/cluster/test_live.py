@@ -34,7 +34,7 @@ if "get" not in arguments:
     sys.stdout.write(answer.get("out", ""))
     sys.stderr.write(answer.get("err", ""))
     sys.exit(answer.get("code", 0))
-items, code = [], 0
+items, code, is_list = [], 0, True
 for resource in arguments[arguments.index("get") + 1].split(","):
     asked = "get " + resource.partition(".")[0]
     answer = next((answer for name, answer in answers.items() if asked in (name, name[:-1])), {{}})
@@ -54,7 +54,8 @@ for resource in arguments[arguments.index("get") + 1].split(","):
         items += json.loads(answer.get("out", "{{}}")).get("items", [])
     else:
         sys.stdout.write(answer["out"])
-if items:
+        is_list = False
+if is_list:
     print(json.dumps({{"apiVersion": "v1", "kind": "List", "items": items}}))
 sys.exit(code)
 """

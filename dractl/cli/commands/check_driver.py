@@ -282,10 +282,10 @@ def _load_cluster(login: Login) -> Sequence[Document]:
         results = kubectl.run(login, *map(kubectl.build_get, _RESOURCES), progress=progress)
     documents: list[Document] = []
     for resources, result in zip(_RESOURCES, results, strict=True):
-        kubectl.parse_list(resources, result)  # refuses what is no whole list
-        if result.code and not result.refused_resources:
-            message = (result.errors.strip().splitlines() or ["kubectl failed"])[-1]
-            raise InputError(message, place=quote_command("kubectl get {}", resources))
+        plurals = [name.partition(".")[0] for name in resources.split(",")]
+        if not result.is_answer(plurals):
+            raise kubectl.command_error(f"read {', '.join(plurals)}", result)
+        kubectl.parse_list(plurals[0], result)  # refuses what is no whole list
         if result.refused_resources:
             names = ", ".join(sorted(result.refused_resources))
             terminal.notice(f"{names} may not be read: what needs them is not checked")
