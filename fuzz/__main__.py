@@ -13,7 +13,8 @@ import signal
 import sys
 import traceback
 
-from fuzz.targets import TARGETS, answered
+from fuzz.cli import answered
+from fuzz.targets import TARGETS
 
 LIMIT = 10
 """Seconds of CPU time, whatever else the machine does."""

@@ -9,21 +9,17 @@ import json
 import os
 import tarfile
 import tempfile
-from collections import Counter
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import yaml
-
+from fuzz import changes, rendering
+from fuzz.cli import EXAMPLES, ROOT, documents, manifests, run_cli
 from fuzz.mutate import of_bytes, of_leaves, of_tree
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable
 
-ROOT = Path(__file__).resolve().parent.parent
-EXAMPLES = ROOT / "examples"
 SELECTORS = (
     'device.driver == "gpu.nvidia.com" && device.attributes["gpu.nvidia.com"].architecture == "Hopper"',
     'device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("40Gi")) >= 0',
@@ -32,54 +28,14 @@ SELECTORS = (
 )
 
 
-answered: Counter[bool] = Counter()
-"""Runs of the command line that ended with an answer, and those that refused their input."""
-
-
-@cache
-def manifests() -> tuple[bytes, ...]:
-    return tuple(path.read_bytes() for path in sorted(EXAMPLES.glob("*/*.yaml")))
-
-
-@cache
-def documents() -> tuple[Any, ...]:
-    return tuple(
-        item
-        for data in manifests()
-        for item in yaml.safe_load_all(data)
-        if isinstance(item, dict) and "kind" in item
-    )
-
-
-def _cli(arguments: list[str], files: dict[str, bytes]) -> None:
-    """Run the command line on files, in this process; raises what is not a clear error."""
-    from dractl.cli.main import main
-
-    with tempfile.TemporaryDirectory() as folder:
-        for name, data in files.items():
-            path = Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = main([argument.replace("DIR", folder) for argument in arguments])
-        answered[code in (0, 1)] += 1
-        if (
-            code not in (0, 1, 2, 3)
-            or "internal error" in err.getvalue()
-            or "Traceback" in err.getvalue()
-        ):
-            raise AssertionError(f"exit code {code}: {err.getvalue()[-2000:]}")
-
-
 def lint_bytes(dice: random.Random) -> None:
-    _cli(["lint", "--isolated", "DIR"], {"a.yaml": of_bytes(dice.choice(manifests()), dice)})
+    run_cli(["lint", "--isolated", "DIR"], {"a.yaml": of_bytes(dice.choice(manifests()), dice)})
 
 
 def lint_tree(dice: random.Random) -> None:
     text = json.dumps([of_tree(item, dice) for item in dice.sample(documents(), 3)])
     items = json.loads(text)
-    _cli(
+    run_cli(
         ["lint", "--isolated", "DIR"],
         {"a.json": json.dumps({"kind": "List", "apiVersion": "v1", "items": items}).encode()},
     )
@@ -88,7 +44,7 @@ def lint_tree(dice: random.Random) -> None:
 def explain(dice: random.Random) -> None:
     items = [of_tree(item, dice) if dice.random() < 0.3 else item for item in documents()]
     dump = {"kind": "List", "apiVersion": "v1", "items": items}
-    _cli(["explain", "--isolated", "-f", "DIR"], {"a.json": json.dumps(dump).encode()})
+    run_cli(["explain", "--isolated", "-f", "DIR"], {"a.json": json.dumps(dump).encode()})
 
 
 def capacity(dice: random.Random) -> None:
@@ -97,7 +53,7 @@ def capacity(dice: random.Random) -> None:
     question = dice.choice(
         (["devices"], ["devices", "-o", "html"], ["fit", "gpu=1,nic=1"], ["fit", "gpu-and-nic"])
     )
-    _cli([*question, "--isolated", "-f", "DIR"], {"a.json": dump})
+    run_cli([*question, "--isolated", "-f", "DIR"], {"a.json": dump})
 
 
 KUBECTL = """#!/bin/sh
@@ -136,7 +92,7 @@ def kubectl(dice: random.Random) -> None:
         path = os.environ["PATH"]
         os.environ["PATH"] = f"{folder}:{path}"
         try:
-            _cli(
+            run_cli(
                 dice.choice(
                     (
                         ["explain", "--isolated"],
@@ -173,7 +129,7 @@ def fix(dice: random.Random) -> None:
 
 
 def migrate(dice: random.Random) -> None:
-    _cli(["migrate", "DIR"], {"a.yaml": of_bytes(dice.choice(manifests()), dice)})
+    run_cli(["migrate", "DIR"], {"a.yaml": of_bytes(dice.choice(manifests()), dice)})
 
 
 def snapshot(dice: random.Random) -> None:
@@ -182,7 +138,7 @@ def snapshot(dice: random.Random) -> None:
     question = dice.choice(
         (["discover"], ["discover", "-o", "matrix"], ["discover", "-o", "html"], ["render"])
     )
-    _cli(
+    run_cli(
         [*question, "--isolated", "--from", "DIR/node.json"],
         {"node.json": json.dumps(changed).encode()},
     )
@@ -195,7 +151,7 @@ def archive(dice: random.Random) -> None:
             entry = tarfile.TarInfo(dice.choice(("", "../", "/", "a/b/")) + f"{number}.yaml")
             entry.size = len(data)
             tar.addfile(entry, io.BytesIO(data))
-    _cli(["lint", "--isolated", "DIR/a.tar"], {"a.tar": of_bytes(stream.getvalue(), dice)})
+    run_cli(["lint", "--isolated", "DIR/a.tar"], {"a.tar": of_bytes(stream.getvalue(), dice)})
 
 
 def sysfs(dice: random.Random) -> None:
@@ -214,7 +170,7 @@ def sysfs(dice: random.Random) -> None:
             files[device.format(number) + name] = (
                 of_bytes(text, dice) if dice.random() < 0.2 else text
             )
-    _cli(["discover", "--isolated", "--sysfs-root", "DIR"], files)
+    run_cli(["discover", "--isolated", "--sysfs-root", "DIR"], files)
 
 
 SETTINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -240,7 +196,7 @@ def configuration(dice: random.Random) -> None:
         )
     text = "".join(f"{name} = {value}\n" for name, value in chosen.items()).encode()
     text = of_bytes(text, dice) if dice.random() < 0.2 else text
-    _cli(
+    run_cli(
         ["lint", "--config", "DIR/dractl.toml", "DIR/a.yaml"],
         {"dractl.toml": text, "a.yaml": dice.choice(manifests())},
     )
@@ -264,7 +220,7 @@ def baseline(dice: random.Random) -> None:
         "b.json": json.dumps(changed).encode(),
         "a.yaml": of_bytes(manifest, dice) if dice.random() < 0.5 else manifest,
     }
-    _cli(["lint", "--isolated", "--baseline", "DIR/b.json", "DIR/a.yaml"], files)
+    run_cli(["lint", "--isolated", "--baseline", "DIR/b.json", "DIR/a.yaml"], files)
 
 
 def facts(dice: random.Random) -> None:
@@ -279,7 +235,7 @@ def facts(dice: random.Random) -> None:
         ["rule", file.stem],
         ["render", "--hardware", "dgx-h100", "--isolated"],
     )
-    _cli([*dice.choice(asked), "--facts", "DIR/driver.json"], files)
+    run_cli([*dice.choice(asked), "--facts", "DIR/driver.json"], files)
 
 
 def lsp(dice: random.Random) -> None:
@@ -341,5 +297,7 @@ TARGETS: dict[str, Callable[[random.Random], None]] = {
         lsp,
         cel,
         quantity,
+        *rendering.TARGETS,
+        *changes.TARGETS,
     )
 }
