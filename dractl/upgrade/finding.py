@@ -114,7 +114,7 @@ class Plan(Struct, frozen=True):
 def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Merge the findings that differ in their objects alone, and sort them: breaks come first."""
     objects_by_finding: dict[Finding, dict[str, None]] = {}
-    for finding in findings:
+    for finding in sorted(findings, key=lambda each: each.objects):
         objects_by_finding.setdefault(replace(finding, objects=()), {}).update(
             dict.fromkeys(finding.objects)
         )

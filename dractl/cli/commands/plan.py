@@ -44,12 +44,14 @@ Name = Annotated[
         autocompletion=completing.subjects,
     ),
 ]
+MAX_REPLICAS = 1_000
+"""The pods for which room can be made at once: each is scheduled in each step of the search."""
 Replicas = Annotated[
     int | None,
     Option(
         "--replicas",
         metavar="N",
-        parser=common.number_parser("--replicas"),
+        parser=common.number_parser("--replicas", 1, MAX_REPLICAS),
         help="Make room for N pods. Default: all pending pods of SUBJECT, else 1.",
     ),
 ]

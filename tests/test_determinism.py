@@ -1,0 +1,149 @@
+"""The same input gives the same bytes: whatever the hash seed of Python is, and whatever the order of files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tests.planning import cluster
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LABELS = {"app": "x", "tier": "batch", "team": "vision"}
+PROGRAM = """
+import contextlib, io, json, sys
+from dractl.cli.main import main
+
+reports = []
+for arguments in json.load(sys.stdin):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(arguments)
+    reports.append([code, out.getvalue(), err.getvalue()])
+json.dump(reports, sys.stdout)
+"""
+"""Runs several command lines in one process, whose hash seed cannot be changed later."""
+CLAIM = """\
+apiVersion: resource.k8s.io/v1beta1
+kind: ResourceClaim
+metadata: {name: NAME, namespace: ml}
+spec:
+  devices:
+    requests:
+    - {name: gpu, deviceClassName: gpu.missing.com, count: 0}
+    - {name: gpu, deviceClassName: gpu.exmaple.com}
+    constraints: [{matchAttribute: gpu.example.com/modell, requests: [gpu, other]}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: NAME, namespace: ml}
+spec:
+  resourceClaims: [{name: a, resourceClaimName: NAME}, {name: b, resourceClaimTemplateName: no}]
+  containers: [{name: c, image: x, resources: {claims: [{name: a, request: gqu}, {name: z}]}}]
+"""
+RULE = """\
+apiVersion: resource.k8s.io/v1
+kind: DeviceTaintRule
+metadata: {name: sick}
+spec: {deviceSelector: {driver: gpu.example.com}, taint: {key: example.com/x, effect: NoExecute}}
+"""
+FORMS = {"devices": ("table", "json"), "lint": ("full", "json"), "check-driver": ("full", "json")}
+"""The formats that are compared, unless text and JSON: the others print the same values."""
+
+
+def write_files(folder: Path) -> list[str]:
+    """Write a cluster, one file for each kind, and return the names of the files."""
+    objects = cluster.objects(
+        *(cluster.machine(name, 4, labels={"zone": name, **LABELS}) for name in "abc"),
+        cluster.running("x", "StatefulSet/x", "a", 0, metadata={"labels": LABELS}),
+        cluster.running("y", "StatefulSet/y", "b", 0, 1, metadata={"labels": LABELS}),
+        cluster.running("v", "StatefulSet/v", "c", 2, metadata={"labels": LABELS}),
+        cluster.running("z", "Job/z", "b", 2),
+        cluster.running("bare", "", "c", 0),
+        *(cluster.waiting(count, f"wanted-{count}") for count in range(3, 6)),
+    )
+    kinds: dict[str, list[Any]] = {}
+    for value in objects:
+        kinds.setdefault(value["kind"], []).append(value)
+    for kind, items in kinds.items():
+        text = json.dumps({"kind": "List", "apiVersion": "v1", "items": items})
+        (folder / f"{kind}.json").write_text(text)
+    for name in ("one", "two", "three"):
+        (folder / f"{name}.yaml").write_text(CLAIM.replace("NAME", name))
+    (folder / "rule.yaml").write_text(RULE)
+    for generation in (1, 2):
+        snapshot = [
+            {**item, "spec": {**item["spec"], "devices": item["spec"]["devices"][generation:]}}
+            for item in kinds["ResourceSlice"]
+        ]
+        text = json.dumps({"kind": "List", "apiVersion": "v1", "items": snapshot})
+        (folder / f"snapshot-{generation}.json").write_text(text)
+    return [f"{kind}.json" for kind in kinds]
+
+
+def list_commands(dump: list[str], manifests: list[str]) -> list[list[str]]:
+    """Return the command lines whose bytes are compared, for files in an order."""
+    files = [word for name in dump for word in ("-f", name)]
+    questions = [
+        ["explain", "-A", *files],
+        ["devices", *files],
+        ["fit", "--shapes", "gpu=1;gpu=2;gpu=4", *files],
+        ["plan", "pod/wanted-4", "-n", "ml", *files],
+        ["impact", "rule.yaml", *files],
+        ["impact", "node/b", "--drain", *files],
+        ["impact", "driver/gpu.example.com", *files],
+        ["upgrade", "--from", "1.34", "--to", "1.37", *files],
+        ["upgrade", "--from", "1.34", "--to", "1.37", *manifests],
+        ["lint", *manifests, *dump],
+        ["lint", "--jobs", "2", *manifests],
+        ["check-driver", "snapshot-1.json", "snapshot-2.json", "--classes", "DeviceClass.json"],
+        ["check-driver", "--cluster", *files],
+    ]
+    return [
+        [*question, "--isolated", "-o", form]
+        for question in questions
+        for form in FORMS.get(question[0], ("text", "json"))
+    ]
+
+
+def run_commands(folder: Path, commands: list[list[str]], seed: str) -> list[tuple[int, str, str]]:
+    """Run command lines with a hash seed; return the exit code and the output of each."""
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "DRACTL_CACHE_DIR": str(folder / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        input=json.dumps(commands),
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment,
+        check=True,
+    )
+    return [(code, sort_inputs(out), err) for code, out, err in json.loads(done.stdout)]
+
+
+def sort_inputs(report: str) -> str:
+    """Sort what JSON says of the input, which is the order of the command line."""
+    if not report.startswith("{"):
+        return report
+    value = json.loads(report)
+    value.get("input", {}).get("files", []).sort()
+    return json.dumps(value)
+
+
+def test_reports_do_not_depend_on_the_hash_seed_or_the_order_of_files(tmp_path: Path) -> None:
+    dump = write_files(tmp_path)
+    manifests = ["one.yaml", "two.yaml", "three.yaml"]
+    commands = list_commands(dump, manifests)
+    reports = run_commands(tmp_path, commands, "0")
+    for command, (code, out, err) in zip(commands, reports, strict=True):
+        assert code in (0, 1), (command, err)
+        assert out, command
+    others = list_commands(dump[::-1], manifests[::-1])
+    for command, first, second in zip(
+        commands, reports, run_commands(tmp_path, others, "1"), strict=True
+    ):
+        assert first == second, command
