@@ -49,7 +49,7 @@ def _check_events(objects: Objects, driver: str) -> Remarks:
             yield remark(
                 "DRA395",
                 subject,
-                ("message",),
+                ("reason",),
                 f"the kubelet could not prepare the claims of pod {'/'.join(pod)}:"
                 f" {event.message[:_MAX_QUOTED_CHARS]}",
                 help="look into the log of the driver's pod on that node",

@@ -46,6 +46,7 @@ from dractl.facts.refusals import KUBELET, refusals
 from dractl.model import ResourceSlice
 from dractl.model.taints import format_taint
 from dractl.objects import Raw
+from dractl.redaction import redact
 from dractl.scheduler.claims import PodClaim
 from dractl.views import Claim, ContainerStatus, Event, Pod, parse_timestamp
 
@@ -668,7 +669,7 @@ def _readiness_cause(placed: PlacedPod) -> Cause | None:
                         claim=claim.full_name,
                         device=text_at(device, "device"),
                         driver=text_at(device, "driver"),
-                        why=text_at(condition, "message") or text_at(condition, "reason"),
+                        why=redact(text_at(condition, "message")) or text_at(condition, "reason"),
                     )
     probe = newest_event(placed.events, ("Unhealthy",))
     for container in placed.pod.container_statuses:

@@ -24,6 +24,7 @@ from msgspec import Struct
 from dractl.errors import InputError
 from dractl.model.go import unquote
 from dractl.program import program_name
+from dractl.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -43,19 +44,14 @@ _REACHABILITY_HINT = "is the cluster reachable? try: kubectl get nodes"
 _FORBIDDEN_LIST = re.compile(
     r'User "(?P<user>(?:[^"\\]|\\.)*)" cannot list resource "(?P<resource>[^"]+)"'
 )
-_UNKNOWN_TYPE = (
-    "doesn't have a resource type",
-    "the server could not find the requested resource",
-)
+_UNKNOWN_TYPE = ("doesn't have a resource type", "the server could not find the requested resource")
 _LOG_LINE = re.compile(r"[EWI]\d{4} |Warning: ")
 """The start of klog's lines, and of warnings of the API server."""
-_SECRET = re.compile(r"\b(Bearer +|token=)[^\s\"',;]{8,}")
-"""A secret as login helpers and -v=8 print it."""
 _ERROR_CODE = 1
 """k8s.io/kubectl pkg/cmd/util/helpers.go DefaultErrorExitCode: no signal, no wrapper's code."""
 _LIMIT_OPTIONS = ("--chunk-size=500", "--request-timeout=30s")
 """No --ignore-not-found: with it, kubectl prints nothing at all in place of an empty list
-(k8s.io/kubectl pkg/cmd/get/get.go printGeneric), and nothing is what a broken kubectl prints, too."""
+(k8s.io/kubectl pkg/cmd/get/get.go printGeneric), as a broken kubectl does, too."""
 
 
 class Login(Struct, frozen=True):
@@ -273,7 +269,7 @@ def _read_errors(errors: IO[bytes]) -> str:
 
 def _message_lines(errors: str) -> list[str]:
     """Return the lines that are no log, without secrets."""
-    return _lines_without_logs(_SECRET.sub(r"\1...", errors))
+    return _lines_without_logs(redact(errors))
 
 
 def _lines_without_logs(errors: str) -> list[str]:

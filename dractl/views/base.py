@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from dractl.model.paths import list_at, map_at, maps_at, text_at
 from dractl.objects import Raw
+from dractl.redaction import redact
 
 Key = tuple[str, str]
 """Namespace ("" for objects of the whole cluster) and name."""
@@ -213,7 +214,7 @@ def read_conditions(status: Raw, field: str) -> tuple[Condition, ...]:
             text_at(condition, "type"),
             text_at(condition, "status"),
             text_at(condition, "reason"),
-            text_at(condition, "message"),
+            redact(text_at(condition, "message")),
             text_at(condition, "lastTransitionTime"),
         )
         for condition in maps_at(status, field)

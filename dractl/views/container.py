@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from dractl.model.paths import at, list_at, text_at
 from dractl.objects import Raw
+from dractl.redaction import redact
 
 
 class Container(Struct, frozen=True):
@@ -117,7 +118,7 @@ def _decode_state(status: Raw, field: str) -> dict[str, Any]:
             return {
                 "state": name,
                 "reason": text_at(state, "reason"),
-                "message": text_at(state, "message"),
+                "message": redact(text_at(state, "message")),
                 "exit_code": exit_code if isinstance(exit_code, int) else 0,
                 "started_at": text_at(state, "startedAt"),
                 "finished_at": text_at(state, "finishedAt"),

@@ -5,6 +5,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from dractl.model.paths import at, map_at, text_at
+from dractl.redaction import redact
 from dractl.views.base import View
 
 _COMBINED = "(combined from similar events): "
@@ -31,7 +32,7 @@ class Event(View):
     def message(self) -> str:
         """The message, without the prefix of combined events."""
         message = text_at(self.raw, "message") or text_at(self.raw, "note")
-        return message.removeprefix(_COMBINED)
+        return redact(message.removeprefix(_COMBINED))
 
     @cached_property
     def regarding(self) -> ObjectReference:

@@ -11,6 +11,7 @@ from dractl.allocation import is_extended
 from dractl.model import NodeSelector, Quantity, Toleration
 from dractl.model.paths import at, list_at, map_at, maps_at, text_at
 from dractl.objects import Raw
+from dractl.redaction import redact
 from dractl.views.amounts import container_requests, pod_requests, scheduler_units
 from dractl.views.base import Key, OwnerReference, View
 from dractl.views.container import ContainerStatus, DeviceHealth, container_status
@@ -187,7 +188,7 @@ class Pod(View):
     @property
     def message(self) -> str:
         """``status.message``; "" if the kubelet gives none."""
-        return text_at(self.status, "message")
+        return redact(text_at(self.status, "message"))
 
     @property
     def restart_policy(self) -> str:
@@ -550,7 +551,7 @@ class Pod(View):
                 DeviceHealth(
                     text_at(entry, "name").removeprefix("claim:").partition("/")[0],
                     text_at(resource, "resourceID"),
-                    text_at(resource, "message"),
+                    redact(text_at(resource, "message")),
                 )
                 for field in _STATUS_FIELDS
                 for status in maps_at(self.status, field)

@@ -10,6 +10,7 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from dractl.model.paths import at, maps_at, text_at
+from dractl.redaction import redact
 from dractl.views.base import Condition, View, read_conditions
 from dractl.views.pod import ClaimReference, read_claim_references, read_claim_statuses
 
@@ -78,7 +79,7 @@ class SchedulerGroup(View):
             return condition
         reasons = maps_at(self.status, field)[-1:]
         messages = (text_at(reason, "message") for c in reasons for reason in maps_at(c, "reasons"))
-        return replace(condition, message=", ".join(filter(None, messages)))
+        return replace(condition, message=redact(", ".join(filter(None, messages))))
 
 
 class GangWorkload(View):

@@ -127,10 +127,7 @@ def test_a_refusal_names_the_resource_whatever_the_user_is_called(user: str) -> 
 
 @pytest.mark.parametrize("user", USERS)
 def test_what_a_user_of_any_name_may_not_read_is_listed(
-    user: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    user: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     error = refusal(user, "pods")
     script = case("*'get nodes,'*", listed(*of("Node")), error, 1) + case(
