@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dractl.cli.commands.lint import FORMATS as LINT_FORMATS
 from dractl.cli.main import main
 from tests.kustomize import NEEDS_PROGRAM
 
@@ -270,6 +271,27 @@ def test_a_secret_is_used_and_never_printed(capsys: pytest.CaptureFixture[str]) 
     captured = capsys.readouterr()
     assert "hunter2" not in captured.out + captured.err
     assert "GPU_CLASS" not in captured.err
+
+
+@pytest.mark.parametrize("form", LINT_FORMATS)
+def test_no_format_shows_the_value_of_a_secret_beside_a_finding(
+    form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = "stringData: {GPU_CLASS: hunter2.example.com}\ndata: {MODE: aHVudGVyMg==}\n"
+    write({"apps/media/s.yaml": f"apiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\n{values}"})
+    edit("apps/media/kustomization.yaml", "namespace.yaml,", "namespace.yaml, s.yaml,")
+    edit(
+        "apps/media/film/ks.yaml",
+        "  postBuild:\n",
+        "  postBuild:\n    substituteFrom: [{kind: Secret, name: s}]\n",
+    )
+    edit("components/gpu/template.yaml", "gpu.intel.com", "${GPU_CLASS}")
+    edit("components/gpu/template.yaml", "allocationMode: All", "allocationMode: Al${MODE}")
+    edit("apps/media/film/app/release.yaml", "film-gpu", "flm-gpu")
+    main(["lint", ".", "--no-cache", "-o", form, "--statistics"])
+    captured = capsys.readouterr()
+    for secret in ("hunter2", "aHVudGVyMg"):
+        assert secret not in captured.out + captured.err
 
 
 def test_a_variable_that_nothing_defines_is_named(capsys: pytest.CaptureFixture[str]) -> None:
