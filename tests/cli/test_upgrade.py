@@ -226,7 +226,7 @@ def test_who_owns_what_breaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         for step in report(capsys)["steps"]
         for one in step["findings"]
     }
-    assert owners["ResourceClaimTemplate/ml/a"] == "Helm release llm, namespace ml, namespace dev"
+    assert owners["ResourceClaimTemplate/dev/b"] == "namespace dev, Helm release llm, namespace ml"
 
 
 def test_gates_that_the_objects_show_are_asked_for(

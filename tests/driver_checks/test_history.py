@@ -26,8 +26,14 @@ def test_a_further_slice_needs_a_new_generation() -> None:
     before = resource_slice(ONE)
     second = "gpu-1 {uuid: {string: GPU-2}, model: {string: A}}"
     after = resource_slice(ONE, count=2) + resource_slice(second, name="node-1-more", count=2)
-    assert codes(before, after) == {"DRA381"}
+    (finding,) = check(before, after)
+    assert finding.code == "DRA381"
+    assert "2 slices of" in finding.message
     assert codes(before, after.replace("generation: 1", "generation: 2")) == set()
+    further = resource_slice(second, name="node-1-more", count=2)
+    messages = [one.message for one in check(before, before + further) if one.code == "DRA381"]
+    assert len(messages) == 1
+    assert "1 slice of" in messages[0]
 
 
 def test_a_generation_that_falls_is_a_warning() -> None:

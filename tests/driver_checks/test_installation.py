@@ -207,6 +207,16 @@ def test_the_kubelets_words_about_a_claim_of_the_driver_are_quoted() -> None:
     assert message in finding.message
 
 
+def test_words_without_a_name_are_about_the_driver_of_the_claims() -> None:
+    pod = (
+        "---\napiVersion: v1\nkind: Pod\nmetadata: {name: train, namespace: ml}\nspec:\n"
+        "  containers: []\n  resourceClaims: [{name: gpu, resourceClaimName: gpus}]\n"
+    )
+    words = event("context deadline exceeded")
+    assert in_cluster(plugin_pod(), claim("gpu-0"), pod, words) == {"DRA395"}
+    assert in_cluster(plugin_pod(), pod, words) == set()
+
+
 def test_words_about_another_driver_are_not() -> None:
     assert (
         in_cluster(plugin_pod(), event("NodePrepareResources failed: nic.example.com: boom"))
