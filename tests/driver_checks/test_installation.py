@@ -124,7 +124,8 @@ def test_the_status_of_claims_needs_a_verb_of_its_own_since_1_36() -> None:
     ],
 )
 def test_rights_that_no_plugin_needs(rule: str) -> None:
-    assert chart(daemon_set() + role(*RIGHTS, rule)) == {("DRA392", "warning")}
+    (finding,) = check(SLICE, chart=daemon_set() + role(*RIGHTS, rule))
+    assert (finding.code, finding.severity) == ("DRA392", "warning")
 
 
 NODE = (
