@@ -91,6 +91,19 @@ def test_a_pod_of_a_stopped_driver_stays_terminating_and_keeps_its_device() -> N
     assert blocked.fits == "n-2"
 
 
+@pytest.mark.parametrize(
+    ("finalizers", "effect"), [([], "evicted"), (["example.com/cleanup"], "blocked")]
+)
+def test_a_pod_that_is_terminating_already_ends_unless_a_finalizer_holds_it(
+    finalizers: list[str], effect: str
+) -> None:
+    leaving, held = running("a", "gpu-0")
+    leaving["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": finalizers}
+    impact = drain(machine("n-1", "gpu-0"), SERVE, leaving, held)
+    assert effects(impact) == {"a": effect}
+    assert "Terminating already" in impact.pods[0].why
+
+
 def test_the_plug_in_is_stopped_after_the_pods() -> None:
     impact = drain(machine("n-1", "gpu-0"), SERVE, running("a", "gpu-0"))
     texts = [step.text for step in impact.steps]
