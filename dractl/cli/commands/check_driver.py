@@ -19,7 +19,7 @@ from dractl.cli.options.printing import Printing
 from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.driver_checks.judgement import Subject, report_on_driver
 from dractl.driver_checks.snapshots import Publication, read_publication
-from dractl.errors import InputError, UsageError
+from dractl.errors import UsageError
 from dractl.garbage import pause_collection
 from dractl.inputs.omissions import omissions
 from dractl.inputs.reading import list_unrendered, read_files
@@ -275,7 +275,6 @@ def _read(path: str) -> Inputs:
 
 def _load_cluster(login: Login) -> Sequence[Document]:
     """Load the objects of the cluster that kubectl reaches. Raises InputError."""
-    from dractl.cluster.shell import quote_command
     from dractl.inputs import kubectl
 
     with terminal.progress() as progress:
