@@ -23,6 +23,7 @@ from dractl.explain.fleet.machines import (
 )
 from dractl.explain.fleet.matrix import Matrix, make_matrix
 from dractl.facts.autoscalers import AutoscalerChoice
+from dractl.machines.names import every
 from dractl.machines.nodes import parse_machines
 from dractl.model import Target
 from dractl.model.driver_choice import DriverChoice
@@ -34,7 +35,7 @@ from dractl.report.explain import (
 )
 from dractl.report.plain import plural
 
-MAX_ANSWERS = 117 * 200  # machines times subjects
+MAX_SUBJECTS = 200  # on all machines, or more subjects on fewer machines
 _MAX_ANNOTATED = 8  # machines whose notes are printed
 _WIDEST_MATRIX = 100_000  # columns of a line that no terminal cuts
 
@@ -128,10 +129,11 @@ def _find_questions(cluster: Cluster, state: ClusterState) -> list[Question]:
 
 def _refuse_many(subjects: int, machines: int) -> None:
     """Raise UsageError for more answers than are given in a reasonable time."""
-    if subjects * machines > MAX_ANSWERS:
+    max_answers = MAX_SUBJECTS * len(every())
+    if subjects * machines > max_answers:
         raise UsageError(
             f"{subjects:,} subjects on {machines:,} machines are {subjects * machines:,} answers,"
-            f" and at most {MAX_ANSWERS:,} are given",
+            f" and at most {max_answers:,} are given",
             hint="name the subjects (KIND/NAME, -n NAMESPACE), or fewer machines (a vendor such as"
             " aws, a pattern such as p5*)",
         )
