@@ -10,7 +10,7 @@ from dractl.cluster.state import describe
 from dractl.facts.kubernetes import kubernetes
 from dractl.manifests import DoubledKey
 from dractl.model import Target, to_v1
-from dractl.model.releases import served_versions
+from dractl.model.releases import served_versions, stage
 from dractl.objects import Raw, items, mapping, slice_of
 from dractl.upgrade.finding import Finding
 from dractl.validation import validate
@@ -178,12 +178,12 @@ def differences(
 
     for item in items:
         old, new = ask(item, before), ask(item, after)
-        for code, level, message in _compare_answers(item, old, new, after.release):
+        for code, level, message in _compare_answers(item, old, new, before, after.release):
             yield Finding(code, level, message, item.objects)
 
 
 def _compare_answers(
-    item: Input, old: ServerAnswer, new: ServerAnswer, release: str
+    item: Input, old: ServerAnswer, new: ServerAnswer, before: Target, release: str
 ) -> Iterator[tuple[str, Any, str]]:
     if new.doubts and not new.errors:
         yield "not-known", "info", f"may be refused: {'; '.join(new.doubts[:_MAX_SHOWN])}"
@@ -227,18 +227,46 @@ def _compare_answers(
         if old.causes != new.causes:
             yield "refused-otherwise", "info", f"is still refused, now: {text}"
     elif not item.stays:
-        if lost_now := sorted(new.dropped - old.dropped):
-            yield "field-dropped", "breaks", f"{', '.join(lost_now)}: {release} drops it silently"
-        if kept_fields := sorted(old.dropped - new.dropped):
-            gates = ", ".join(sorted({gate for path, gate in old.gates if path in kept_fields}))
-            yield (
-                "field-kept",
-                "changes",
-                (
-                    f"{', '.join(kept_fields)}: dropped silently before, in effect from {release} "
-                    f"on, with {gates}"
-                ),
-            )
+        yield from _compare_dropped_fields(old, new, before, release)
+
+
+def _compare_dropped_fields(
+    old: ServerAnswer, new: ServerAnswer, before: Target, release: str
+) -> Iterator[tuple[str, Any, str]]:
+    lost_fields = sorted(each for each in new.gates if each[0] not in old.dropped)
+    lost_effects = [path for path, gate in lost_fields if not _is_switched_off(gate, before)]
+    if lost_effects:
+        yield "field-dropped", "breaks", f"{', '.join(lost_effects)}: {release} drops it silently"
+    idle_fields = [(path, gate) for path, gate in lost_fields if path not in lost_effects]
+    if idle_fields:
+        paths = ", ".join(path for path, _ in idle_fields)
+        gates = ", ".join(sorted({gate for _, gate in idle_fields}))
+        yield (
+            "field-dropped",
+            "changes",
+            (
+                f"{paths}: {release} drops it silently; in {before.release} it is stored, and has "
+                f"no effect without {gates}"
+            ),
+        )
+    if kept_fields := sorted(old.dropped - new.dropped):
+        gates = ", ".join(sorted({gate for path, gate in old.gates if path in kept_fields}))
+        yield (
+            "field-kept",
+            "changes",
+            (
+                f"{', '.join(kept_fields)}: dropped silently before, in effect from {release} "
+                f"on, with {gates}"
+            ),
+        )
+
+
+def _is_switched_off(gate: str, target: Target) -> bool:
+    """Return True if a release has the gate, and it is off: its components ignore the fields of the
+    gate, also those that the API server stores (up to 1.34 tolerations and distinctAttribute,
+    k8s.io/dynamic-resource-allocation structured/internal/stable/allocator_stable.go).
+    """
+    return stage(gate, target.release) is not None and not target.enabled(gate)
 
 
 def endings(items: Iterable[Input], release: str) -> Iterator[Finding]:

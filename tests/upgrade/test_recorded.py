@@ -36,6 +36,13 @@ OF_WHAT_IS_STORED = {
     "rpsr-v1alpha3-update-driver": "the changed object is accepted, but the stored one is immutable",
 }
 """Updates whose verdict depends on the stored object as well, with the reason."""
+STORED_WITHOUT_EFFECT = {
+    "tolerations": "no device is tainted without DRADeviceTaints: features.DeviceTaints in allocator_stable.go",
+    "distinctAttribute": "matchAttribute beside it is the only one that counts (NewAllocator in allocator_stable.go); "
+    "a constraint without matchAttribute is refused once this is dropped",
+}
+"""Fields that servers of 1.34 store and its schedulers ignore with the default gates, with the reason (in
+k8s.io/dynamic-resource-allocation v0.34.13 structured/internal/stable)."""
 STEPS = list(pairwise(COMPARED))
 
 
@@ -46,13 +53,10 @@ def change(before: dict[str, Any], after: dict[str, Any]) -> tuple[str, str] | N
             {path for path in verdict.get("dropped") or () if path.startswith("spec")}
             for verdict in (before, after)
         )
-        return (
-            None
-            if old == new
-            else ("breaks", "field-dropped")
-            if new - old
-            else ("changes", "field-kept")
-        )
+        if lost := {path.rpartition(".")[2] for path in new - old}:
+            ignored = before["gates"] == "default" and lost <= STORED_WITHOUT_EFFECT.keys()
+            return ("changes" if ignored else "breaks", "field-dropped")
+        return None if old == new else ("changes", "field-kept")
     if before["accepted"] != after["accepted"]:
         return ("breaks", "refused") if before["accepted"] else ("changes", "accepted")
     if "ServerPanic" in (
