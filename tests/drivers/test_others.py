@@ -458,16 +458,35 @@ def test_nics_of_the_example_driver() -> None:
     assert second["capacity"]["egressBandwidth"]["requestPolicy"]["validRange"]["min"] == "100M"
 
 
-@pytest.mark.parametrize(("release", "kept"), [("1.36", True), ("1.37", False)])
-def test_cpus_of_the_example_driver(release: str, kept: bool) -> None:
-    """internal/profiles/cpu/cpu.go; its mapping is a field of 1.36, under a gate that is off by default."""
-    asked = options(release, {"DRANodeAllocatableResources": True})
+@pytest.mark.parametrize(
+    ("version", "release", "field"),
+    [
+        ("0.4", "1.36", "nodeAllocatableResourceMappings"),
+        ("0.4", "1.37", None),
+        ("0.5", "1.36", None),
+        ("0.5", "1.37", "nodeAllocatableResources"),
+    ],
+)
+def test_cpus_of_the_example_driver(version: str, release: str, field: str | None) -> None:
+    """internal/profiles/cpu/cpu.go of v0.4.0 maps by the field of 1.36, v0.5.0 by that of 1.37 (#262): under a
+    gate that is off by default.
+    """
+    target = Target.of(release, {"DRANodeAllocatableResources": True})
+    asked = Options("node-1", target, {"cpu.example.com": version})
     (item,) = render(Machine(), asked, ["cpu.example.com"]).slices
     device = item["spec"]["devices"][7]
     assert device["name"] == "numa-7"
-    assert device["capacity"] == {"cpu.example.com/cpu": {"value": "4"}}
-    mapping = {"cpu": {"capacityKey": "cpu.example.com/cpu"}}
-    assert device.get("nodeAllocatableResourceMappings") == (mapping if kept else None)
+    assert device["attributes"] == {"numaNodeID": {"int": 7}}
+    key = "cpu.example.com/cpu"
+    assert device["capacity"] == {key: {"value": "4"}}
+    mappings = {
+        "nodeAllocatableResourceMappings": {"cpu": {"capacityKey": key}},
+        "nodeAllocatableResources": {
+            "cpu": {"mapping": {"capacityKey": key, "capacityMultiplier": "1"}}
+        },
+    }
+    for name, mapping in mappings.items():
+        assert device.get(name) == (mapping if name == field else None)
 
 
 @pytest.mark.parametrize("number", ["-1", "513", "x", "\u0663", "9" * 5000])

@@ -2,7 +2,7 @@
 exist on no machine.
 
 Source: kubernetes-sigs/dra-example-driver v0.4.0, internal/profiles/cpu/cpu.go,
-cmd/dra-example-kubeletplugin/main.go.
+cmd/dra-example-kubeletplugin/main.go; kubernetes-sigs/dra-example-driver#262 for v0.5.0.
 """
 
 from typing import Any
@@ -13,6 +13,13 @@ from dractl.topology.machine import Machine
 
 NAME = "cpu.example.com"
 _KEY = f"{NAME}/cpu"
+_MAPPINGS = {"nodeAllocatableResourceMappings": {"cpu": {"capacityKey": _KEY}}}
+_ALLOCATABLE = {
+    "nodeAllocatableResources": {
+        # Required beside capacityKey; each CPU of the capacity counts as one of the node (#203).
+        "cpu": {"mapping": {"capacityKey": _KEY, "capacityMultiplier": "1"}}
+    }
+}
 
 
 class _Cpu(Known, frozen=True):
@@ -22,7 +29,8 @@ class _Cpu(Known, frozen=True):
     def publish(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         cpus = options.number(NAME, "cpusPerNUMANode", 4, 10_000)
         nodes = range(options.number(NAME, "numaNodes", 8, 512))
-        return Inventory(single_slice(_device(number, cpus) for number in nodes))
+        mapping = _ALLOCATABLE if options.has(NAME, "node-allocatable-resources") else _MAPPINGS
+        return Inventory(single_slice({**_device(number, cpus), **mapping} for number in nodes))
 
 
 PROFILE = _Cpu(NAME)
@@ -34,5 +42,4 @@ def _device(number: int, cpus: int) -> dict[str, Any]:
         "attributes": to_attributes({"numaNodeID": number}),
         "capacity": {_KEY: {"value": decimal_quantity(cpus)}},
         "allowMultipleAllocations": True,
-        "nodeAllocatableResourceMappings": {"cpu": {"capacityKey": _KEY}},
     }
