@@ -23,6 +23,8 @@ CPU = "kubernetes-sigs/dra-driver-cpu"
 TPU = "kubernetes-sigs/dra-driver-google-tpu"
 AMD = "ROCm/k8s-gpu-dra-driver"
 INTEL = "intel/intel-resource-drivers-for-kubernetes"
+EXAMPLE = "kubernetes-sigs/dra-example-driver"
+ROCKCHIP_CODE = "gclawes/rockchip-dra-driver"
 STANDARD = "resource.kubernetes.io"
 
 
@@ -203,6 +205,74 @@ def channels() -> list[dict[str, Any]]:
     return [device("channel-0", type="channel", id=0), device("daemon-0", type="daemon", id=0)]
 
 
+def example_gpus() -> list[dict[str, Any]]:
+    """GPUs of the example driver, in its default settings (without partitions and PCIe roots)."""
+    return [
+        {
+            **device(
+                f"gpu-{n}",
+                index=n,
+                uuid=f"gpu-{n}",
+                model="LATEST-GPU-MODEL",
+                capacity={"memory": "80Gi", "compute": "100"},
+            ),
+            "allowMultipleAllocations": False,
+        }
+        for n in range(4)
+    ]
+
+
+def example_nics() -> list[dict[str, Any]]:
+    capacity = {"vfs": "100", "ingressBandwidth": "100G", "egressBandwidth": "100G"}
+    return [
+        {
+            **device(
+                f"nic-{n}", index=n, uuid=f"net-{n}", model="LATEST-NET-MODEL", capacity=capacity
+            ),
+            "allowMultipleAllocations": True,
+        }
+        for n in range(4)
+    ]
+
+
+def example_cpus() -> list[dict[str, Any]]:
+    return [
+        {
+            **device(f"numa-{n}", numaNodeID=n, capacity={"cpu.example.com/cpu": "4"}),
+            "allowMultipleAllocations": True,
+        }
+        for n in range(8)
+    ]
+
+
+def rockchip_devices(**more: Any) -> list[dict[str, Any]]:
+    """The NPU and the GPU of an RK3588; ``more`` are further attributes of both."""
+    common = {"soc": "rk3588", **more}
+    npu = device(
+        "npu-0",
+        type="npu",
+        vendor="rockchip",
+        model="rknn",
+        kmd="rocket",
+        coreCount=3,
+        deviceNode="/dev/accel/accel0",
+        capacity={"shares": "3"},
+        **common,
+    )
+    gpu = device(
+        "gpu-0",
+        type="gpu",
+        vendor="arm",
+        model="Mali-G610",
+        kmd="panthor",
+        shaderCores=4,
+        deviceNode="/dev/dri/renderD128",
+        capacity={"shares": "8"},
+        **common,
+    )
+    return [{**each, "allowMultipleAllocations": True} for each in (npu, gpu)]
+
+
 DEVICES = {
     "gpus-25.3": lambda: gpus(
         minor=int, index=int, pcieBusID=address, **{f"{STANDARD}/pcieRoot": root}
@@ -222,6 +292,11 @@ DEVICES = {
     "intel": intel_gpus,
     "tpus": tpus,
     "channels": channels,
+    "example-gpus": example_gpus,
+    "example-nics": example_nics,
+    "example-cpus": example_cpus,
+    "rockchip-0.1": rockchip_devices,
+    "rockchip-0.5": lambda: rockchip_devices(deviceGid=44),
 }
 
 
@@ -245,6 +320,7 @@ INDEX = (
     f"{NVIDIA}@v25.8.1 {GPU}/deviceinfo.go has no index, minor, parentIndex; v25.3.2 has",
 )
 BUS = f"{NVIDIA}@v25.12.0 {GPU}/deviceinfo.go has deviceattribute.StandardDeviceAttributePrefix + pciBusID in place of pcieBusID"
+ROCKCHIP = "dra.rockchip.com"
 CASES = [
     *steps(
         NV, "25.3", "25.8", "gpus-25.3", INDEX[1],
@@ -404,6 +480,66 @@ CASES = [
         (Ask(match="tpu.google.com/accelerator", count=4), ("changes", "tpu.google.com/accelerator")),
         (Ask(f"{of('tpu.google.com', 'chipCount')} == 4"), ("changes", "tpu.google.com/chipCount")),
         (Ask(f"{of('tpu.google.com', 'tpuGen')} == 'v6e'"), None),
+    ),
+    *steps(
+        "cpu.example.com", "0.4", "0.5", "example-cpus", f"{EXAMPLE}#127 (health, the news of v0.5.0 by #271) and #262 change no attribute of internal/profiles/cpu/cpu.go",
+        (Ask(f"{of('cpu.example.com', 'numaNodeID')} == 0"), None),
+        (Ask(distinct="cpu.example.com/numaNodeID", count=2), None),
+        (Ask(capacity="cpu.example.com/cpu"), None),
+    ),
+    *steps(
+        "gpu.example.com", "0.4", "0.5", "example-gpus", f"{EXAMPLE}@ad2f649 (#268) internal/profiles/gpu/gpu.go: the standard pcieRoot, if publishPCIeRoot; the rest as in v0.4.0",
+        (Ask(match=f"{STANDARD}/pcieRoot", count=2), ("changes", f"{STANDARD}/pcieRoot")),
+        (Ask(f"{of(STANDARD, 'pcieRoot')} == 'pci0000:00'"), ("changes", f"{STANDARD}/pcieRoot")),
+        (Ask(f"{of('gpu.example.com', 'model')} == 'LATEST-GPU-MODEL'"), None),
+        (Ask(distinct="gpu.example.com/index", count=2), None),
+        (Ask(capacity="compute"), None),
+    ),
+    *steps(
+        "net.example.com", "0.4", "0.5", "example-nics", f"{EXAMPLE}@ad2f649 (#268) internal/profiles/net/net.go: the standard pcieRoot, if publishPCIeRoot; the rest as in v0.4.0",
+        (Ask(match=f"{STANDARD}/pcieRoot", count=2), ("changes", f"{STANDARD}/pcieRoot")),
+        (Ask(f"{of(STANDARD, 'pcieRoot')} == 'pci0000:80'"), ("changes", f"{STANDARD}/pcieRoot")),
+        (Ask(match="net.example.com/model", count=2), None),
+        (Ask(distinct="net.example.com/index", count=2), None),
+        (Ask(capacity="ingressBandwidth"), None),
+    ),
+    *steps(
+        ROCKCHIP, "0.1", "0.2", "rockchip-0.1", f"{ROCKCHIP_CODE}@06bba6b (0.2.0) cmd/kubeletplugin/cdi.go: names of variables in containers",
+        (Ask(f"{of(ROCKCHIP, 'type')} == 'npu'"), None),
+        (Ask(match=f"{ROCKCHIP}/soc", count=2), None),
+        (Ask(capacity="shares"), None),
+    ),
+    *steps(
+        ROCKCHIP, "0.2", "0.3", "rockchip-0.1", f"{ROCKCHIP_CODE} CHANGELOG.md: 0.3.0 has another base image (b509ad7)",
+        (Ask(f"{of(ROCKCHIP, 'kmd')} == 'panthor'"), None),
+        (Ask(distinct=f"{ROCKCHIP}/vendor", count=2), None),
+    ),
+    *steps(
+        ROCKCHIP, "0.3", "0.4", "rockchip-0.1", f"{ROCKCHIP_CODE}@fb9815e (0.4.0) cmd/kubeletplugin/devices.go: a taint on what is lost, attributes as before",
+        (Ask(f"{of(ROCKCHIP, 'deviceNode')} == '/dev/accel/accel0'"), None),
+        (Ask(f"{has(ROCKCHIP, 'coreCount')} && {of(ROCKCHIP, 'coreCount')} == 3"), None),
+        (Ask(capacity="shares"), None),
+    ),
+    *steps(
+        ROCKCHIP, "0.4", "0.5", "rockchip-0.1", f"{ROCKCHIP_CODE}@06b5502 (0.5.0), as in @54c3f56 cmd/kubeletplugin/devices.go: deviceGid, where it is known",
+        (Ask(f"{of(ROCKCHIP, 'deviceGid')} == 44"), ("changes", f"{ROCKCHIP}/deviceGid")),
+        (Ask(f"!({has(ROCKCHIP, 'deviceGid')}) || {of(ROCKCHIP, 'deviceGid')} == 44"), ("info", f"{ROCKCHIP}/deviceGid")),
+        (Ask(match=f"{ROCKCHIP}/deviceGid", count=2), ("changes", f"{ROCKCHIP}/deviceGid")),
+        (Ask(f"{of(ROCKCHIP, 'model')} == 'Mali-G610'"), None),
+    ),
+    *steps(
+        ROCKCHIP, "0.5", "0.6", "rockchip-0.5", f"{ROCKCHIP_CODE}@54c3f56 (0.6.0) cmd/kubeletplugin/devices.go shareRequestPolicy: between one share and all, as one is",
+        (Ask(capacity="shares"), None),
+        (Ask(match=f"{ROCKCHIP}/deviceGid", count=2), None),
+        (Ask(f"{has(ROCKCHIP, 'shaderCores')} && {of(ROCKCHIP, 'shaderCores')} == 4"), None),
+    ),
+    *steps(
+        ROCKCHIP, "0.6", "0.7", "rockchip-0.5", f"{ROCKCHIP_CODE}@3aac1c8 (0.7.0) cmd/kubeletplugin/devices.go and internal/discovery/vpu.go: function and block",
+        (Ask(f"{has(ROCKCHIP, 'block')} && {of(ROCKCHIP, 'block')} == 'rkvdec'"), ("changes", f"{ROCKCHIP}/block")),
+        (Ask(f"{of(ROCKCHIP, 'function')} == 'decode'"), ("changes", f"{ROCKCHIP}/function")),
+        (Ask(match=f"{ROCKCHIP}/block", count=2), ("changes", f"{ROCKCHIP}/block")),
+        (Ask(f"{of(ROCKCHIP, 'vendor')} == 'arm'"), None),
+        (Ask(capacity="shares"), None),
     ),
 ]  # fmt: skip
 
