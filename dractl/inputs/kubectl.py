@@ -140,14 +140,16 @@ class _Processes:
         self._command = [program, *login.arguments]
         self._timeout_seconds = timeout_seconds
         self._running: list[tuple[subprocess.Popen[bytes], IO[bytes]]] = []
+        self._is_ended = False
+        # Without it, Ctrl-C would miss a kubectl that a thread is just starting.
+        self._lock = threading.Lock()
 
     def run(self, command: Sequence[str]) -> KubectlResult:
         """Run one kubectl to its end. Raises InputError if it takes too long."""
         # Files, no pipes: a login helper that outlives its kubectl keeps a pipe open. A session of
         # its own: helpers end with the kubectl that started them.
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-            process = _start([*self._command, *command], output, errors)
-            self._running.append((process, errors))
+            process = self._start(command, output, errors)
             try:
                 process.wait(self._timeout_seconds)
             except subprocess.TimeoutExpired:
@@ -162,6 +164,16 @@ class _Processes:
             code = _ERROR_CODE if hides_error else process.returncode
             return KubectlResult(code, output.read(), text)
 
+    def _start(
+        self, command: Sequence[str], output: IO[bytes], errors: IO[bytes]
+    ) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._is_ended:
+                raise InputError("kubectl was not started, since another one failed")
+            process = _start([*self._command, *command], output, errors)
+            self._running.append((process, errors))
+            return process
+
     def last_message(self) -> str:
         """Return the last message of a kubectl that still runs, "" if none has written one."""
         messages = [
@@ -172,9 +184,11 @@ class _Processes:
         return max(messages, default="")
 
     def kill(self) -> None:
-        """Kill all that still run."""
-        for process, _ in self._running:
-            _kill(process)
+        """Kill all that still run, and start no more."""
+        with self._lock:
+            self._is_ended = True
+            for process, _ in self._running:
+                _kill(process)
 
 
 def run(
