@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dractl.cli.main import main
-from dractl.cluster import kubectl
 from dractl.cluster.rights import Rights, Unread
 from dractl.errors import InputError
+from dractl.inputs import kubectl
 from dractl.model import go
 from tests.cluster.test_kubectl_behaviours import CALLS, case, install, listed, of, same
 
