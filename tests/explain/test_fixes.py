@@ -943,3 +943,18 @@ def test_a_derived_attribute_is_removed_with_the_constraint_that_reads_it() -> N
     assert all(
         "derivedAttributes" not in r["exactly"] for r in made["spec"]["spec"]["devices"]["requests"]
     )
+
+
+def test_an_ending_does_not_help_where_a_selector_fails_on_another_node() -> None:
+    """A selector that looks up an absent attribute ends the whole attempt (allocator_stable.go)."""
+    numbered = slice_of(DRIVER, "node-1", device("gpu-0", type="gpu", numaNode=0))
+    held = claim("h", request("r", DRIVER), status=allocation("node-1", (DRIVER, "gpu-0"), pod="h"))
+    uses = {"name": "g", "resourceClaimName": "h"}
+    holder = pod("h", uses, spec={"nodeName": "node-1"}, status={"phase": "Running"})
+    wanted = claim("c", request_with_selector(f"device.attributes['{DRIVER}'].numaNode == 0"))
+    subject = pod("p", {"name": "g", "resourceClaimName": "c"})
+    common = (GPU, node("node-1"), node("node-2"), numbered, held, holder, wanted, subject)
+    answer = explain("pod/p", *common, gpus("node-2", "gpu-0"))
+    assert not [title for title in titles(answer) if title.startswith("delete pod")]
+    alone = explain("pod/p", *common)
+    assert [title for title in titles(alone) if title.startswith("delete pod")]

@@ -138,11 +138,21 @@ class _Search:
         if candidate.title in self.vain or self.in_vain[slot] >= MAX_VAIN_CHANGES:
             return
         self.tried.add(fingerprint)
-        nodes = verify(self.problem, candidate, candidate.nodes or None)
+        nodes = self._verify(candidate)
         if nodes:
             self._judge_outlook(candidate, nodes, predict(self.problem, candidate, nodes))
         elif candidate.corrects and candidate.changes and slot not in self.insufficient:
             self._keep_insufficient(candidate)
+
+    def _verify(self, candidate: Candidate) -> tuple[str, ...]:
+        """Return the nodes on which the subject fits after a change.
+
+        Those on which it can help are tried first, since most changes are not enough. They alone do
+        not prove it: a selector that fails to evaluate on another node ends the scheduler's attempt.
+        """
+        if candidate.nodes and not verify(self.problem, candidate, candidate.nodes):
+            return ()
+        return verify(self.problem, candidate)
 
     def _judge_outlook(
         self, candidate: Candidate, nodes: tuple[str, ...], outlook: Outlook
