@@ -4,8 +4,7 @@ import re
 
 _MARKS = ("earer ", "EARER ", "asic ", "BASIC ", "=", "://", "eyJ")
 """The texts without which there is no secret: looking for them costs little."""
-_SECRET = re.compile(
-    r"""(?ix)
+_PATTERN = r"""(?ix)
     (?P<name>
         \b(?:bearer|basic)\ +
       | (?:token|password|passwd|secret|api[_-]?key)=
@@ -14,7 +13,6 @@ _SECRET = re.compile(
     (?:"[^"]{8,}"|[^\s"',;&@]{8,})
     | \beyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]+
     """
-)
 """A secret behind its name, in an address, or as a JSON Web Token, of eight characters or more."""
 
 
@@ -22,7 +20,7 @@ def redact(text: str) -> str:
     """Replace what looks like a token or a password by three dots."""
     if not any(mark in text for mark in _MARKS):
         return text
-    return _SECRET.sub(_shorten, text)
+    return re.sub(_PATTERN, _shorten, text)
 
 
 def _shorten(secret: re.Match[str]) -> str:

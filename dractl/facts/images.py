@@ -13,9 +13,10 @@ def versions_that_run(objects: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     several the oldest counts: it decides what all nodes have.
     """
     tags_by_driver: dict[str, set[str]] = {}
-    owners = {
-        image: [name for name in names() if image in driver(name).images] for image in _images()
-    }
+    owners: dict[str, list[str]] = {}
+    for name in names():
+        for image in driver(name).images:
+            owners.setdefault(image, []).append(name)
     for text in _in_pods(objects):
         path, _, tag = text.partition("@")[0].rpartition(":")
         for name in owners.get(path.rpartition("/")[2], ()) if "/" not in tag else ():
@@ -43,10 +44,6 @@ def tags(item: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for text in _in_pods([item]):
         name, _, tag = text.partition("@")[0].rpartition("/")[2].partition(":")
         yield name, tag
-
-
-def _images() -> set[str]:
-    return {image for name in names() for image in driver(name).images}
 
 
 def _in_pods(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:

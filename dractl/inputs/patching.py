@@ -9,7 +9,8 @@ from typing import Any
 from dractl.model.paths import at
 
 _MAX_QUANTIFIERS = 3
-_REPEATED_GROUP = re.compile(r"\)[*+?{]|[*+?}][*+{]")
+# Texts, which are compiled when they are needed first: lint starts without them.
+_REPEATED_GROUP = r"\)[*+?{]|[*+?}][*+{]"
 _OPERATIONS = frozenset({"add", "replace", "remove"})
 
 
@@ -39,7 +40,10 @@ def selects(target: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
         pattern = target.get(field)
         if not isinstance(pattern, str) or not pattern:
             continue
-        if _REPEATED_GROUP.search(pattern) or len(re.findall(r"[*+{]", pattern)) > _MAX_QUANTIFIERS:
+        if (
+            re.search(_REPEATED_GROUP, pattern)
+            or len(re.findall(r"[*+{]", pattern)) > _MAX_QUANTIFIERS
+        ):
             raise NeedsProgram(f"the target {pattern[:80]!r} of a patch needs kustomize")
         try:
             is_match = re.fullmatch(pattern, str(text or "")) is not None
@@ -52,9 +56,9 @@ def selects(target: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
     )
 
 
-_SET = re.compile(r"\s*([^\s,()=!]+)\s+(in|notin)\s+\(([^)]*)\)\s*(?:,|\Z)")
-_EQUAL = re.compile(r"\s*([^\s,()=!]+)\s*(==|=|!=)\s*([^\s,]*)\s*(?:,|\Z)")
-_EXISTS = re.compile(r"\s*(!?)\s*([^\s,()=!]+)\s*(?:,|\Z)")
+_SET = r"\s*([^\s,()=!]+)\s+(in|notin)\s+\(([^)]*)\)\s*(?:,|\Z)"
+_EQUAL = r"\s*([^\s,()=!]+)\s*(==|=|!=)\s*([^\s,]*)\s*(?:,|\Z)"
+_EXISTS = r"\s*(!?)\s*([^\s,()=!]+)\s*(?:,|\Z)"
 
 
 def _selects_labels(selector: Any, labels: Any) -> bool:
@@ -62,14 +66,14 @@ def _selects_labels(selector: Any, labels: Any) -> bool:
     text = selector if isinstance(selector, str) else ""
     values = labels if isinstance(labels, dict) else {}
     while text.strip():
-        if match := _SET.match(text):
+        if match := re.match(_SET, text):
             listed = {item.strip() for item in match[3].split(",")}
             is_in = match[1] in values and str(values[match[1]]) in listed
             is_match = is_in == (match[2] == "in")
-        elif match := _EQUAL.match(text):
+        elif match := re.match(_EQUAL, text):
             is_equal = match[1] in values and str(values[match[1]]) == match[3]
             is_match = is_equal == (match[2] != "!=")
-        elif match := _EXISTS.match(text):
+        elif match := re.match(_EXISTS, text):
             is_match = (match[2] in values) == (not match[1])
         else:
             return False

@@ -17,7 +17,7 @@ from dractl.objects import items, mapping, text
 Kind = tuple[str, str]
 """The API group and the kind of custom resources."""
 
-_GROUP = re.compile(r"""(?m)^[ \t]*["']?group["']?[ \t]*:[ \t]*["']?([\w.-]{1,253})""")
+_GROUP = r"""(?m)^[ \t]*["']?group["']?[ \t]*:[ \t]*["']?([\w.-]{1,253})"""
 _CLAIM_FIELDS = frozenset({"resourceClaimName", "resourceClaimTemplateName", "source"})
 """Fields of an entry of a pod's ``resourceClaims`` besides its name, of all releases."""
 
@@ -65,7 +65,7 @@ def _descend(node: Mapping[str, Any], step: str | int) -> Mapping[str, Any]:
 
 def groups_in(definitions: Source) -> frozenset[str]:
     """Return the API groups that a file with CustomResourceDefinitions may define kinds of."""
-    return frozenset(match[1] for match in _GROUP.finditer(definitions.text))
+    return frozenset(match[1] for match in re.finditer(_GROUP, definitions.text))
 
 
 def find_pod_schemas(definitions: Iterable[Source], kinds: Sequence[Kind]) -> PodSchemas:

@@ -1,6 +1,7 @@
 """The bytes of one manifest, wherever they come from."""
 
 import os
+import stat
 from collections.abc import Iterator
 from typing import IO
 
@@ -41,15 +42,17 @@ def read_bounded(file: IO[bytes], name: str, limit: int = MAX_FILE) -> bytes:
 def read_file(path: str, limit: int = MAX_FILE) -> bytes | None:
     """Return the first ``limit`` bytes of a file; None if it is no plain file, or cannot be read.
 
-    A pipe or a terminal is never opened: reading it would wait.
+    A pipe or a terminal is not read, since that would wait.
     """
-    if not os.path.isfile(path):
-        return None
     try:
-        with open(path, "rb") as file:
-            return file.read(limit)
+        with open(path, "rb", opener=_open_without_waiting) as file:
+            return file.read(limit) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
     except OSError:
         return None
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # Windows has no such flag
 
 
 def reason(error: Exception) -> str:

@@ -486,7 +486,7 @@ def names_applier(data: bytes) -> bool:
 
 def is_definition(data: bytes) -> bool:
     """Return True if a file contains a CustomResourceDefinition."""
-    return re.search(_DEFINITION, data) is not None
+    return b"CustomResourceDefinition" in data and re.search(_DEFINITION, data) is not None
 
 
 def names_dra(data: bytes) -> bool:

@@ -16,15 +16,16 @@ SCALE_UP_REASONS = ("TriggeredScaleUp", "NotTriggerScaleUp")
 pkg/processors/status/eventing_scale_up_processor.go).
 """
 
-_IMAGE = re.compile(
+# Texts, which are compiled when they are needed first: lint starts without them.
+_IMAGE = (
     r"(?:^|/)cluster-autoscaler(?:-(?:amd64|arm64|s390x))?"
     r"(?::v?(?P<version>\d{1,4}\.\d{1,4}(?:\.\d{1,6})?)[\w.+-]{0,60}|:[\w.+-]{1,100})?(?:@|\Z)"
 )
 # k8s.io/component-base/cli/flag InitFlags: an underscore is a dash.
-_CLAIMS_FLAG = re.compile(
+_CLAIMS_FLAG = (
     r"--?enable[-_]dynamic[-_]resource[-_]allocation(?:=['\"]?(?P<value>\w{1,10}))?(?![-\w])"
 )
-_PROVIDER_FLAG = re.compile(r"--?cloud[-_]provider(?:[= ]['\"]?(?P<value>[\w-]{1,60}))?(?![-\w])")
+_PROVIDER_FLAG = r"--?cloud[-_]provider(?:[= ]['\"]?(?P<value>[\w-]{1,60}))?(?![-\w])"
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 """The values that Go's strconv.ParseBool takes for true."""
 
@@ -44,16 +45,16 @@ class ClusterAutoscaler(Struct, frozen=True):
 
 def read_cluster_autoscaler(container: Mapping[str, Any]) -> ClusterAutoscaler | None:
     """Return the settings of a container of Cluster Autoscaler; None if it runs another image."""
-    image = _IMAGE.search(text(container.get("image")))
+    image = re.search(_IMAGE, text(container.get("image")))
     if image is None:
         return None
     handles_claims, argument, provider = None, None, ""
     for field in ("command", "args"):  # the last one counts
         words = [text(word) for word in items(container.get(field))]
         for number, word in enumerate(words):
-            for flag in _CLAIMS_FLAG.finditer(word):
+            for flag in re.finditer(_CLAIMS_FLAG, word):
                 handles_claims = flag["value"] is None or flag["value"] in _TRUE
                 argument = (field, number)
-            for flag in _PROVIDER_FLAG.finditer(word):
+            for flag in re.finditer(_PROVIDER_FLAG, word):
                 provider = flag["value"] or "".join(words[number + 1 : number + 2])
     return ClusterAutoscaler(image["version"] or "", provider, handles_claims, argument)
