@@ -84,11 +84,12 @@ class _Lines:
             item.line for item in comments if item.target is None
         }  # one comment a line is read
         self._not_above: set[int] = set()
-        self._starts = string_starts(source)
-        for first, last, block in multiline_scalars(source):
-            inside = range(first + 1, last + 1)
+        scalars = list(multiline_scalars(source))
+        self._starts = string_starts(scalars)
+        for scalar in scalars:
+            inside = range(scalar.first + 1, scalar.last + 1)
             self._not_above.update(inside)
-            self._not_behind.update(inside if block else range(first, last))
+            self._not_behind.update(inside if scalar.is_block else range(scalar.first, scalar.last))
 
     def spot(self, finding: Finding) -> tuple[str, int] | None:
         """Return the way to place a comment (``in`` another one, ``behind`` a line or ``above``

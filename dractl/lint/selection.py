@@ -62,7 +62,7 @@ def select(
     at: dict[tuple[str, int | None], list[_Note]] = {}
     for note in notes:
         at.setdefault((note.source.name, note.ignore.target), []).append(note)
-    starts = _find_string_starts(note.source for note in notes)
+    find_start = _make_start_finder(notes)
     is_off = _per_file(selection)
     remaining = Counter(selection.known)
     selected: list[Finding] = []
@@ -71,7 +71,7 @@ def select(
         finding = placed.finding
         if not selection.wants(finding.code):
             continue
-        if _is_ignored(finding, at, starts) or is_off(finding):
+        if _is_ignored(finding, at, find_start) or is_off(finding):
             suppressed += 1
         elif remaining and remaining[finding.fingerprint] > 0:
             remaining[finding.fingerprint] -= 1
@@ -89,18 +89,29 @@ def select(
     return selected, suppressed
 
 
-def _find_string_starts(sources: Iterable[Source]) -> dict[tuple[str, int], int]:
-    """Return the line where a string of several lines begins, by file and by each of its lines."""
-    by_name = {source.name: source for source in sources}
-    if not by_name:
-        return {}
-    from dractl.manifests.composing import string_starts
+def _make_start_finder(notes: Sequence["_Note"]) -> Callable[[str, int], int]:
+    """Return the function that finds the line at which a string of several lines begins.
 
-    return {
-        (name, line): start
-        for name, source in by_name.items()
-        for line, start in string_starts(source).items()
-    }
+    A file is composed only for a finding below a comment, which may stand where the string begins.
+    """
+    sources = {note.source.name: note.source for note in notes}
+    first_lines: dict[str, int] = {}
+    for note in notes:
+        if (line := note.ignore.target) is not None:
+            name = note.source.name
+            first_lines[name] = min(line, first_lines.get(name, line))
+
+    @cache
+    def starts_in(file: str) -> Mapping[int, int]:
+        from dractl.manifests.composing import multiline_scalars, string_starts
+
+        return string_starts(multiline_scalars(sources[file]))
+
+    def find_start(file: str, line: int) -> int:
+        is_below = file in first_lines and first_lines[file] < line
+        return starts_in(file).get(line, line) if is_below else line
+
+    return find_start
 
 
 class _Note:
@@ -155,17 +166,16 @@ class _Note:
 def _is_ignored(
     finding: Finding,
     notes: Mapping[tuple[str, int | None], Sequence[_Note]],
-    starts: Mapping[tuple[str, int], int],
+    find_start: Callable[[str, int], int],
 ) -> bool:
     """Return True if a comment suppresses a finding.
 
-    ``notes`` are by file and by the line that they apply to, ``starts`` of strings as
-    :func:`_find_string_starts` returns them.
+    ``notes`` are by file and by the line that they apply to.
     """
     places = (
         (file, place)
         for file, line in finding.lines
-        for place in (line, starts.get((file, line), line), None)
+        for place in (line, find_start(file, line), None)
     )
     near = (note for place in dict.fromkeys(places) for note in notes.get(place, ()))
     return bool([note for note in near if note.takes_out(finding.code)])

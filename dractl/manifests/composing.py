@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
 import yaml
+from msgspec import Struct
 from yaml.composer import Composer
 from yaml.parser import Parser
 from yaml.reader import Reader
@@ -108,47 +108,48 @@ def compose(text: str, chunk: Chunk) -> Any:
     return node
 
 
-def multiline_scalars(source: Source) -> Iterator[tuple[int, int, bool]]:
-    """Yield the first and the last line of every scalar of several lines, and whether it is a block
-    scalar. A document that cannot be read counts as one scalar.
-    """
+class MultilineScalar(Struct, frozen=True):
+    """A scalar of several lines, or a document that cannot be read."""
+
+    first: int
+    """Its first line."""
+    last: int
+    """Its last line."""
+    is_block: bool
+    """True for a block scalar: what looks like a comment in it is text."""
+    is_readable: bool = True
+    """False for a document that cannot be read, which may be text as a whole."""
+
+
+def multiline_scalars(source: Source) -> Iterator[MultilineScalar]:
+    """Yield every scalar of several lines; a document that cannot be read counts as one."""
     text = source.text
     for chunk in split(text):
         try:
             root = compose(text, chunk)
         except Unreadable:
-            yield (
-                source.position(chunk.start).line - 1,
-                source.position(chunk.end, chunk.end).line,
-                True,
-            )
+            first = source.position(chunk.start).line - 1
+            last = source.position(chunk.end, chunk.end).line
+            yield MultilineScalar(first, last, is_block=True, is_readable=False)
             continue
-        yield from _multiline_scalars(source, chunk, root)
+        for node in _scalars(root) if root is not None else ():
+            if node.start_mark.line == node.end_mark.line:
+                continue
+            start, end = chunk.start + node.start_mark.index, chunk.start + node.end_mark.index
+            # A block scalar ends where the next key begins
+            end = start + len(text[start:end].rstrip())
+            first, last = source.position(start).line, source.position(end, end).line
+            yield MultilineScalar(first, last, node.style in ("|", ">"))
 
 
-def string_starts(source: Source) -> dict[int, int]:
+def string_starts(scalars: Iterable[MultilineScalar]) -> dict[int, int]:
     """Return the line at which a string of several lines begins by each of its further lines."""
-    starts: dict[int, int] = {}
-    for chunk in split(source.text):
-        with suppress(Unreadable):
-            for first, last, _ in _multiline_scalars(source, chunk, compose(source.text, chunk)):
-                starts.update(dict.fromkeys(range(first + 1, last + 1), first))
-    return starts
-
-
-def _multiline_scalars(source: Source, chunk: Chunk, root: Any) -> Iterator[tuple[int, int, bool]]:
-    """Yield what :func:`multiline_scalars` does for one document."""
-    for node in _scalars(root) if root is not None else ():
-        if node.start_mark.line == node.end_mark.line:
-            continue
-        start, end = chunk.start + node.start_mark.index, chunk.start + node.end_mark.index
-        # A block scalar ends where the next key begins
-        end = start + len(source.text[start:end].rstrip())
-        yield (
-            source.position(start).line,
-            source.position(end, end).line,
-            node.style in ("|", ">"),
-        )
+    return {
+        line: scalar.first
+        for scalar in scalars
+        if scalar.is_readable
+        for line in range(scalar.first + 1, scalar.last + 1)
+    }
 
 
 def _check_bounds(parser: Any, shift: int) -> None:
