@@ -1,9 +1,9 @@
 """``dractl explain --hardware``: the machines that would serve a subject."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cli import terminal
@@ -20,6 +20,7 @@ from dractl.explain.fleet.machines import (
     DescribedMachine,
     compare as compare_machines,
     find_questions,
+    make_clusters,
 )
 from dractl.explain.fleet.matrix import Matrix, make_matrix
 from dractl.facts.autoscalers import AutoscalerChoice
@@ -51,44 +52,6 @@ def refuse_combinations(output: str, *, patch: bool, node: bool, devices: bool) 
             )
 
 
-class Comparison(Struct, frozen=True):
-    """Subjects to be compared on machines."""
-
-    cluster: Cluster
-    machines: Mapping[str, DescribedMachine]
-    state: ClusterState
-    """The objects of the cluster, with the values that a site would give its machines."""
-    autoscaler: AutoscalerQuestion | None
-
-    def find_questions(self, state: ClusterState) -> list[Question]:
-        """Find the subjects in the cluster of a machine."""
-        return _find_questions(self.cluster, state)
-
-    def explain(self) -> tuple[ByMachine, ...]:
-        """Explain each subject on each machine."""
-        options = Options(self.cluster.release_assumed)
-        return compare_machines(
-            self.state,
-            self.machines,
-            self.find_questions,
-            self.cluster.features,
-            options,
-            self.autoscaler,
-        )
-
-    def make_matrix(self) -> Matrix:
-        """Judge each subject on each machine."""
-        options = Options(self.cluster.release_assumed)
-        return make_matrix(
-            self.state,
-            self.machines,
-            self.find_questions,
-            self.cluster.features,
-            options,
-            self.autoscaler,
-        )
-
-
 def compare(
     cluster: Cluster,
     hardware: Sequence[str],
@@ -100,7 +63,8 @@ def compare(
 ) -> tuple[str, bool]:
     """Report which machines serve each subject; also return True if each subject has one."""
     specs = parse_machines(hardware)
-    subjects = len(_find_questions(cluster, cluster.state))
+    ask = partial(_find_questions, cluster)
+    subjects = len(ask(cluster.state))
     _refuse_many(subjects, len(specs))
     machines = _describe_machines(specs, target, driver_choice, verbose=bool(printing.verbose))
     slices = [
@@ -110,12 +74,13 @@ def compare(
     ]
     state = assume_site_values(cluster.state, slices, target)
     judge = None if autoscaler is None else AutoscalerQuestion(autoscaler, cluster.state)
-    comparison = Comparison(cluster, machines, state, judge)
+    options = Options(cluster.release_assumed)
+    clusters = make_clusters(state, machines, ask, cluster.features, options)
     is_one_by_one = subjects == 1 or printing.verbose or autoscaler is not None
     if output in ("csv", "html") or (output == "text" and not is_one_by_one):
-        matrix = comparison.make_matrix()
+        matrix = make_matrix(clusters, ask, judge)
         return _render_matrix(matrix, cluster, output, printing), matrix.fits
-    comparisons = comparison.explain()
+    comparisons = compare_machines(clusters, ask, judge)
     fits = all(comparison.fits for comparison in comparisons)
     if output == "json":
         unrendered = cluster.state.coverage.unrendered  # the machines are all the nodes

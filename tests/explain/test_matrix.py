@@ -13,7 +13,7 @@ from dractl.cluster.described_nodes import list_known_classes
 from dractl.cluster.sources import from_objects
 from dractl.explain import Options, Question
 from dractl.explain.ask import find_subjects
-from dractl.explain.fleet.machines import DescribedMachine, compare, find_questions
+from dractl.explain.fleet.machines import DescribedMachine, compare, find_questions, make_clusters
 from dractl.explain.fleet.matrix import Matrix, equality_key, make_matrix
 from dractl.machines import labels_of, room_of
 from dractl.model import Target
@@ -120,8 +120,8 @@ OBJECTS = [
 @pytest.mark.parametrize("release", ["1.34", "1.37"])
 def test_cells_are_the_single_answers(release: str, machines: dict[str, DescribedMachine]) -> None:
     state, features = from_objects(OBJECTS), Features.for_release(release)
-    matrix = make_matrix(state, machines, questions, features, Options())
-    answers = compare(state, machines, questions, features, Options())
+    matrix = make_matrix(make_clusters(state, machines, questions, features, Options()), questions)
+    answers = compare(make_clusters(state, machines, questions, features, Options()), questions)
     assert [subject.address for subject in matrix.subjects] == [
         each.answers[0].explanation.subject.address for each in answers
     ]
@@ -173,8 +173,8 @@ def test_devices_in_use_give_way_to_what_lasts(machines: dict[str, DescribedMach
 
     features = Features.for_release("1.37")
     few = {name: machines[name] for name in ("p5.48xlarge", "g6.xlarge")}
-    matrix = make_matrix(state, few, ask, features, Options())
-    answers = compare(state, few, ask, features, Options())
+    matrix = make_matrix(make_clusters(state, few, ask, features, Options()), ask)
+    answers = compare(make_clusters(state, few, ask, features, Options()), ask)
     by_machine = {row.machine: [cell.code for cell in row.cells] for row in matrix.rows}
     assert by_machine == {
         name: [each.answers[number].explanation.reasons[0].code for each in answers]
@@ -211,9 +211,9 @@ def test_equal_pods_have_equal_templates() -> None:
 def test_what_a_matrix_sums_up(machines: dict[str, DescribedMachine]) -> None:
     objects = [claim("one", SPECS["one"]), claim("no", SPECS["no-class"])]
     few = {name: machines[name] for name in ("trn2.48xlarge", "p5.48xlarge")}
-    matrix: Matrix = make_matrix(
-        from_objects(objects), few, questions, Features.for_release("1.37"), Options()
-    )
+    features = Features.for_release("1.37")
+    clusters = make_clusters(from_objects(objects), few, questions, features, Options())
+    matrix: Matrix = make_matrix(clusters, questions)
     assert [row.machine for row in matrix.rows] == ["p5.48xlarge", "trn2.48xlarge"]
     assert [subject.name for subject in matrix.unserved] == ["no"]
     assert (matrix.universal, matrix.fits, matrix.codes[0]) == (0, False, "class-missing")

@@ -44,7 +44,7 @@ def _judge_machine(scheduler: Scheduler, question: Question, name: str) -> str |
     """
     from dractl.cluster.described_nodes import describe_node, list_known_classes, render_node
     from dractl.explain.explain import Options
-    from dractl.explain.fleet.machines import DescribedMachine, compare
+    from dractl.explain.fleet.machines import DescribedMachine, compare, make_clusters
     from dractl.machines import labels_of, room_of
     from dractl.model import Target
     from dractl.model.driver_choice import DriverChoice
@@ -62,13 +62,11 @@ def _judge_machine(scheduler: Scheduler, question: Question, name: str) -> str |
         machine = scheduler.state.cache.from_sources(
             ("known machine", name, features), (), lambda _: describe()
         )
-        (comparison,) = compare(
-            scheduler.state,
-            {name: machine},
-            lambda _: [question],
-            features,
-            Options(fixes=0, depth=1),
+        options = Options(fixes=0, depth=1)
+        clusters = make_clusters(
+            scheduler.state, {name: machine}, lambda _: [question], features, options
         )
+        (comparison,) = compare(clusters, lambda _: [question])
         (answer,) = comparison.answers
         if answer.serves:
             needs = ", ".join(dict.fromkeys(need.text for need in answer.needs))

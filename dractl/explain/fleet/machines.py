@@ -133,17 +133,14 @@ class AutoscalerQuestion(Struct, frozen=True):
 
 
 def compare(
-    state: ClusterState,
-    machines: Mapping[str, DescribedMachine],
+    clusters: Iterable["MachineCluster"],
     questions: Callable[[ClusterState], Sequence[Question]],
-    features: Features,
-    options: Options,
     autoscaler: AutoscalerQuestion | None = None,
 ) -> tuple[ByMachine, ...]:
     """Return a comparison for each question; ``autoscaler`` judges each machine, too."""
     columns = [
         [cluster.explain(question, autoscaler) for question in questions(cluster.state)]
-        for cluster in make_clusters(state, machines, questions, features, options)
+        for cluster in clusters
     ]
     return tuple(ByMachine(answers) for answers in zip(*columns, strict=True))
 

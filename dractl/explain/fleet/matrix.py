@@ -4,22 +4,16 @@ A cell has the verdict and the first reason alone. Subjects that ask for the sam
 of one of them.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from dractl.allocation import Features
 from dractl.cluster import ClusterState
 from dractl.cluster.podgroups import group_object
 from dractl.explain.answer import Subject
 from dractl.explain.ask import CLAIMS, Question, pods_using
-from dractl.explain.explain import Explainer, Options
-from dractl.explain.fleet.machines import (
-    AutoscalerQuestion,
-    DescribedMachine,
-    MachineCluster,
-    make_clusters,
-)
+from dractl.explain.explain import Explainer
+from dractl.explain.fleet.machines import AutoscalerQuestion, MachineCluster
 from dractl.objects import Raw
 from dractl.views import View
 
@@ -88,20 +82,17 @@ class Matrix(Struct, frozen=True):
 
 
 def make_matrix(
-    state: ClusterState,
-    machines: Mapping[str, DescribedMachine],
+    clusters: Iterable[MachineCluster],
     questions: Callable[[ClusterState], Sequence[Question]],
-    features: Features,
-    options: Options,
     autoscaler: AutoscalerQuestion | None = None,
 ) -> Matrix:
     """Return which machines serve which subjects; ``autoscaler`` judges each machine, too."""
-    clusters = make_clusters(state, machines, questions, features, options)
-    rows = [
-        MatrixRow(cluster.name, tuple(_cells(cluster, questions(cluster.state), autoscaler)))
-        for cluster in clusters
-    ]
-    subjects = tuple(Subject(question.kind, *question.key) for question in questions(state))
+    rows: list[MatrixRow] = []
+    asked: Sequence[Question] = ()
+    for cluster in clusters:
+        asked = questions(cluster.state)  # the same subjects in each cluster
+        rows.append(MatrixRow(cluster.name, tuple(_cells(cluster, asked, autoscaler))))
+    subjects = tuple(Subject(question.kind, *question.key) for question in asked)
     return Matrix(subjects, tuple(sorted(rows, key=lambda row: -row.served)))
 
 
