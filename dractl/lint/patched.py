@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from dractl.inputs.patching import NeedsProgram, selects
 from dractl.lint.model import Manifest, manifest
-from dractl.manifests import Document, load_readable, read_text
+from dractl.manifests import Document, load_readable
 from dractl.manifests.kustomize import Kustomization, Kustomizations, is_kustomization
 from dractl.objects import mapping, text
 from dractl.validation.violation import Path
@@ -83,14 +83,11 @@ def _targets_of(patch: Document, holder: Kustomization) -> list[Mapping[str, Any
     if not is_kustomization(patch.file):
         file = os.path.abspath(patch.file)
         return [entry.target for entry in holder.patch_entries if entry.file == file]
-    return [
-        entry.target
-        for entry in holder.patch_entries
-        if any(
-            isinstance(item, Document) and item.value == patch.value
-            for item in read_text(patch.file, entry.text)
-        )
-    ]
+    if patch.embedding is None:
+        return []
+    field, number = patch.embedding.path[:2]
+    place = (str(field).casefold(), number)
+    return [entry.target for entry in holder.patch_entries if entry.place == place]
 
 
 def _changes_object(

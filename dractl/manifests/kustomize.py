@@ -54,10 +54,10 @@ def is_kustomization(path: str) -> bool:
 class PatchEntry(Struct, frozen=True):
     """An entry of ``patches``, or of one of the older fields for patches."""
 
+    place: tuple[str, int]
+    """The field in lower case, since its name is taken in any, and the position in it."""
     file: str
     """The absolute path of the patch; "" for one that stands in the kustomization."""
-    text: str
-    """The patch that stands in the kustomization."""
     target: Mapping[str, Any] | None
     """The objects that it changes; None: those of its own kind and name."""
 
@@ -220,16 +220,15 @@ def _read(folder: str) -> Kustomization | None:
 
 def _patch_entries(folder: str, value: dict[str, Any]) -> Iterator[PatchEntry]:
     """Yield the patches of a kustomization with their targets."""
-    for item in (item for field in _PATCHES for item in _items_of(value, field)):
-        entry = item if isinstance(item, dict) else {"path": item}
-        path, text, target = (entry.get(name) for name in ("path", "patch", "target"))
-        if isinstance(path, str) and "\n" in path:  # patchesStrategicMerge has both
-            path, text = None, path
-        yield PatchEntry(
-            os.path.normpath(os.path.join(folder, path)) if isinstance(path, str) else "",
-            text if isinstance(text, str) else "",
-            target if isinstance(target, dict) else None,
-        )
+    for field in _PATCHES:
+        for number, item in enumerate(_items_of(value, field)):
+            entry = item if isinstance(item, dict) else {"path": item}
+            path, target = entry.get("path"), entry.get("target")
+            file = ""
+            if isinstance(path, str) and "\n" not in path:  # an older field has texts, too
+                file = os.path.normpath(os.path.join(folder, path))
+            target = target if isinstance(target, dict) else None
+            yield PatchEntry((field.casefold(), number), file, target)
 
 
 def _file_names(value: dict[str, Any]) -> Iterator[str]:
