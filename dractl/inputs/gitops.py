@@ -1,7 +1,7 @@
 """Builds what Flux and Argo CD apply of an input, as they build it."""
 
 import os
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -128,14 +128,14 @@ def replace_delivered(
         for item in delivered.documents
         if _has_variable(item)
     ]
-    documents = [item for item in inputs.documents if scope.keeps(item)]
+    documents, dropped = scope.split_documents()
     broken = [item for item in inputs.broken if not scope.holds(item.file)]
     skipped = [item for item in inputs.skipped if not _is_rendered(item.file, delivered.charts)]
     made = replace(
         inputs,
         documents=(*documents, *named),
         broken=tuple(broken),
-        skipped=(*skipped, *delivered.skipped, *unnamed, *scope.list_unapplied()),
+        skipped=(*skipped, *delivered.skipped, *unnamed, *scope.list_unapplied(dropped)),
     )
     return Applied(made, delivered.files, scope.folders)
 
@@ -158,7 +158,15 @@ class _Scope:
         path = os.path.abspath(file)
         return path.startswith(self.folders) and path not in self._named
 
-    def keeps(self, document: Document) -> bool:
+    def split_documents(self) -> tuple[list[Document], list[Document]]:
+        """Return the documents that count as they are written, and those that do not."""
+        kept: list[Document] = []
+        dropped: list[Document] = []
+        for document in self._inputs.documents:
+            (kept if self._keeps(document) else dropped).append(document)
+        return kept, dropped
+
+    def _keeps(self, document: Document) -> bool:
         """Return True for a document that counts as it is written."""
         if _is_rendered(document.file, self._delivered.charts):
             return False
@@ -172,13 +180,9 @@ class _Scope:
             return False
         return not self.holds(document.file) or bool(document.at(("metadata", "uid")))
 
-    def list_unapplied(self) -> Iterator[Skipped]:
+    def list_unapplied(self, dropped: Iterable[Document]) -> Iterator[Skipped]:
         """Yield the manifests about DRA in the folders that nothing applies."""
-        files = {
-            item.file: None
-            for item in self._inputs.documents
-            if not self.keeps(item) and names_dra(encode_json(item.value))
-        }
+        files = {item.file: None for item in dropped if names_dra(encode_json(item.value))}
         read = self._delivered.files
         for file in files:
             if os.path.abspath(file) not in read and not _is_rendered(file, self._delivered.charts):
