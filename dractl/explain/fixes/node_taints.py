@@ -154,12 +154,16 @@ def _tolerate_node_taints(
         )
 
 
+def _untaint_node(verdict: NodeVerdict, taints: Sequence[Taint]) -> tuple[Patch, ...]:
+    return (Patch(f"Node/{verdict.name}", (_remove_from_node(verdict, taints),)),)
+
+
 def _remove_taints(problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Taint]) -> Candidate:
     """Remove taints from a node, for all pods."""
     names = ", ".join(map(format_taint, taints))
     return Candidate(
         f"remove taint {names} from {verdict.name}",
-        (Patch(f"Node/{verdict.name}", (_remove_from_node(verdict, taints),)),),
+        _untaint_node(verdict, taints),
         FixSlot(Topic.NODE, f"taint {names}"),
         Preference.POLICY,
         effect="; ".join(filter(None, ("for every pod", _name_similar_nodes(problem, verdict)))),
@@ -180,7 +184,7 @@ def _await_node(problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Tain
         FixSlot(Topic.NODE, f"taint {names}"),
         Preference.RESTORE,
         effect="; ".join(filter(None, (hint, _name_similar_nodes(problem, verdict)))),
-        consequences=(Patch(f"Node/{verdict.name}", (_remove_from_node(verdict, taints),)),),
+        consequences=_untaint_node(verdict, taints),
     )
 
 
