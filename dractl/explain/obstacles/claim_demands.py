@@ -228,6 +228,8 @@ class Count(RequestDemand, frozen=True):
 
     count: int
     """0 for all devices."""
+    constraints: tuple[ClaimDemand, ...] = ()
+    """The constraints that so many devices do not meet, where there are several."""
 
     @property
     def want(self) -> str:

@@ -10,7 +10,12 @@ from dractl.cluster.state import ClusterState
 from dractl.explain.answer import Obstacle, When
 from dractl.explain.ask import CLAIMS
 from dractl.explain.context import Case
-from dractl.explain.obstacles.claim_demands import ClassOfRequest, FreeDevices, RequestedDevices
+from dractl.explain.obstacles.claim_demands import (
+    ClassOfRequest,
+    Count,
+    FreeDevices,
+    RequestedDevices,
+)
 from dractl.explain.obstacles.demands import Demand
 from dractl.explain.obstacles.isolation import isolate
 from dractl.explain.obstacles.releases import release_claims
@@ -51,37 +56,44 @@ def describe_obstacles(
     nearest = obstacles.on_nodes[0]
     when = _find_when(oracle, case, nearest)
     deciding_first = sorted(nearest.demands, key=lambda demand: demand.passes)
-    if len(deciding_first) == 1:
-        pairs = [(deciding_first[0], causes[0])]
-    else:
-        lasts = when == "never"
-        pairs = [
-            (demand, _cause_of(oracle, case, nearest, demand, lasts=lasts) or causes[0])
-            for demand in deciding_first
-        ]
+    lasts = when == "never"
+    pairs = [
+        (demand, _causes_of(oracle, case, nearest, demand, lasts=lasts) or causes[:1])
+        for demand in deciding_first
+    ]
     return Description(
-        tuple(_obstacle(case, nearest, demand, cause) for demand, cause in pairs),
-        tuple(cause for _, cause in pairs),
+        tuple(_obstacle(case, nearest, demand, theirs) for demand, theirs in pairs),
+        tuple(cause for _, theirs in pairs for cause in theirs),
         when,
-        tuple(cause for demand, cause in pairs if when == "never" and not demand.passes),
+        tuple(c for demand, theirs in pairs if lasts and not demand.passes for c in theirs),
         tuple(_note_unjudged_demands(case, nearest)),
     )
 
 
-def _cause_of(
+def _causes_of(
     oracle: Oracle, case: Case, nearest: NodeObstacles, demand: Demand, *, lasts: bool
-) -> Cause | None:
-    """Return the cause that a demand is where the others are lifted.
+) -> tuple[Cause, ...]:
+    """Return the cause that a demand is where the others are lifted; none for the only one.
 
-    If the subject could never fit, nothing is held in that cluster, so that nobody is blamed for
-    what would be in the way all the same.
+    A count that stands for several constraints has one cause for each of them. If the subject could
+    never fit, nothing is held in that cluster, so that nobody is blamed for what would be in the
+    way all the same.
     """
     others = [other for other in nearest.demands if other is not demand]
-    if lasts and not demand.passes and nearest.nodes:
+    constraints = demand.constraints if isinstance(demand, Count) else ()
+    if not others and not constraints:
+        return ()
+    nodes = nearest.nodes
+    if lasts and not demand.passes and nodes:
         others.append(FreeDevices())
-    isolated = isolate(oracle, case, case.state, others, nearest.nodes)
-    cause = next(iter(isolated.causes), None)
-    return None if cause is None else _rename_claims(cause, isolated.case, case)
+    alone = [
+        isolate(
+            oracle, case, case.state, [*others, *(c for c in constraints if c is not each)], nodes
+        )
+        for each in constraints or (demand,)
+    ]
+    causes = (_rename_claims(cause, i.case, case) for i in alone for cause in i.causes[:1])
+    return tuple(dict.fromkeys(causes))
 
 
 def _rename_claims(cause: Cause, recreated: Case, case: Case) -> Cause:
@@ -168,10 +180,11 @@ def _note_unpublished_devices(
         yield f"allocated although no slice has them: devices of {abbreviate(holders)}"
 
 
-def _obstacle(case: Case, nearest: NodeObstacles, demand: Demand, cause: Cause) -> Obstacle:
-    return Obstacle(
-        demand.kind, demand.object, demand.want, case.say(cause), nearest.nodes, cause.code
-    )
+def _obstacle(
+    case: Case, nearest: NodeObstacles, demand: Demand, causes: Sequence[Cause]
+) -> Obstacle:
+    have = "; ".join(map(case.say, causes))
+    return Obstacle(demand.kind, demand.object, demand.want, have, nearest.nodes, causes[0].code)
 
 
 # -- when --

@@ -2,23 +2,26 @@
 
 All filters of a node are evaluated, without a stop at the first. Among the demands of the claims a
 smallest set is found by asking the scheduler (Junker, QuickXplain, AAAI 2004): where several sets
-would do, devices in use come before what the claims ask for, and single conditions before whole
-requests. Nodes that read the same are asked once.
+would do, devices in use come before what the claims ask for, single conditions before whole
+requests, and one count before several constraints. Nodes that read the same are asked once.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.allocation import Survey
 from dractl.cluster.changes import parse_target
 from dractl.explain.obstacles.claim_demands import (
     ClassOfRequest,
     Condition,
+    Count,
     FreeCounters,
     FreeDevices,
     RequestedDevices,
+    SharedAttribute,
     UsablePools,
     class_demand,
     demands_of_claim,
@@ -317,6 +320,8 @@ class _Search:
         # Most often nothing but what is held is in the way.
         tried = (free,) if is_held and demands[0] == free else demands
         needed = smallest_subset(fits, tried)
+        for count in (demand for demand in tried if isinstance(demand, Count)):
+            needed = _put_count_for_constraints(fits, needed, count)
         demands = [*group.demands, *needed]
         nodes = tuple(node.name for node in group.nodes[:MAX_ALIKE])
         return NodeObstacles(
@@ -387,6 +392,24 @@ def _signature(demand: Demand) -> object:
     """Return what is equal for demands of different nodes that read the same."""
     fields = {name: getattr(demand, name) for name in demand.__struct_fields__ if name != "nodes"}
     return (demand.kind, tuple(fields.items()))
+
+
+def _put_count_for_constraints(
+    is_enough: Callable[[Sequence[Demand]], bool], needed: list[Demand], count: Count
+) -> list[Demand]:
+    """Return the needed demands, with a count in place of constraints that a lower one would meet.
+
+    One device differs from no other, and shares everything with itself.
+    """
+    constraints = [each for each in needed if isinstance(each, SharedAttribute)]
+    if len(constraints) < 2 or count in needed:
+        return needed
+    others = [each for each in needed if each not in constraints]
+    kept = smallest_subset(lambda lifted: is_enough([*others, *lifted]), [count, *constraints])
+    if len(kept) >= len(constraints):
+        return needed
+    broken = tuple(each for each in constraints if each not in kept)
+    return [*others, *(replace(count, constraints=broken) if d == count else d for d in kept)]
 
 
 def smallest_subset(

@@ -275,6 +275,28 @@ def test_a_taint_that_nobody_removes_is_tolerated_while_the_other_goes_away() ->
     assert {change.target for change in fix.changes} == {"Pod/ml/p"}
 
 
+def test_one_count_is_in_the_way_where_it_breaks_two_constraints() -> None:
+    """Three of four devices can neither share a root with the NIC nor be of three NUMA nodes; one can do both."""
+    numa, nic_driver = "resource.kubernetes.io/numaNode", "nic.example.com"
+    devices = (device(f"gpu-{n}", **{ROOT: f"pci0000:{n // 2}0", numa: n // 2}) for n in range(4))
+    nic = slice_of(nic_driver, "a", device("nic-0", **{ROOT: "pci0000:00"}))
+    wanted = claim(
+        "c",
+        request("gpu", "gpu", 3),
+        request("nic", "nic"),
+        constraints=[
+            {"requests": ["gpu", "nic"], "matchAttribute": ROOT},
+            {"requests": ["gpu"], "distinctAttribute": numa},
+        ],
+    )
+    machines = node("a"), slice_of(GPU, "a", *devices), nic
+    answer = explain(CLASS, NIC_CLASS, *machines, wanted, pod("p", USES))
+    assert kinds(answer) == ["count"]
+    assert "no pcieRoot has 3 gpu" in answer.obstacles[0].have
+    assert "numaNode over gpu: 3 different values wanted, there are 2" in answer.obstacles[0].have
+    assert "lower count of request gpu from 3 to 1" in answer.fixes[0].title
+
+
 # -- when --
 
 
