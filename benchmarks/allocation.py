@@ -1,14 +1,15 @@
-"""How long dractl's allocator takes, beside upstream's own.
+"""Measures dractl's allocator beside upstream's own.
 
-    python benchmarks/allocation.py [FILE...]      default: the shapes of ../shared/conformance/allocator-slow.jsonl
+    python benchmarks/allocation.py [FILE...]  default: ../shared/conformance/allocator-slow.jsonl
 
-Runs every shape of the files (cases of the allocator oracle), and a claim of 8 equal GPUs on 1, 100 and 5,000 nodes,
-with both, in one run: CPU time of one allocation, the best of three, without reading the input. Upstream's program is
-``allocator-1.37`` in ``$DRACTL_ORACLE_DIR``, else in ``~/.cache/dractl-oracle``; without it only ours is measured.
-Ratio: ours divided by upstream's; below 1 ours is faster. A search that upstream ends after 10 s counts as 10 s.
+Runs every shape of the files (cases of the allocator oracle), and a claim of 8 equal GPUs on 1, 100
+and 5,000 nodes, with both, in one run: CPU time of one allocation, the best of three, without
+reading the input. Upstream's program is ``allocator-1.37`` in ``$DRACTL_ORACLE_DIR``, else in
+``~/.cache/dractl-oracle``; without it only ours is measured. Ratio: ours divided by upstream's;
+below 1 ours is faster. A search that upstream ends after 10 s counts as 10 s.
 
-For the nodes, upstream's time for one node is taken times their number: its library shares nothing between nodes but
-compiled selectors.
+For the nodes, upstream's time for one node is taken times their number: its library shares nothing
+between nodes but compiled selectors.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dractl.allocation import Allocated, AllocatedState, Allocator, DeviceID, Features, Verdict
 from dractl.model import DeviceClass, Node, Quantity, Reader, ResourceClaim, ResourceSlice
@@ -33,11 +34,11 @@ Case = dict[str, Any]
 
 
 def ours(case: Case) -> tuple[float, Verdict]:
-    """Milliseconds of CPU of the best of three fresh allocators, and the verdict."""
+    """Return the CPU milliseconds of the best of three fresh allocators, and the verdict."""
     node = Node.read(Reader(case["node"]))
-    claims = [ResourceClaim.read(Reader(found)) for found in case["claims"]]
-    classes = [DeviceClass.read(Reader(found)) for found in case["classes"]]
-    slices = [ResourceSlice.read(Reader(found)) for found in case["slices"]]
+    claims = [ResourceClaim.read(Reader(item)) for item in case["claims"]]
+    classes = [DeviceClass.read(Reader(item)) for item in case["classes"]]
+    slices = [ResourceSlice.read(Reader(item)) for item in case["slices"]]
     state = AllocatedState(
         devices=frozenset(DeviceID.parse(text) for text in case.get("allocatedDevices") or ()),
         capacity={
@@ -55,16 +56,16 @@ def ours(case: Case) -> tuple[float, Verdict]:
 
 
 def upstream(case: Case) -> tuple[float, str]:
-    """Milliseconds that upstream's program took for the allocation, and its verdict."""
-    asked = {**case, "timeoutMs": 10000}
+    """Return the milliseconds that upstream's program took for the allocation, and its verdict."""
+    question = {**case, "timeoutMs": 10000}
     if case.get("expected", {}).get("verdict") != "timeout":
-        asked["repeat"] = 3
+        question["repeat"] = 3
     done = subprocess.run(
-        [str(ORACLE)], input=json.dumps(asked), capture_output=True, text=True, check=True
+        [str(ORACLE)], input=json.dumps(question), capture_output=True, text=True, check=True
     )
     answer = json.loads(done.stdout)
     return float(answer["ms"]) / (
-        1 if answer["verdict"] == "timeout" else asked.get("repeat", 1)
+        1 if answer["verdict"] == "timeout" else question.get("repeat", 1)
     ), answer["verdict"]
 
 
@@ -89,8 +90,16 @@ def gpu_slice(node: str) -> Case:
     }
 
 
-def cluster(nodes: int) -> tuple[list[Case], Case, Case]:
-    """Slices, class and claim: 8 equal GPUs a node, and a claim for 8."""
+class Cluster(NamedTuple):
+    """Objects for the allocator, as JSON."""
+
+    slices: list[Case]
+    device_class: Case
+    claim: Case
+
+
+def cluster(nodes: int) -> Cluster:
+    """Make 8 equal GPUs a node, and a claim for 8."""
     device_class = {
         "metadata": {"name": "gpu"},
         "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]},
@@ -106,16 +115,16 @@ def cluster(nodes: int) -> tuple[list[Case], Case, Case]:
         "metadata": {"name": "c", "namespace": "ns"},
         "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}},
     }
-    return [gpu_slice(f"node-{n}") for n in range(nodes)], device_class, claim
+    return Cluster([gpu_slice(f"node-{n}") for n in range(nodes)], device_class, claim)
 
 
-def all_nodes(nodes: int) -> tuple[float, float | None]:
-    """Milliseconds for the claim on every node: ours, and upstream's for as many nodes."""
-    raw, device_class, claim = cluster(nodes)
+def measure_all_nodes(nodes: int) -> tuple[float, float | None]:
+    """Return the milliseconds for the claim on every node: ours, and upstream's for as many."""
+    objects = cluster(nodes)
     features = Features.for_release("1.37")
-    slices = [ResourceSlice.read(Reader(found)) for found in raw]
-    classes = [DeviceClass.read(Reader(device_class))]
-    claims = [ResourceClaim.read(Reader(claim))]
+    slices = [ResourceSlice.read(Reader(item)) for item in objects.slices]
+    classes = [DeviceClass.read(Reader(objects.device_class))]
+    claims = [ResourceClaim.read(Reader(objects.claim))]
     machines = [Node.read(Reader({"metadata": {"name": f"node-{n}"}})) for n in range(nodes)]
     start = time.process_time()
     allocator = Allocator(slices, classes, features=features)
@@ -129,9 +138,9 @@ def all_nodes(nodes: int) -> tuple[float, float | None]:
     case = {
         "features": sorted(features.on),
         "node": {"metadata": {"name": "node-0"}},
-        "claims": [claim],
-        "classes": [device_class],
-        "slices": raw[:1],
+        "claims": [objects.claim],
+        "classes": [objects.device_class],
+        "slices": objects.slices[:1],
         "repeat": 2000,
     }
     done = subprocess.run(
@@ -145,24 +154,25 @@ def main() -> None:
         SHARED / "conformance" / "allocator-slow.jsonl"
     ]
     print(
-        f"{'shape':34}{'verdict':>15}{'ours ms':>10}{'upstream ms':>13}{'ratio':>10}   upstream says"
+        f"{'shape':34}{'verdict':>15}{'ours ms':>10}{'upstream ms':>13}{'ratio':>10}   upstream "
+        "says"
     )
     for path in files:
         for case in map(json.loads, path.read_text().splitlines()):
             mine, verdict = ours(case)
-            theirs, said = upstream(case) if ORACLE.exists() else (0.0, "not built")
+            theirs, upstream_verdict = upstream(case) if ORACLE.exists() else (0.0, "not built")
             ratio = f"{mine / theirs:.5f}" if theirs else "-"
             name = type(verdict).__name__.lower()
             print(
-                f"{case['name']:34}{name:>15}{mine:10.2f}{theirs:13.1f}{ratio:>10}   {said}",
+                f"{case['name']:34}{name:>15}{mine:10.2f}{theirs:13.1f}{ratio:>10}   "
+                f"{upstream_verdict}",
                 flush=True,
             )
     for nodes in (1, 100, 5000):
-        mine, upstreams = all_nodes(nodes)
+        mine, upstreams = measure_all_nodes(nodes)
         ratio = f"{mine / upstreams:.1f}" if upstreams else "-"
-        print(
-            f"{f'8 equal GPUs on {nodes} nodes':34}{'allocated':>15}{mine:10.1f}{upstreams or 0:13.2f}{ratio:>10}"
-        )
+        shape = f"8 equal GPUs on {nodes} nodes"
+        print(f"{shape:34}{'allocated':>15}{mine:10.1f}{upstreams or 0:13.2f}{ratio:>10}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""How long fit and devices take, and how much memory, for large clusters.
+"""Measures fit and devices for large clusters: time and memory.
 
     python benchmarks/capacity.py [NODES...]        default: 200 5000
 
-Makes a dump with 8 GPUs a node, a random part of them in use (the same in every run), asks how many more pods with
-two aligned GPUs fit, and lists the devices. Goals: 200 nodes in 1 s, 5,000 nodes and 1,000 copies in 10 s and 600 MB.
+Makes a dump with 8 GPUs a node, a random part of them in use (the same in every run), asks how many
+more pods with two aligned GPUs fit, and lists the devices. Goals: 200 nodes in 1 s, 5,000 nodes and
+1,000 copies in 10 s and 600 MB.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ API = "resource.k8s.io/v1"
 
 
 def dump(nodes: int, copies: int) -> dict[str, Any]:
-    """A cluster in which about ``copies`` more pairs fit: each needs both GPUs of a PCIe root."""
+    """Make a cluster in which about ``copies`` more pairs fit.
+
+    A pair needs both GPUs of a PCIe root.
+    """
     chance = random.Random(7)
     items = [item for item in clusters.source(0)["items"] if item["kind"] != "Pod"]
     for i in range(nodes):
@@ -34,7 +38,7 @@ def dump(nodes: int, copies: int) -> dict[str, Any]:
         free = (
             {2 * root, 2 * root + 1} if chance.random() < copies / nodes else {chance.randrange(8)}
         )
-        claim, pod = clusters.held(i)
+        claim, pod = clusters.claim_and_pod(i)
         results = [
             {
                 "request": "gpu",
@@ -58,10 +62,10 @@ def measure(nodes: int, path: Path, *words: str) -> None:
     wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     answer = json.loads(done.stdout)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    what = f"{answer['fits']} fit" if "fits" in answer else f"{len(answer['devices'])} devices"
+    summary = f"{answer['fits']} fit" if "fits" in answer else f"{len(answer['devices'])} devices"
     print(
         f"{nodes} nodes, dractl {' '.join(words)}: {wall:.2f} s wall, {cpu:.2f} s CPU, "
-        f"at most {after.ru_maxrss / 1024:.0f} MB so far, {what}"
+        f"at most {after.ru_maxrss / 1024:.0f} MB so far, {summary}"
     )
 
 

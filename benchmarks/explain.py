@@ -1,10 +1,10 @@
-"""How long explain takes, and how much memory, for large clusters.
+"""Measures explain for large clusters: time and memory.
 
     python benchmarks/explain.py [NODES...]        default: 1000 5000
 
-Makes a dump with 8 GPUs a node, all but one of each node in use, and a pod that wants two aligned ones; runs
-`dractl explain` on it and prints its wall time, CPU time and peak memory. Goals: 1,000 nodes (8,000 devices) in 2 s and
-400 MB, 5,000 nodes (40,000 devices) in 6 s.
+Makes a dump with 8 GPUs a node, all but one of each node in use, and a pod that wants two aligned
+ones; runs `dractl explain` on it and prints its wall time, CPU time and peak memory. Goals: 1,000
+nodes (8,000 devices) in 2 s and 400 MB, 5,000 nodes (40,000 devices) in 6 s.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from typing import Any
 
 API = "resource.k8s.io/v1"
 CLASS = "device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == 'gpu'"
+MEMORY = "device.capacity['gpu.nvidia.com'].memory"
 
 
 def source(nodes: int) -> dict[str, Any]:
-    """A cluster of ``nodes`` as `kubectl get -o json` would print it: about 1.6 kB a device."""
+    """Make a cluster as `kubectl get -o json` prints it: about 1.6 kB a device."""
     items: list[dict[str, Any]] = [
         {
             "apiVersion": API,
@@ -50,7 +51,7 @@ def source(nodes: int) -> dict[str, Any]:
         },
     ]
     for i in range(nodes):
-        items += [node(i), gpus(i), *held(i)]
+        items += [node(i), gpus(i), *claim_and_pod(i)]
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
@@ -59,13 +60,7 @@ def template() -> dict[str, Any]:
         "deviceClassName": "gpu.nvidia.com",
         "allocationMode": "ExactCount",
         "count": 2,
-        "selectors": [
-            {
-                "cel": {
-                    "expression": "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"
-                }
-            }
-        ],
+        "selectors": [{"cel": {"expression": f"{MEMORY}.compareTo(quantity('40Gi')) >= 0"}}],
     }
     devices = {
         "requests": [{"name": "gpu", "exactly": exactly}],
@@ -146,15 +141,15 @@ def gpus(i: int) -> dict[str, Any]:
     }
 
 
-def held(i: int) -> list[dict[str, Any]]:
-    """A pod that holds seven GPUs of a node; which one is left differs."""
-    name, where = f"job-{i:05}", f"node-{i:05}"
+def claim_and_pod(i: int) -> list[dict[str, Any]]:
+    """Make a pod that holds seven GPUs of a node, and its claim; the free GPU differs by node."""
+    name, node_name = f"job-{i:05}", f"node-{i:05}"
     results = [
-        {"request": "gpu", "driver": "gpu.nvidia.com", "pool": where, "device": f"gpu-{g}"}
+        {"request": "gpu", "driver": "gpu.nvidia.com", "pool": node_name, "device": f"gpu-{g}"}
         for g in range(8)
         if g != i % 8
     ]
-    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [where]}]}]
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node_name]}]}]
     request = {
         "name": "gpu",
         "exactly": {
@@ -181,7 +176,7 @@ def held(i: int) -> list[dict[str, Any]]:
         "kind": "Pod",
         "metadata": {"name": name, "namespace": "ml", "uid": f"p{i:035}"},
         "spec": {
-            "nodeName": where,
+            "nodeName": node_name,
             "containers": [
                 {"name": "main", "resources": {"requests": {"cpu": "8", "memory": "64Gi"}}}
             ],
@@ -221,8 +216,9 @@ def measure(nodes: int) -> None:
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         size = path.stat().st_size / 1e6
         print(
-            f"{nodes} nodes, {nodes * 8} devices, {size:.0f} MB: {wall:.2f} s wall, {cpu:.2f} s CPU, "
-            f"{after.ru_maxrss / 1024:.0f} MB, {answer['verdict']}, {len(answer['fixes'])} fixes"
+            f"{nodes} nodes, {nodes * 8} devices, {size:.0f} MB: {wall:.2f} s wall, {cpu:.2f} s "
+            f"CPU, {after.ru_maxrss / 1024:.0f} MB, {answer['verdict']}, {len(answer['fixes'])} "
+            "fixes"
         )
 
 

@@ -1,10 +1,12 @@
-"""What an answer cannot take less than: the steps that every program of Python has, each after those before it.
+"""Runs the steps that any Python program needs for the same answer: a floor for its time.
 
     python benchmarks/floors.py STEP PATH
 
-For a folder of manifests: ``start`` imports what lint of them does, ``read`` lists and reads the files, ``yaml`` parses
-them, and ``look`` calls one empty function for each value; ``libyaml`` parses with PyYAML's parser in C instead. For a
-dump: ``explain`` imports, ``text`` reads and ``json`` parses it, in C, without anything that an answer needs.
+Each step includes the steps before it. For a folder of manifests: ``start`` imports what lint of
+them does, ``read`` lists and reads the files, ``yaml`` parses them, and ``look`` calls one empty
+function for each value; ``libyaml`` parses with PyYAML's parser in C instead. For a dump:
+``explain`` imports, ``text`` reads and ``json`` parses it, in C, without anything that an answer
+needs.
 """
 
 from __future__ import annotations
@@ -22,12 +24,16 @@ from dractl.manifests.files import contents, list_files
 
 
 def look(value: Any) -> None:
-    """Goes through a value, with one call for each that is inside."""
-    for inner in value.values() if type(value) is dict else value if type(value) is list else ():
+    """Visit a value with everything inside it, with one call for each."""
+    if type(value) is dict:
+        value = value.values()
+    elif type(value) is not list:
+        return
+    for inner in value:
         look(inner)
 
 
-def many(step: str, folder: str) -> None:
+def lint(step: str, folder: str) -> None:
     import_module("dractl.cli.commands.lint")
     import_module("dractl.cel.compiler")
     registry.checks()
@@ -53,7 +59,7 @@ def many(step: str, folder: str) -> None:
             look(value)
 
 
-def dump(step: str, file: str) -> None:
+def explain(step: str, file: str) -> None:
     import_module("dractl.cli.commands.explain")
     if step == "explain":
         return
@@ -66,4 +72,4 @@ def dump(step: str, file: str) -> None:
 
 if __name__ == "__main__":
     gc.disable()
-    (many if Path(sys.argv[2]).is_dir() else dump)(*sys.argv[1:])
+    (lint if Path(sys.argv[2]).is_dir() else explain)(*sys.argv[1:])

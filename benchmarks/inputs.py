@@ -21,22 +21,23 @@ CLASSES = 12
 
 
 def selector(number: int) -> str:
-    """One of :data:`SELECTORS` expressions such as people write: a comparison of an attribute or a capacity."""
+    """Return one of :data:`SELECTORS` expressions: a comparison of an attribute or a capacity."""
     kind, n = number % 4, number % SELECTORS
     gpu = "gpu.nvidia.com"
+    device = f'device.attributes["{gpu}"]'
     return (
         f'device.driver == "{gpu}" && '
         + (
-            f'device.attributes["{gpu}"].architecture == "{ARCHITECTURES[n // 4 % 4]}"',
+            f'{device}.architecture == "{ARCHITECTURES[n // 4 % 4]}"',
             f"device.capacity['{gpu}'].memory.compareTo(quantity('{10 * (1 + n // 4)}Gi')) >= 0",
-            f'device.attributes["{gpu}"].productName.lowerAscii().matches("^.*{MODELS[n // 4 % 4]}.*$")',
-            f'device.attributes["{gpu}"].cudaComputeCapability.isGreaterThan(semver("{7 + n % 3}.{n // 4}.0"))',
+            f'{device}.productName.lowerAscii().matches("^.*{MODELS[n // 4 % 4]}.*$")',
+            f'{device}.cudaComputeCapability.isGreaterThan(semver("{7 + n % 3}.{n // 4}.0"))',
         )[kind]
     )
 
 
 def _spec(number: int, indent: int) -> str:
-    """The spec of a claim: GPUs of a class that a selector narrows, a NIC, and both at one PCIe root."""
+    """Return the spec of a claim: GPUs that a selector narrows, and a NIC at the same PCIe root."""
     chance = random.Random(number)
     text = f"""\
 devices:
@@ -59,7 +60,7 @@ devices:
 
 
 def manifest(number: int) -> str:
-    """A valid object: in turn a claim, a template, a class, and a pod that uses the template."""
+    """Return a valid object: in turn a claim, a template, a class, and a pod with the template."""
     kind, n = number % 4, number // 4
     team = f"team-{n % 50:02}"
     if kind == 0:
@@ -135,8 +136,8 @@ spec:
 """
 
 
-def many(folder: Path, count: int) -> None:
-    """A file for each of ``count`` objects, in folders of 50 teams."""
+def write_folders(folder: Path, count: int) -> None:
+    """Write a file for each of ``count`` objects, in folders of 50 teams."""
     for number in range(count):
         path = folder / f"team-{number // 4 % 50:02}" / f"{number:05}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -144,7 +145,7 @@ def many(folder: Path, count: int) -> None:
 
 
 def faulty(number: int) -> str:
-    """A document of a file: a claim with a misspelt field."""
+    """Return a document of a file: a claim with a misspelt field."""
     return f"""\
 ---
 apiVersion: resource.k8s.io/v1
@@ -161,7 +162,7 @@ spec:
 
 
 def classic(number: int) -> str:
-    """A document of a file: a workload that asks a device plugin for a GPU."""
+    """Return a document of a file: a workload that asks a device plugin for a GPU."""
     return f"""\
 ---
 apiVersion: apps/v1
@@ -180,7 +181,7 @@ spec:
 
 
 def stream(path: Path, count: int) -> None:
-    """``count`` objects in one file."""
+    """Write ``count`` objects into one file."""
     path.write_text("---\n".join(manifest(number) for number in range(count)))
 
 
@@ -215,7 +216,7 @@ CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: config-{n}\ndata:\
 
 
 def monorepo(folder: Path, count: int) -> None:
-    """``count`` files, of which one in a hundred concerns DRA."""
+    """Write ``count`` files, of which one in a hundred concerns DRA."""
     for number in range(count):
         path = folder / f"{number // 1000:03}" / f"{number // 20 % 50:02}" / f"{number:05}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -318,8 +319,11 @@ spec:
 
 
 def flux(folder: Path, apps: int, files: int) -> None:
-    """A repository for Flux: a Kustomization for each of ``apps`` in six namespaces, a component with a template that
-    all of them have, and as many other manifests as make up ``files``."""
+    """Write a repository for Flux with ``files`` files.
+
+    It has a Kustomization for each of ``apps`` in six namespaces, and a component with a template
+    that all of them use; the remaining files are other manifests.
+    """
     texts = {
         ".git/HEAD": "ref: refs/heads/main\n",
         "flux/ks.yaml": FLUX_ROOT,
@@ -347,7 +351,7 @@ def flux(folder: Path, apps: int, files: int) -> None:
 
 
 def _schema(depth: int, names: random.Random) -> dict[str, Any]:
-    """An OpenAPI schema as controller-gen writes it: objects in objects with long descriptions."""
+    """Return a nested OpenAPI schema with long descriptions, as controller-gen writes it."""
     if depth == 0:
         return {"description": "text " * 12, "type": names.choice(("string", "integer", "boolean"))}
     properties = {f"field{n}": _schema(depth - 1, names) for n in range(6)}
@@ -357,7 +361,7 @@ def _schema(depth: int, names: random.Random) -> dict[str, Any]:
 
 
 def definitions(folder: Path, mebibytes: int) -> None:
-    """CustomResourceDefinitions of that size in total, which mention the claims of pods, in files of about 1 MiB."""
+    """Write CustomResourceDefinitions that mention the claims of pods, in files of about 1 MiB."""
     import yaml
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -376,11 +380,11 @@ def definitions(folder: Path, mebibytes: int) -> None:
         (folder / f"{number}.yaml").write_text(text)
 
 
-# --- clusters ----------------------------------------------------------------------------------------------------
+# --- clusters ---
 
 
-def _pending(name: str, replica: int, template: dict[str, Any]) -> list[dict[str, Any]]:
-    """A pending pod of a ReplicaSet, and its claim."""
+def _pod_and_claim(name: str, replica: int, template: dict[str, Any]) -> list[dict[str, Any]]:
+    """Make a pending pod of a ReplicaSet, and its claim."""
     pod = f"{name}-{replica}"
     owner = {
         "apiVersion": "apps/v1",
@@ -389,7 +393,7 @@ def _pending(name: str, replica: int, template: dict[str, Any]) -> list[dict[str
         "uid": name,
         "controller": True,
     }
-    maker = {"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": pod, "controller": True}
+    pod_owner = {"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": pod, "controller": True}
     return [
         {
             "apiVersion": "v1",
@@ -418,7 +422,7 @@ def _pending(name: str, replica: int, template: dict[str, Any]) -> list[dict[str
                 "name": f"{pod}-gpu",
                 "namespace": "ml",
                 "uid": f"{pod}-gpu",
-                "ownerReferences": [maker],
+                "ownerReferences": [pod_owner],
             },
             "spec": template["spec"]["spec"],
         },
@@ -433,7 +437,7 @@ def _template(name: str, count: int) -> dict[str, Any]:
 
 
 def busy(nodes: int, pods: int, workloads: int = 12) -> dict[str, Any]:
-    """A full cluster, and ``pods`` pending pods of ``workloads`` ReplicaSets that want 2 to 8 GPUs each."""
+    """Make a full cluster and pending pods of ReplicaSets that want 2 to 8 GPUs each."""
     items = clusters.source(nodes)["items"]
     templates = [
         _template(f"set-{number}", 2 + number % 7) for number in range(min(workloads, pods))
@@ -441,12 +445,12 @@ def busy(nodes: int, pods: int, workloads: int = 12) -> dict[str, Any]:
     items += templates
     for number in range(pods):
         template = templates[number % workloads]
-        items += _pending(template["metadata"]["name"], number // workloads, template)
+        items += _pod_and_claim(template["metadata"]["name"], number // workloads, template)
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
 def shapes(nodes: int, pods: int) -> dict[str, Any]:
-    """A full cluster, and as many pending pods, of which no two want the same: each selects by another expression."""
+    """Make a full cluster and pending pods, each with a selector that no other has."""
     dump = busy(nodes, pods, workloads=pods)
     for item in dump["items"]:
         if item["kind"] in ("ResourceClaim", "ResourceClaimTemplate") and item["metadata"][
@@ -455,39 +459,45 @@ def shapes(nodes: int, pods: int) -> dict[str, Any]:
             number = int(item["metadata"]["name"].split("-")[1])
             spec = item["spec"].get("spec", item["spec"])
             spec["devices"] = json.loads(json.dumps(spec["devices"]))
-            text = f"device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('{number + 1}Mi')) >= 0"
+            text = f"{clusters.MEMORY}.compareTo(quantity('{number + 1}Mi')) >= 0"
             spec["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": text}}]
     return dump
 
 
 def devices(nodes: int, per_node: int) -> dict[str, Any]:
-    """A cluster whose nodes have ``per_node`` GPUs each, and a pod that wants two aligned ones of those in use."""
+    """Make a cluster with ``per_node`` GPUs a node.
+
+    A pod wants two aligned GPUs that are in use.
+    """
     items = clusters.source(nodes)["items"]
     for item in items:
         if item["kind"] == "ResourceSlice":
             first = item["spec"]["devices"]
-            made = [json.loads(json.dumps(first[n % 8])) for n in range(per_node)]
-            for n, device in enumerate(made):
+            copies = [json.loads(json.dumps(first[n % 8])) for n in range(per_node)]
+            for n, device in enumerate(copies):
                 device["name"] = f"gpu-{n}"
                 device["attributes"]["uuid"]["string"] += f"-{n}"
                 device["attributes"]["resource.kubernetes.io/pcieRoot"]["string"] = (
                     f"pci0000:{n // 2:02x}"
                 )
-            item["spec"]["devices"] = made
+            item["spec"]["devices"] = copies
         elif item["kind"] == "ResourceClaim":
             results = item["status"]["allocation"]["devices"]["results"]
-            where = results[0]["pool"]
-            item["status"]["allocation"]["devices"]["results"] = list(_results(where, per_node))
+            pool = results[0]["pool"]
+            item["status"]["allocation"]["devices"]["results"] = list(_results(pool, per_node))
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
 def publication(count: int, generation: int) -> dict[str, Any]:
-    """The slices of a driver with ``count`` devices, eight a node; each generation has another version of the driver."""
+    """Make the slices of a driver with ``count`` devices, eight a node.
+
+    Each generation has another version of the driver.
+    """
     items = []
     for node in range(count // 8):
         pool = {"name": f"node-{node}", "generation": generation, "resourceSliceCount": 1}
         spec = {"driver": "gpu.nvidia.com", "nodeName": pool["name"], "pool": pool}
-        spec["devices"] = [_published(node, gpu, generation) for gpu in range(8)]
+        spec["devices"] = [_gpu_of_generation(node, gpu, generation) for gpu in range(8)]
         metadata = {"name": f"node-{node}-gpus", "uid": f"u-{node}", "generation": generation}
         items.append(
             {
@@ -500,7 +510,7 @@ def publication(count: int, generation: int) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
-def _published(node: int, gpu: int, generation: int) -> dict[str, Any]:
+def _gpu_of_generation(node: int, gpu: int, generation: int) -> dict[str, Any]:
     values = {
         "type": {"string": "gpu"},
         "uuid": {"string": f"GPU-{node}-{gpu}"},
@@ -523,16 +533,16 @@ def _published(node: int, gpu: int, generation: int) -> dict[str, Any]:
 
 
 def _results(pool: str, count: int) -> Iterator[dict[str, str]]:
-    """All devices but one in use."""
+    """Yield the results of a claim that has all devices but one."""
     for n in range(count - 1):
         yield {"request": "gpu", "driver": "gpu.nvidia.com", "pool": pool, "device": f"gpu-{n}"}
 
 
 def with_claims(nodes: int, claims: int) -> dict[str, Any]:
-    """A cluster with that many more claims, allocated to nothing and used by no pod."""
+    """Make a cluster with that many more claims, which are not allocated and which no pod uses."""
     items = clusters.source(nodes)["items"]
     for number in range(claims):
-        claim, _ = clusters.held(number)
+        claim, _ = clusters.claim_and_pod(number)
         claim["metadata"]["name"] = f"idle-{number}"
         claim["metadata"]["uid"] = f"idle-{number}"
         del claim["status"]
@@ -541,8 +551,11 @@ def with_claims(nodes: int, claims: int) -> dict[str, Any]:
 
 
 def upgradeable() -> dict[str, Any]:
-    """1,000 objects: 150 nodes with the first GPU driver's attributes, and claims of 40 selectors, of which every tenth
-    reads one that later versions do not have."""
+    """Make 1,000 objects for an upgrade of the GPU driver.
+
+    150 nodes have the attributes of its first version. The claims have 40 selectors; every tenth
+    claim reads an attribute that later versions do not have.
+    """
     api, items = clusters.API, []
     for number in range(150):
         slices = clusters.gpus(number)
@@ -552,18 +565,18 @@ def upgradeable() -> dict[str, Any]:
     classes = {"selectors": [{"cel": {"expression": 'device.driver == "gpu.nvidia.com"'}}]}
     items += [_object(api, "DeviceClass", f"class-{n}", None, classes) for n in range(CLASSES)]
     for number in range(344):
-        read = (
+        expression = (
             'device.attributes["gpu.nvidia.com"].index == 0'
             if number % 10 == 0
             else selector(number)
         )
-        asked = {
+        request = {
             "deviceClassName": f"class-{number % CLASSES}",
             "allocationMode": "ExactCount",
             "count": 1 + number % 3,
-            "selectors": [{"cel": {"expression": read}}],
+            "selectors": [{"cel": {"expression": expression}}],
         }
-        spec = {"devices": {"requests": [{"name": "gpu", "exactly": asked}]}}
+        spec = {"devices": {"requests": [{"name": "gpu", "exactly": request}]}}
         items.append(_object(api, "ResourceClaim", f"claim-{number}", "ml", spec))
         wants = [{"name": "gpu", "resourceClaimName": f"claim-{number}"}]
         pod = {"containers": [{"name": "main"}], "resourceClaims": wants}
@@ -574,8 +587,8 @@ def upgradeable() -> dict[str, Any]:
 def _object(
     api: str, kind: str, name: str, namespace: str | None, spec: dict[str, Any]
 ) -> dict[str, Any]:
-    place = {"namespace": namespace} if namespace is not None else {}
-    metadata = {"name": name, "uid": f"{kind}-{name}", **place}
+    scope = {"namespace": namespace} if namespace is not None else {}
+    metadata = {"name": name, "uid": f"{kind}-{name}", **scope}
     return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}
 
 

@@ -1,4 +1,4 @@
-"""How long loading takes: one small file, a cluster's dump of 8,000 devices, a tree of many files.
+"""Measures loading: one small file, a cluster's dump of 8,000 devices, a tree of many files.
 
 Run: python benchmarks/loading.py   (CPU seconds, best of five)
 """
@@ -13,14 +13,20 @@ import time
 from pathlib import Path
 from typing import Any
 
-CLAIM = (
-    "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: a}\nspec:\n  devices:\n    requests:\n"
-    "    - name: gpu\n      exactly: {deviceClassName: gpu.nvidia.com}\n"
-)
+CLAIM = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: a}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.nvidia.com}
+"""
 
 
 def device(node: int, number: int) -> dict[str, Any]:
-    """A device with as many attributes as a full GPU has in practice."""
+    """Make a device with as many attributes as a full GPU has in practice."""
     return {
         "name": f"gpu-{number}",
         "attributes": {
@@ -40,7 +46,7 @@ def device(node: int, number: int) -> dict[str, Any]:
 
 
 def cluster_dump(devices: int, per_node: int = 8) -> str:
-    """``kubectl get resourceslices -o json`` of a cluster with that many GPUs."""
+    """Make ``kubectl get resourceslices -o json`` of a cluster with that many GPUs."""
     items = [
         {
             "apiVersion": "resource.k8s.io/v1",
@@ -59,8 +65,9 @@ def cluster_dump(devices: int, per_node: int = 8) -> str:
 
 
 def best(statement: str, setup: str = "pass") -> float:
-    """The least CPU time of the statement over five fresh interpreters."""
-    program = f"{setup}\nimport time\nbegin = time.process_time()\n{statement}\nprint(time.process_time() - begin)"
+    """Return the least CPU time of the statement over five fresh interpreters."""
+    clock = "time.process_time()"
+    program = f"{setup}\nimport time\nbegin = {clock}\n{statement}\nprint({clock} - begin)"
     return min(float(subprocess.check_output([sys.executable, "-c", program])) for _ in range(5))
 
 
@@ -86,13 +93,10 @@ def main() -> None:
         load = "from dractl.manifests import load; load([{!r}])"
         alone = best(load.format(str(small)), "import dractl.manifests, typer")
         print(f"one small YAML file, import yaml included      {alone:.3f} s")
-        size = dump.stat().st_size / 1e6
-        print(
-            f"8,000 devices as a JSON List ({size:.0f} MB)             {best(load.format(str(dump))):.3f} s"
-        )
-        print(
-            f"5,000 files in 50 folders, 50 of them matter   {best(load.format(str(tree))):.3f} s"
-        )
+        size, seconds = dump.stat().st_size / 1e6, best(load.format(str(dump)))
+        print(f"8,000 devices as a JSON List ({size:.0f} MB)             {seconds:.3f} s")
+        seconds = best(load.format(str(tree)))
+        print(f"5,000 files in 50 folders, 50 of them matter   {seconds:.3f} s")
 
 
 if __name__ == "__main__":

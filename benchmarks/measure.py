@@ -1,4 +1,4 @@
-"""Runs commands and says what they took: wall time, processor time, and memory of all processes together."""
+"""Measures commands: wall time, CPU time, and memory of all processes together."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Run(NamedTuple):
     cpu: float
 
 
-class Taken(NamedTuple):
+class Cost(NamedTuple):
     """Medians of several runs, and the most memory at one time in a run of its own, in MiB."""
 
     wall: float
@@ -31,10 +31,10 @@ class Taken(NamedTuple):
     memory: float
 
 
-def once(
+def run_once(
     command: Sequence[str], environment: Mapping[str, str], accepted: Sequence[int] = (0, 1)
 ) -> Run:
-    """One run, whose output is thrown away. RuntimeError if it ends with another exit code than those accepted."""
+    """Run a command and discard its output. Raises RuntimeError for an exit code not accepted."""
     start = time.perf_counter()
     with subprocess.Popen(
         command,
@@ -55,8 +55,11 @@ def once(
 
 
 def memory(command: Sequence[str], environment: Mapping[str, str]) -> float:
-    """The most memory of a command and its children at one time, in MiB: their proportional set sizes, as often as they
-    can be looked at. Linux only. (``ru_maxrss`` has the size that this process had when it forked.)"""
+    """Return the most memory of a command and its children at one time, in MiB.
+
+    It samples their proportional set sizes. Linux only. (``ru_maxrss`` has the size that this
+    process had when it forked.)
+    """
     process = subprocess.Popen(
         command,
         stdout=subprocess.DEVNULL,
@@ -72,19 +75,19 @@ def memory(command: Sequence[str], environment: Mapping[str, str]) -> float:
 
 
 def _family(pid: int) -> list[int]:
-    """A process and everything that it started."""
-    found = [pid]
-    for parent in found:
+    """List a process and everything that it started."""
+    processes = [pid]
+    for parent in processes:
         try:
             with open(f"/proc/{parent}/task/{parent}/children") as file:
-                found += map(int, file.read().split())
+                processes += map(int, file.read().split())
         except OSError:
             continue
-    return found
+    return processes
 
 
 def _share(pid: int) -> int:
-    """The proportional set size of a process, in KiB; 0 where it has ended."""
+    """Return the proportional set size of a process, in KiB; 0 where it has ended."""
     try:
         with open(f"/proc/{pid}/smaps_rollup") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("Pss:"))
@@ -92,12 +95,12 @@ def _share(pid: int) -> int:
         return 0
 
 
-def compared(
+def compare_commands(
     commands: Mapping[str, Sequence[str]], runs: int, before: Mapping[str, Path] | None = None
-) -> dict[str, Taken]:
-    """What each command takes, run in turn so that the machine is the same for all.
+) -> dict[str, Cost]:
+    """Measure commands, which take turns so that the machine is the same for all.
 
-    ``before``: for some of them, the folder of caches that it uses; others get an empty one in each run.
+    ``before`` names the cache folder of some commands; the others get an empty one in each run.
     """
     import tempfile
 
@@ -106,25 +109,23 @@ def compared(
     def cache(name: str, folder: str) -> dict[str, str]:
         return {"XDG_CACHE_HOME": str(caches.get(name, folder))}
 
-    found: dict[str, list[Run]] = {name: [] for name in commands}
+    runs_by_name: dict[str, list[Run]] = {name: [] for name in commands}
     most: dict[str, float] = {}
-    for (
-        name,
-        command,
-    ) in commands.items():  # files are in the page cache from here on, and kept reports too
+    # Files are in the page cache from here on, and kept reports too.
+    for name, command in commands.items():
         with tempfile.TemporaryDirectory() as folder:
             if name in caches:
-                once(command, cache(name, folder))
+                run_once(command, cache(name, folder))
             most[name] = memory(command, cache(name, folder))
     for _ in range(runs):
         for name, command in commands.items():
             with tempfile.TemporaryDirectory() as folder:
-                found[name].append(once(command, cache(name, folder)))
+                runs_by_name[name].append(run_once(command, cache(name, folder)))
     return {
-        name: Taken(
+        name: Cost(
             statistics.median(run.wall for run in times),
             statistics.median(run.cpu for run in times),
             most[name],
         )
-        for name, times in found.items()
+        for name, times in runs_by_name.items()
     }

@@ -1,10 +1,11 @@
-"""`dractl explain` on a large cluster where much is pending: how long, and whether the answer fits on a screen.
+"""Measures `dractl explain` on a large cluster with many pending pods: time and lines.
 
     python benchmarks/oncall.py             measures `explain -A`, as text and JSON, and one pod
     python benchmarks/oncall.py FILE        writes the dump
 
-300 nodes with 8 GPUs and 8 NICs each, 379 pods, 83 of them pending for 12 causes, and a claim that nobody uses. Goals:
-`explain -A` in 4 s of CPU and on a screen of 24 lines by 120 columns, one pod in 2 s.
+300 nodes with 8 GPUs and 8 NICs each, 379 pods, 83 of them pending for 12 causes, and a claim that
+nobody uses. Goals: `explain -A` in 4 s of CPU and on a screen of 24 lines by 120 columns, one pod
+in 2 s.
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ TAINTED, CORDONED, SILENT = (296, 297, 298), (294, 295), (299, 300)
 
 
 def objects() -> list[dict[str, Any]]:
-    """The cluster, as `kubectl get -A -o json` lists it."""
-    found = [device_class(GPU), device_class(NIC)]
+    """Make the cluster, as `kubectl get -A -o json` lists it."""
+    items = [device_class(GPU), device_class(NIC)]
     for name, requests in TEMPLATES.items():
-        found.append(template(name, requests, pairs=name == "pair"))
+        items.append(template(name, requests, pairs=name == "pair"))
     for i in range(1, NODES + 1):
-        found.append(node(i))
+        items.append(node(i))
         if i not in SILENT:
-            found += [slice_of(i, GPU), slice_of(i, NIC)]
+            items += [slice_of(i, GPU), slice_of(i, NIC)]
     for i in range(1, 297):
-        found += running(i)
-    return [*found, *pending(), lonely()]
+        items += job_pod(i)
+    return [*items, *make_pending_objects(), make_unused_claim()]
 
 
 def taint_rule() -> dict[str, Any]:
-    """A rule that evicts every pod with a GPU."""
+    """Make a rule that evicts every pod with a GPU."""
     taint = {"key": "example.com/broken", "effect": "NoExecute"}
     return {
         "apiVersion": API,
@@ -57,10 +58,10 @@ def taint_rule() -> dict[str, Any]:
 
 
 def metadata(name: str, namespace: str = "", **more: Any) -> dict[str, Any]:
-    where = {"namespace": namespace} if namespace else {}
+    scope = {"namespace": namespace} if namespace else {}
     return {
         "name": name,
-        **where,
+        **scope,
         "uid": f"uid-{namespace}-{name}",
         "creationTimestamp": "2026-01-01T00:00:00Z",
         **more,
@@ -168,14 +169,15 @@ def slice_of(i: int, driver: str) -> dict[str, Any]:
     }
 
 
-def running(i: int) -> list[dict[str, Any]]:
-    """A pod that holds all GPUs of a node; the tainted and cordoned nodes are free."""
-    name, where = f"sweep-{i}", f"gpu-{i}"
+def job_pod(i: int) -> list[dict[str, Any]]:
+    """Make a pod of the Job that holds all GPUs of a node; tainted and cordoned nodes are free."""
+    name, node_name = f"sweep-{i}", f"gpu-{i}"
     used = 0 if i in (*TAINTED, *CORDONED) else 8
     results = [
-        {"request": "gpu", "driver": GPU, "pool": where, "device": f"gpu-{j}"} for j in range(used)
+        {"request": "gpu", "driver": GPU, "pool": node_name, "device": f"gpu-{j}"}
+        for j in range(used)
     ]
-    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [where]}]}]
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node_name]}]}]
     status = {
         "allocation": {
             "devices": {"results": results},
@@ -183,7 +185,7 @@ def running(i: int) -> list[dict[str, Any]]:
         },
         "reservedFor": [{"resource": "pods", "name": name, "uid": f"uid-batch-{name}"}],
     }
-    held = {
+    claim = {
         "apiVersion": API,
         "kind": "ResourceClaim",
         "metadata": metadata(name, "batch"),
@@ -197,12 +199,12 @@ def running(i: int) -> list[dict[str, Any]]:
         "controller": True,
         "uid": "uid-batch-sweep",
     }
-    made = pod(name, "batch", None, 8, owner)
-    made["spec"] |= {"nodeName": where}
-    made["status"] = {"phase": "Running"}
+    running_pod = pod(name, "batch", None, 8, owner)
+    running_pod["spec"] |= {"nodeName": node_name}
+    running_pod["status"] = {"phase": "Running"}
     if used:
-        made["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": name}]
-    return [made, held] if used else [made]
+        running_pod["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": name}]
+    return [running_pod, claim] if used else [running_pod]
 
 
 def pod(
@@ -231,20 +233,22 @@ def pod(
     }
 
 
-def waiting(made: dict[str, Any]) -> list[dict[str, Any]]:
-    """A pending pod with the claim that its template has made."""
-    name = made["metadata"]["name"]
-    (reference,) = made["spec"]["resourceClaims"]
+def add_claim(pending_pod: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a pending pod with the claim that its template has made."""
+    name = pending_pod["metadata"]["name"]
+    (reference,) = pending_pod["spec"]["resourceClaims"]
     uses = reference["resourceClaimTemplateName"]
     if uses not in TEMPLATES:
-        return [made]
-    made["status"]["resourceClaimStatuses"] = [{"name": "gpu", "resourceClaimName": f"{name}-gpu"}]
+        return [pending_pod]
+    pending_pod["status"]["resourceClaimStatuses"] = [
+        {"name": "gpu", "resourceClaimName": f"{name}-gpu"}
+    ]
     owner = {
         "apiVersion": "v1",
         "kind": "Pod",
         "name": name,
         "controller": True,
-        "uid": made["metadata"]["uid"],
+        "uid": pending_pod["metadata"]["uid"],
     }
     claim = {
         "apiVersion": API,
@@ -252,10 +256,11 @@ def waiting(made: dict[str, Any]) -> list[dict[str, Any]]:
         "metadata": metadata(f"{name}-gpu", "ml", ownerReferences=[owner]),
         "spec": spec(TEMPLATES[uses], pairs=uses == "pair"),
     }
-    return [made, claim]
+    return [pending_pod, claim]
 
 
-# Kind, name, number of pods, template and CPUs of the workloads that are pending, and what else their pods want.
+# Kind, name, number of pods, template and CPUs of pending workloads, and other fields of their
+# pods.
 WORKLOADS: tuple[tuple[str, str, int, str, int, dict[str, Any]], ...] = (
     ("ReplicaSet", "infer", 40, "one", 4, {}),
     ("ReplicaSet", "api", 12, "typo", 4, {}),
@@ -274,8 +279,8 @@ ALONE: tuple[tuple[str, str, int, dict[str, Any]], ...] = (
 )
 
 
-def pending() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+def make_pending_objects() -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = []
     for kind, name, number, uses, cpu, more in WORKLOADS:
         owned_by = f"{name}-5f49" if kind == "ReplicaSet" else name
         group = "batch/v1" if kind == "Job" else "apps/v1"
@@ -288,21 +293,21 @@ def pending() -> list[dict[str, Any]]:
         }
         real = "Deployment" if kind == "ReplicaSet" else kind
         pod_spec = pod("x", "ml", uses, cpu, **more)["spec"]
-        made = (
+        scale = (
             {"replicas": number}
             if kind != "Job"
             else {"parallelism": number, "completions": number}
         )
         workload = {"apiVersion": group, "kind": real, "metadata": metadata(name, "ml")}
-        found.append({**workload, "spec": {**made, "template": {"spec": pod_spec}}})
+        items.append({**workload, "spec": {**scale, "template": {"spec": pod_spec}}})
         for i in range(number):
-            found += waiting(pod(f"{owned_by}-{i}", "ml", uses, cpu, owner, **more))
+            items += add_claim(pod(f"{owned_by}-{i}", "ml", uses, cpu, owner, **more))
     for name, uses, cpu, more in ALONE:
-        found += waiting(pod(name, "ml", uses, cpu, **more))
-    return found
+        items += add_claim(pod(name, "ml", uses, cpu, **more))
+    return items
 
 
-def lonely() -> dict[str, Any]:
+def make_unused_claim() -> dict[str, Any]:
     return {
         "apiVersion": API,
         "kind": "ResourceClaim",
@@ -312,7 +317,7 @@ def lonely() -> dict[str, Any]:
 
 
 def measure(path: str, *arguments: str) -> None:
-    """Runs explain on a terminal of 24 lines."""
+    """Run explain on a terminal of 24 lines."""
     command = [sys.executable, "-m", "dractl", "explain", "-f", path, "--isolated", *arguments]
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
@@ -331,12 +336,13 @@ def measure(path: str, *arguments: str) -> None:
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     lines = b"".join(shown).count(b"\n")
     print(
-        f"explain {' '.join(arguments)}: {cpu:.2f} s CPU, {wall:.2f} s wall, {lines} lines, exit code {done.returncode}"
+        f"explain {' '.join(arguments)}: {cpu:.2f} s CPU, {wall:.2f} s wall, {lines} lines, exit "
+        f"code {done.returncode}"
     )
 
 
 def _read(terminal: int) -> bytes:
-    """What a program has written to its terminal; nothing once it has ended."""
+    """Read what a program has written to its terminal; nothing once it has ended."""
     try:
         return os.read(terminal, 65536)
     except OSError:

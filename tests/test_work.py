@@ -31,7 +31,7 @@ folder = Path(sys.argv[1])
 
 def lint(count):
     where = folder / f"lint-{count}"
-    inputs.many(where, count)
+    inputs.write_folders(where, count)
     return ["lint", "--isolated", "--no-cache", "-j", "1", str(where)]
 
 def pending(count):

@@ -15,7 +15,7 @@ PACKAGES = {"kubeconform": "github.com/yannh/kubeconform/cmd/kubeconform", "allo
 
 
 def build(folder: Path) -> dict[str, Path]:
-    """The programs by name, built into a folder; none without Go."""
+    """Build the programs and return them by name, none without Go."""
     if shutil.which("go") is None:
         return {}
     made = {}
@@ -28,7 +28,7 @@ def build(folder: Path) -> dict[str, Path]:
 
 
 def schemas(folder: Path) -> str:
-    """Schemas for kubeconform of every kind that dractl has one of, each in a file of its own; returns its option."""
+    """Write a schema for kubeconform of each kind, each into its own file; return its option."""
     files = {path.name: json.loads(path.read_text()) for path in SCHEMAS.glob("*.json")}
     folder.mkdir(parents=True, exist_ok=True)
     for file, content in files.items():
@@ -42,25 +42,25 @@ def schemas(folder: Path) -> str:
 
 
 def _bundle(files: dict[str, Any], file: str, kind: str) -> dict[str, Any]:
-    """The schema of a kind with everything that it refers to."""
+    """Return the schema of a kind with everything that it refers to."""
     definitions: dict[str, Any] = {}
 
-    def moved(value: Any, inside: str) -> Any:
+    def inline(value: Any, inside: str) -> Any:
         if isinstance(value, list):
-            return [moved(item, inside) for item in value]
+            return [inline(item, inside) for item in value]
         if not isinstance(value, dict):
             return value
-        made = {key: moved(item, inside) for key, item in value.items() if key != "$ref"}
+        made = {key: inline(item, inside) for key, item in value.items() if key != "$ref"}
         if "$ref" in value:
-            there, _, name = value["$ref"].partition("#/$defs/")
-            key = f"{there or inside}.{name}"
+            target, _, name = value["$ref"].partition("#/$defs/")
+            key = f"{target or inside}.{name}"
             if key not in definitions:
                 definitions[key] = {}
                 definitions[key].update(
-                    moved(files[there or inside]["$defs"][name], there or inside)
+                    inline(files[target or inside]["$defs"][name], target or inside)
                 )
             made["$ref"] = f"#/$defs/{key}"
         return made
 
-    root = moved({"$ref": f"#/$defs/{kind}"}, file)
+    root = inline({"$ref": f"#/$defs/{kind}"}, file)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **root, "$defs": definitions}

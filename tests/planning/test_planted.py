@@ -18,7 +18,7 @@ import planning as planted_clusters
 
 @pytest.mark.parametrize("seed", range(6))
 def test_no_more_pods_move_than_planted(seed: int) -> None:
-    dump, moves = planted_clusters.planted(20, seed)
+    dump, moves = planted_clusters.plant_plan(20, seed)
     state = state_of(*dump["items"])
     subject = subject_of_pods(state, "wanted", [("ml", "wanted")])
     plan = find_plan(subject, FEATURES, PlanOptions())
@@ -32,7 +32,7 @@ def test_the_planted_size_is_found_in_95_of_100_clusters() -> None:
     """50 nodes of 8 GPUs, about 200 pods, two or three moves planted; a smaller plan counts, too."""
     successes = 0
     for seed in range(100):
-        dump, moves = planted_clusters.planted(50, seed)
+        dump, moves = planted_clusters.plant_plan(50, seed)
         state = state_of(*dump["items"])
         subject = subject_of_pods(state, "wanted", [("ml", "wanted")])
         plan = find_plan(subject, FEATURES, PlanOptions())
