@@ -2,8 +2,9 @@
 
     python tools/autoscaler_tables.py TABLES > dractl/facts/data/autoscalers/karpenter-aws.json
 
-TABLES is JSON: ``provider`` (module and version), ``read`` (date) and ``types``: for each instance type the ``devices`` by
-driver, as in a ResourceSlice, and ``equalOnNode``. Devices of a driver that differ in a few attributes become one group.
+TABLES is JSON: ``provider`` (module and version), ``read`` (date) and ``types``: for each instance
+type the ``devices`` by driver, as in a ResourceSlice, and ``equalOnNode``. Devices of a driver that
+differ in a few attributes become one group.
 """
 
 import json

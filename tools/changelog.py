@@ -1,7 +1,8 @@
 """Collect the fragments of changes/ into CHANGELOG.md.
 
-``python tools/changelog.py`` prints the fragments as they would stand there; ``python tools/changelog.py release
-VERSION`` writes them there, below the version and today's date, and deletes their files.
+``python tools/changelog.py`` prints the fragments as they would stand there; ``python
+tools/changelog.py release VERSION`` writes them there, below the version and today's date, and
+deletes their files.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ ROOT = Path(__file__).resolve().parent.parent
 CHANGES = ROOT / "changes"
 CHANGELOG = ROOT / "CHANGELOG.md"
 UNRELEASED = "## [Unreleased]"
-POINTER = "Changes since this list was written are files in [changes/](changes); a release collects them here."
+POINTER = (
+    "Changes since this list was written are files in [changes/](changes);"
+    " a release collects them here."
+)
 HEADINGS = {
     "upgrade": "### Before you upgrade",
     "added": "### Added",

@@ -1,13 +1,18 @@
 """Keeps the pack of facts.
 
-tools/facts.py format [FOLDER]            one row a line, in every file of the folder; by default dractl/facts/data
-tools/facts.py old [DAY]                  what was read more than 90 days before the day (default: today), and previews of
-                                          Kubernetes whose release was due before it; exit code 1 if there is any
-tools/facts.py propose DRIVER CHECKOUT    rows that a git checkout of the driver's repository suggests
-tools/facts.py types DOCUMENT             instance types with accelerators that no machine is of, in the list of a Karpenter
-                                          provider: AWS's website/content/en/preview/reference/instance-types.md, Azure's
-                                          pkg/utils/supported-gpus.yaml, Oracle's chart/config/oci-shape-meta.json
-tools/facts.py mig CONFIG                 PCI ids, MIG layouts and profiles of mig-parted's configuration that the pack lacks
+tools/facts.py format [FOLDER]
+    Write one row a line, in every file of the folder; by default dractl/facts/data.
+tools/facts.py old [DAY]
+    List what was read more than 90 days before the day (default: today), and previews of Kubernetes
+    whose release was due before it; exit code 1 if there is any.
+tools/facts.py propose DRIVER CHECKOUT
+    List rows that a git checkout of the driver's repository suggests.
+tools/facts.py types DOCUMENT
+    List instance types with accelerators that no machine is of, listed by a Karpenter provider:
+    AWS's website/content/en/preview/reference/instance-types.md, Azure's
+    pkg/utils/supported-gpus.yaml, Oracle's chart/config/oci-shape-meta.json.
+tools/facts.py mig CONFIG
+    List PCI ids, MIG layouts and profiles of mig-parted's configuration that the pack lacks.
 """
 
 from __future__ import annotations
@@ -36,8 +41,8 @@ DATA = ROOT / "dractl" / "facts" / "data"
 _WIDE = 200
 
 
-def written(value: Any, indent: int = 0) -> str:
-    """A value of the pack: a row on one line where it has room, the outer levels on a line each."""
+def format_value(value: Any, indent: int = 0) -> str:
+    """Format a value of the pack: a row on one line if it fits, the outer levels on a line each."""
     line = json.dumps(value, ensure_ascii=False)
     if (
         not isinstance(value, dict | list)
@@ -52,9 +57,9 @@ def written(value: Any, indent: int = 0) -> str:
                 if indent > 1
                 else _block([json.dumps(item, ensure_ascii=False) for item in value], "[]", indent)
             )
-        return _block([written(item, indent + 1) for item in value], "[]", indent)
+        return _block([format_value(item, indent + 1) for item in value], "[]", indent)
     return _block(
-        [f"{json.dumps(key)}: {written(item, indent + 1)}" for key, item in value.items()],
+        [f"{json.dumps(key)}: {format_value(item, indent + 1)}" for key, item in value.items()],
         "{}",
         indent,
     )
@@ -72,11 +77,14 @@ def _block(lines: list[str], brackets: str, indent: int) -> str:
     )
 
 
-# Names of attributes and capacities as drivers write them in Go: keys of maps, indices of assignments, constants.
+# Names of attributes and capacities as drivers write them in Go: keys of maps, indices of
+# assignments, constants.
 _NAMES = re.compile(
-    r'"(?P<key>[A-Za-z][\w./-]{1,62})"\s*:\s*(?:resourceapi\.Device\w+)?\{\s*(?:String|Int|Bool|Version|Value)'
+    r'"(?P<key>[A-Za-z][\w./-]{1,62})"\s*:\s*(?:resourceapi\.Device\w+)?'
+    r"\{\s*(?:String|Int|Bool|Version|Value)"
     r'|(?:[Aa]ttributes|[Cc]apacit\w+)\["(?P<index>[A-Za-z][\w./-]{1,62})"\]\s*='
-    r'|\b\w*Attr(?:ibute)?[A-Z]\w*\s*=[^"\n]*(?:"[^"\n]*"[^"\n]*)?"/?(?P<constant>[A-Za-z][\w./-]{1,62})"\s*\)?\s*$',
+    r'|\b\w*Attr(?:ibute)?[A-Z]\w*\s*=[^"\n]*(?:"[^"\n]*"[^"\n]*)?'
+    r'"/?(?P<constant>[A-Za-z][\w./-]{1,62})"\s*\)?\s*$',
     re.MULTILINE,
 )
 _OTHER = re.compile(r"(^|/)(vendor|third_party|tests?|e2e|mock\w*|hack|examples?)/")
@@ -84,19 +92,19 @@ _TAG = re.compile(r"(?:[a-z]+-)?v?\d+\.\d+\.\d+\Z")
 
 
 def propose(name: str, checkout: str) -> list[str]:
-    """What the newest commit of a checkout has and the pack lacks, and the other way round; and tags."""
-    known = facts.driver(name)
-    found = [f"{name}: {checkout} at {_git(checkout, 'log', '-1', '--format=%h of %cs').strip()}"]
+    """Return a line for each difference between the pack and the newest commit, and for tags."""
+    driver = facts.driver(name)
+    lines = [f"{name}: {checkout} at {_git(checkout, 'log', '-1', '--format=%h of %cs').strip()}"]
     for line in _git(
         checkout, "tag", "--format=%(refname:short) %(creatordate:short)"
     ).splitlines():
         tag, day = line.split()
-        if _TAG.match(tag) and tag not in known.names and known.is_newer(tag):
-            found.append(f"version  {json.dumps({'name': tag, 'tags': [tag], 'released': day})}")
+        if _TAG.match(tag) and tag not in driver.names and driver.is_newer(tag):
+            lines.append(f"version  {json.dumps({'name': tag, 'tags': [tag], 'released': day})}")
     code = dict(_code(checkout))
     known_rows: tuple[facts.Attribute | facts.Capacity, ...] = (
-        *known.attributes,
-        *known.capacities,
+        *driver.attributes,
+        *driver.capacities,
     )
     rows = {row.name.rpartition("/")[2]: row for row in known_rows}
     names = {
@@ -106,18 +114,20 @@ def propose(name: str, checkout: str) -> list[str]:
     }
     for attribute, path in sorted(names.items()):
         if attribute.rpartition("/")[2] not in rows:
-            found.append(
+            lines.append(
                 f"new      {json.dumps({'name': attribute, 'since': 'main', 'source': path})}"
             )
-    texts = {one for text in code.values() for one in re.findall(r'"(?:[^"\n]*/)?([\w.-]+)"', text)}
+    texts = {
+        word for text in code.values() for word in re.findall(r'"(?:[^"\n]*/)?([\w.-]+)"', text)
+    }
     for bare, row in sorted(rows.items()):
         if bare not in texts and row.removed is None:
-            found.append(f"unseen   {row.name}: in no text of the code; removed, or put together")
-    return found
+            lines.append(f"unseen   {row.name}: in no text of the code; removed, or put together")
+    return lines
 
 
 def _code(checkout: str) -> Iterator[tuple[str, str]]:
-    """The Go files of the driver itself, with their text."""
+    """Yield the Go files of the driver itself, with their text."""
     for path in _git(checkout, "ls-tree", "-r", "--name-only", "HEAD").splitlines():
         if path.endswith(".go") and not path.endswith("_test.go") and not _OTHER.search(path):
             yield path, _git(checkout, "show", f"HEAD:{path}")
@@ -130,14 +140,15 @@ def _git(checkout: str, *arguments: str) -> str:
     return done.stdout
 
 
-# The entries of mig-parted's configuration that name devices (``0x233010DE``: device and vendor), with their profiles.
+# The entries of mig-parted's configuration that name devices (``0x233010DE``: device and vendor),
+# with their profiles.
 _FILTERED = re.compile(
     r"device-filter: (?P<ids>.*)(?:\n|\Z)(?P<profiles>(?:(?!\s+- device).*\S.*\n)*)"
 )
 
 
 def unknown_mig(config: str) -> list[str]:
-    """Return what mig-parted's configuration has and the pack lacks: PCI ids, MIG layouts and profiles."""
+    """Return the PCI ids, MIG layouts and profiles of mig-parted that the pack lacks."""
     products = {
         row["device"].lower(): (name, row.get("mig"))
         for name, row in hardware.products().products["nvidia"].items()
@@ -146,19 +157,19 @@ def unknown_mig(config: str) -> list[str]:
     layouts = hardware.mig_tables().layouts
     profiles: dict[str, set[str]] = {}
     for entry in _FILTERED.finditer(Path(config).read_text(encoding="utf-8")):
-        for one in re.findall(r"0x([0-9A-Fa-f]{4})10DE", entry["ids"]):
+        for device_id in re.findall(r"0x([0-9A-Fa-f]{4})10DE", entry["ids"]):
             listed = re.findall(r'"(\dg\.[^"]+)"', entry["profiles"])
-            profiles.setdefault(f"0x{one.lower()}", set()).update(listed)
+            profiles.setdefault(f"0x{device_id.lower()}", set()).update(listed)
     missing = []
-    for one, listed in sorted(profiles.items()):
-        name, layout = products.get(one, (None, None))
+    for device_id, listed in sorted(profiles.items()):
+        name, layout = products.get(device_id, (None, None))
         if name is None:
-            missing.append(f"{one}: no product")
+            missing.append(f"{device_id}: no product")
         elif layout is None:
-            missing.append(f"{one}: {name} has no MIG layout")
+            missing.append(f"{device_id}: {name} has no MIG layout")
         else:
             absent = listed - {profile.name for profile in layouts[layout].profiles}
-            missing += [f"{one}: {name} lacks {profile}" for profile in sorted(absent)]
+            missing += [f"{device_id}: {name} lacks {profile}" for profile in sorted(absent)]
     return missing
 
 
@@ -175,14 +186,14 @@ def unknown_types(document: str) -> list[str]:
     text = Path(document).read_text(encoding="utf-8")
     match Path(document).suffix:
         case ".yaml":
-            accelerators = {one["name"]: one["maker"] for one in _SIZE.finditer(text)}
+            accelerators = {match["name"]: match["maker"] for match in _SIZE.finditer(text)}
         case ".json":
-            accelerators = {one["name"]: "gpu" for one in _SHAPE.finditer(text)}
+            accelerators = {match["name"]: "gpu" for match in _SHAPE.finditer(text)}
         case _:
             accelerators = {
-                one["name"]: label["name"]
-                for one in _TYPE.finditer(text)
-                if (label := _ACCELERATOR.search(one["labels"])) is not None
+                match["name"]: label["name"]
+                for match in _TYPE.finditer(text)
+                if (label := _ACCELERATOR.search(match["labels"])) is not None
             }
     return [
         f"{name}: {chip}"
@@ -192,7 +203,7 @@ def unknown_types(document: str) -> list[str]:
 
 
 def list_stale_facts(today: date) -> list[str]:
-    """Return a line for each preview that should be a release by now, and for each part that is to be read again."""
+    """Return a line for each preview that should be a release by now, and for each stale part."""
     pack = facts.current()
     ages = (f"{name}: {age} days" for name, age in check.old(pack, today))
     return [*check.list_overdue_previews(pack, today), *ages]
@@ -203,7 +214,8 @@ def main(arguments: list[str]) -> int:
         case ["format", *folder]:
             for path in sorted((Path(folder[0]) if folder else DATA).rglob("*.json")):
                 path.write_text(
-                    written(json.loads(path.read_text(encoding="utf-8"))) + "\n", encoding="utf-8"
+                    format_value(json.loads(path.read_text(encoding="utf-8"))) + "\n",
+                    encoding="utf-8",
                 )
         case ["old", *day]:
             lines = list_stale_facts(date.fromisoformat(day[0]) if day else date.today())

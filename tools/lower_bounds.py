@@ -1,4 +1,4 @@
-"""Prints pip constraints that hold every dependency at its lower bound in pyproject.toml, for the wheel test."""
+"""Prints pip constraints that hold every dependency at its lower bound, for the wheel test."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from pathlib import Path
 
 def constraints(pyproject: Path) -> list[str]:
     dependencies = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]["dependencies"]
-    found = (re.match(r"([\w-]+)>=([\w.]+)[^;]*(;.*)?", dependency) for dependency in dependencies)
-    return [f"{match[1]}=={match[2]}{match[3] or ''}" for match in found if match]
+    matches = (
+        re.match(r"([\w-]+)>=([\w.]+)[^;]*(;.*)?", dependency) for dependency in dependencies
+    )
+    return [f"{match[1]}=={match[2]}{match[3] or ''}" for match in matches if match]
 
 
 if __name__ == "__main__":

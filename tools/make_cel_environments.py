@@ -1,9 +1,10 @@
-"""Write dractl/cel/environments/functions.json from the environments that upstream's own compiler declared.
+"""Writes dractl/cel/environments/functions.json from upstream's compiler environments.
 
-The input is one folder a release with ``env-new.yaml`` and ``env-stored.yaml`` (every overload of cel-go and of the
-Kubernetes libraries, in the form that ``cel_expr_python.cel.NewEnvConfigFromYaml`` takes). All environments declare
-the same overloads but the few of ``CONDITIONAL``, so one table serves them all; this script fails when that is no
-longer true.
+The input is one folder a release with ``env-new.yaml`` and ``env-stored.yaml`` (every overload of
+cel-go and of the Kubernetes libraries, in the form that
+``cel_expr_python.cel.NewEnvConfigFromYaml`` takes). All environments declare the same overloads but
+the few of ``CONDITIONAL``, so one table serves them all; this script fails when that is no longer
+true.
 
     python tools/make_cel_environments.py FOLDER
 """
@@ -22,13 +23,13 @@ TARGET = Path(__file__).resolve().parents[1] / "dractl" / "cel" / "environments"
 # What dractl/cel/environment.py declares by release, mode and gate.
 CONDITIONAL = {"int64_to_duration", "dra_includes_dyn_dyn", "list_includes_dyn_dyn"}
 
-# Declared with operands of any type: upstream reports each operand that is no bool at its own place, cel-cpp only
-# that no overload matches; dractl/cel/checks.py looks at the operands.
+# Declared with operands of any type: upstream reports each operand that is no bool at its own
+# place, cel-cpp only that no overload matches; dractl/cel/checks.py looks at the operands.
 LOGIC = {"_&&_", "_||_"}
 
 
 def flow(kind: dict[str, Any]) -> str:
-    """A type as YAML in flow style."""
+    """Write a type as YAML in flow style."""
     parts = [f"type_name: {kind['type_name']}"]
     if kind.get("is_type_param"):
         parts.append("is_type_param: true")
@@ -38,13 +39,13 @@ def flow(kind: dict[str, Any]) -> str:
 
 
 def signature(kind: dict[str, Any]) -> str:
-    """A type as ``cel.Type`` reads it: ``map<string,list<string>>``."""
+    """Write a type as ``cel.Type`` reads it: ``map<string,list<string>>``."""
     params = ",".join(map(signature, kind.get("params", ())))
     return kind["type_name"] + (f"<{params}>" if params else "")
 
 
 def read(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    """Overloads by (function, overload id)."""
+    """Read overloads by (function, overload id)."""
     config = yaml.safe_load(path.read_text())
     return {(f["name"], o["id"]): o for f in config["functions"] for o in f["overloads"]}
 
@@ -78,7 +79,8 @@ def main() -> None:
                 target = f"target: {flow(o['target'])}, " if "target" in o else ""
                 arguments = ", ".join(map(flow, o["args"]))
                 generic.append(
-                    f"  - {{id: {o['id']}, {target}args: [{arguments}], return: {flow(o['return'])}}}"
+                    "  - "
+                    f"{{id: {o['id']}, {target}args: [{arguments}], return: {flow(o['return'])}}}"
                 )
         else:
             for o in overloads:

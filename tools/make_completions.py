@@ -1,4 +1,7 @@
-"""Writes ``completions/``: what ``dractl completion SHELL`` prints. ``--check`` only says whether it is up to date."""
+"""Writes ``completions/``: what ``dractl completion SHELL`` prints.
+
+``--check`` only says whether it is up to date.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,8 @@ def main() -> int:
     if "--check" in sys.argv[1:]:
         for shell in stale:
             print(
-                f"completions/{file_name(shell)} is not up to date: run python tools/make_completions.py"
+                f"completions/{file_name(shell)} is not up to date: run python "
+                "tools/make_completions.py"
             )
         return bool(stale)
     for shell in stale:

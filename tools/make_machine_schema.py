@@ -1,8 +1,11 @@
-"""Makes ``schemas/dractl/machine-v1.json``, the JSON Schema of a snapshot, from the values of a Machine.
+"""Makes ``schemas/dractl/machine-v1.json``, the JSON Schema of a snapshot.
+
+It is made from the values of a Machine.
 
     .venv/bin/python tools/make_machine_schema.py [--check]
 
-These values are what reads and writes snapshots (``dractl/topology/wire.py``), so they say what a schema can say.
+These values are what reads and writes snapshots (``dractl/topology/wire.py``), so they say what a
+schema can say.
 """
 
 from __future__ import annotations
@@ -32,15 +35,15 @@ SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 def schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a field's type; Structs go into ``definitions``."""
+    """Return the schema of a field's type; Structs go into ``definitions``."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is types.UnionType:
         (inner,) = (argument for argument in arguments if argument is not types.NoneType)
-        known = schema(inner, definitions)
+        inner_schema = schema(inner, definitions)
         return (
-            {**known, "type": [known["type"], "null"]}
-            if "type" in known
-            else {"anyOf": [known, {"type": "null"}]}
+            {**inner_schema, "type": [inner_schema["type"], "null"]}
+            if "type" in inner_schema
+            else {"anyOf": [inner_schema, {"type": "null"}]}
         )
     if origin is tuple:
         return {"type": "array", "items": schema(arguments[0], definitions)}
@@ -53,7 +56,7 @@ def schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
 
 
 def define(cls: Any, definitions: dict[str, Any]) -> None:
-    """A Struct as a definition; what has no default must be there."""
+    """Add a Struct to the definitions; fields without a default are required."""
     if cls.__name__ in definitions:
         return
     definitions[cls.__name__] = {}

@@ -51,7 +51,7 @@ SUMMARY = "hardware, ResourceSlices, manifests and pending claims of Dynamic Res
 
 
 def roff(text: str) -> str:
-    """Text with roff's own characters escaped, in lines to be compared; `code` is bold."""
+    """Escape roff's own characters, and wrap lines for a readable diff; `code` is bold."""
     escaped = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq")
     escaped = re.sub(r"`([^`]*)`", r"\\fB\1\\fR", escaped)
     lines = textwrap.wrap(escaped, 98, break_long_words=False, break_on_hyphens=False)
@@ -69,13 +69,13 @@ def is_of_examples(paragraph: str) -> bool:
 
 
 def description(text: str) -> list[str]:
-    """The paragraphs of a help without its examples."""
+    """Return the paragraphs of a help without its examples."""
     parts = [part for part in text.split("\n\n") if not is_of_examples(part)]
     return [line for part in parts for line in (".PP", roff(" ".join(part.split())))]
 
 
 def examples(text: str) -> list[str]:
-    """The section of a help's examples, each in a line of its own; nothing if it has none."""
+    """Return the section of a help's examples, one a line; nothing if it has none."""
     parts = [part for part in text.split("\n\n") if is_of_examples(part)]
     shown = [
         rf"\fB{roff(' '.join(example.split()))}\fR"
@@ -86,19 +86,19 @@ def examples(text: str) -> list[str]:
 
 
 def settings(schema: dict[str, Any], prefix: str = "") -> dict[str, str]:
-    """Every setting by its dotted name, and what it is."""
-    found: dict[str, str] = {}
+    """Return the description of every setting by its dotted name."""
+    descriptions: dict[str, str] = {}
     for name, part in schema["properties"].items():
-        found |= (
+        descriptions |= (
             settings(part, f"{name}.")
             if "properties" in part
             else {prefix + name: part["description"]}
         )
-    return found
+    return descriptions
 
 
 def overview() -> str:
-    """``dractl(1)``: which subcommands there are, and what they have in common."""
+    """Return ``dractl(1)``: the subcommands, and the sections that they share."""
     group = command_line()
     pages = {f"dractl-{name}(1)": line for name, line in SUBCOMMANDS.items()}
     lines = [
@@ -127,7 +127,7 @@ def overview() -> str:
 
 
 def page(name: str) -> str:
-    """``dractl-NAME(1)``: what ``dractl NAME --help`` says."""
+    """Return ``dractl-NAME(1)``, made of ``dractl NAME --help``."""
     command: Any = subcommand(name)
     context = command.context_class(command, info_name=f"dractl {name}")
     usage = " ".join(command.collect_usage_pieces(context))
@@ -149,7 +149,7 @@ def page(name: str) -> str:
 
 
 def pages() -> dict[str, str]:
-    """Every page by the name of its file."""
+    """Return every page by the name of its file."""
     return {"dractl.1": overview(), **{f"dractl-{name}.1": page(name) for name in SUBCOMMANDS}}
 
 

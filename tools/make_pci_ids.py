@@ -1,9 +1,11 @@
-"""Writes ``dractl/probes/pciids/``: pci.ids without comments and subsystems, and how dranet's older copy differs.
+"""Writes ``dractl/probes/pciids/``: pci.ids without comments and subsystems.
+
+A second file has the names that dranet's older copy has otherwise.
 
     python tools/make_pci_ids.py PCI.IDS DRANETS-PCI.IDS
 
-The first is best the file that go-nvlib embeds (pkg/pciids/default_pci.ids), whose names the NVIDIA driver publishes;
-the second is third_party/pciids/pci.ids.gz of kubernetes-sigs/dranet, unpacked.
+The first is best the file that go-nvlib embeds (pkg/pciids/default_pci.ids), whose names the NVIDIA
+driver publishes; the second is third_party/pciids/pci.ids.gz of kubernetes-sigs/dranet, unpacked.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "dractl" / "probes" / "pciids"
 
 
 def compact(text: str) -> list[str]:
-    """The lines that name vendors, devices and classes, below one with the date of the file."""
+    """Return the lines of vendors, devices and classes, below a line with the file's date."""
     date = re.search(r"^#\s+Date:\s+(\S+)", text, re.MULTILINE)
     assert date, "no Date: in the head of the file"
     lines = [
@@ -26,18 +28,18 @@ def compact(text: str) -> list[str]:
     return [f"# {date[1]}", *lines]
 
 
-def named(lines: list[str]) -> dict[str, str]:
-    """Vendors by id, devices by vendor and id."""
-    found: dict[str, str] = {}
+def names_by_id(lines: list[str]) -> dict[str, str]:
+    """Return the names of vendors by id, and of devices by vendor and id."""
+    names: dict[str, str] = {}
     vendor = ""
     for line in lines[1:]:
         if line[0] != "\t":
             vendor = line[:4] if re.match("[0-9a-f]{4}  ", line) else ""
             if vendor:
-                found[vendor] = line[6:]
+                names[vendor] = line[6:]
         elif vendor:
-            found[f"{vendor}:{line[1:5]}"] = line[7:]
-    return found
+            names[f"{vendor}:{line[1:5]}"] = line[7:]
+    return names
 
 
 def write(name: str, lines: list[str]) -> None:
@@ -47,11 +49,18 @@ def write(name: str, lines: list[str]) -> None:
 
 def main() -> None:
     ours, theirs = (compact(Path(path).read_text(encoding="utf-8")) for path in sys.argv[1:3])
-    here, there = named(ours), named(theirs)
+    our_names, their_names = names_by_id(ours), names_by_id(theirs)
     FOLDER.mkdir(exist_ok=True)
     write("pci.ids.gz", ours)
-    differing = sorted(key for key in here.keys() | there.keys() if here.get(key) != there.get(key))
-    write("dranet.gz", [theirs[0], *(f"{key}\t{there.get(key, '')}".rstrip() for key in differing)])
+    differing = sorted(
+        key
+        for key in our_names.keys() | their_names.keys()
+        if our_names.get(key) != their_names.get(key)
+    )
+    write(
+        "dranet.gz",
+        [theirs[0], *(f"{key}\t{their_names.get(key, '')}".rstrip() for key in differing)],
+    )
 
 
 if __name__ == "__main__":

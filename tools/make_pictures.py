@@ -1,4 +1,9 @@
-"""The README's pictures, drawn from examples/: ``python tools/make_pictures.py``. A test compares them."""
+"""Draws the README's pictures from examples/: ``python tools/make_pictures.py``.
+
+A test compares them.
+
+A test compares them.
+"""
 
 from __future__ import annotations
 
@@ -29,18 +34,20 @@ TERMINALS = {
 
 # Rich's own frame asks a content delivery network for a font.
 FRAME = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg"><style>
-.{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, monospace; font-size: {char_height}px;
+.{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, monospace; \
+font-size: {char_height}px;
   line-height: {line_height}px; }}
 {styles}
 </style><defs><clipPath id="{unique_id}-clip-terminal"><rect x="0" y="0" width="{terminal_width}"
 height="{terminal_height}"/></clipPath>{lines}</defs>
 <rect fill="#0d1117" width="{width}" height="{height}" rx="8"/>
-<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">{backgrounds}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">\
+{backgrounds}
 <g class="{unique_id}-matrix">{matrix}</g></g></svg>
 """
 
 
-def printed(words: list[str]) -> str:
+def run_dractl(words: list[str]) -> str:
     environment = {**os.environ, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "dractl", *words]
     done = subprocess.run(
@@ -52,13 +59,14 @@ def printed(words: list[str]) -> str:
 
 
 def terminal(words: list[str]) -> str:
-    """What a command prints on a terminal, as SVG."""
+    """Draw the output of a command on a terminal, as SVG."""
     from rich.console import Console
     from rich.text import Text
 
     shown = " ".join(word for word in words if word not in ("--color", "always"))
-    console = Console(record=True, width=100, file=open(os.devnull, "w"), force_terminal=True)  # noqa: SIM115
-    console.print(Text.from_ansi(f"$ dractl {shown}\n{printed(words)}"))
+    with open(os.devnull, "w") as sink:
+        console = Console(record=True, width=100, file=sink, force_terminal=True)
+        console.print(Text.from_ansi(f"$ dractl {shown}\n{run_dractl(words)}"))
     return console.export_svg(title="", code_format=FRAME, unique_id="dractl")
 
 
@@ -72,7 +80,7 @@ CHOSEN = {
 
 
 def alignment() -> str:
-    """Three allocations of four GPUs and four NICs of a described machine (docs/alignment.md)."""
+    """Draw three allocations of four GPUs and four NICs (docs/alignment.md)."""
     hardware = machine("dgx-h100")
     objects = render(hardware, Options("node-1", Target.of("1.37")), device_classes=True).objects
     panels = []
@@ -106,8 +114,8 @@ def alignment() -> str:
             },
         }
         state = from_objects([*objects, claim])
-        found = Aligner(Scheduler(state, Features.for_release("1.37"))).align_claims([claim])
-        panels.append((title, next(a for a in found if a.kinds == ("gpu", "nic"))))
+        alignments = Aligner(Scheduler(state, Features.for_release("1.37"))).align_claims([claim])
+        panels.append((title, next(a for a in alignments if a.kinds == ("gpu", "nic"))))
     return alignment_svg.render(panels)
 
 
@@ -119,14 +127,19 @@ PAGES = {
     "discover": (1500, ["discover", "--from", "examples/discover/node.json"]),
 }
 FRAMES = """<body style="margin:0;display:flex;zoom:.45;background:#888">
-<div><iframe {wide} style="color-scheme:light"></iframe><br><iframe {wide} style="color-scheme:dark"></iframe></div>
-<iframe {narrow} style="color-scheme:light"></iframe><iframe {narrow} style="color-scheme:dark"></iframe>"""
+<div><iframe {wide} style="color-scheme:light"></iframe><br>\
+<iframe {wide} style="color-scheme:dark"></iframe></div>
+<iframe {narrow} style="color-scheme:light"></iframe>\
+<iframe {narrow} style="color-scheme:dark"></iframe>"""
 
 
 def photograph(name: str, browser: str, folder: Path) -> None:
-    """A page at 1,400 and 400 px, light and dark: an iframe's scheme is that of its element; README's alone."""
+    """Save pictures of a page at 1,400 and 400 px, light and dark.
+
+    An iframe has the colour scheme of its element. README shows one page alone.
+    """
     height, words = PAGES[name]
-    (folder / "page.html").write_text(printed([*words, "-o", "html"]), encoding="utf-8")
+    (folder / "page.html").write_text(run_dractl([*words, "-o", "html"]), encoding="utf-8")
     source = 'src="page.html" frameborder="0" scrolling="no"'
     wide, narrow = (
         f'{source} width="1400" height="{height}"',
@@ -156,7 +169,7 @@ def photograph(name: str, browser: str, folder: Path) -> None:
 
 def main() -> None:
     (PICTURES / "alignment.svg").write_text(alignment(), encoding="utf-8")
-    (PICTURES / "node.svg").write_text(printed(NODE), encoding="utf-8")
+    (PICTURES / "node.svg").write_text(run_dractl(NODE), encoding="utf-8")
     browser = shutil.which("chromium")
     with TemporaryDirectory() as folder:
         for name in PAGES if browser else ():

@@ -1,5 +1,8 @@
-"""Writes ``dractl/lint/rules/table.json``: of each rule whether it offers a fix, and the releases that report its example.
-``--check`` only says whether it is up to date."""
+"""Writes ``dractl/lint/rules/table.json``: the fix of each rule, and its releases.
+
+The releases are those that report the rule's example. ``--check`` only says whether the file is up
+to date.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ SHOWN = [release for release in RELEASES if release >= FIRST_RELEASE and release
 
 
 def findings(rule: registry.Rule, release: str) -> list[Finding]:
-    """Return what a rule finds in its example."""
+    """Return the findings of a rule in its example."""
     report = lint(
         load(["-"], stdin=rule.example("Example").encode()),
         Target.of(release),
@@ -32,13 +35,17 @@ def findings(rule: registry.Rule, release: str) -> list[Finding]:
 
 
 def row(rule: registry.Rule) -> dict[str, object]:
-    """Return the row of a rule; what it shares with most rules is left out."""
+    """Return the row of a rule; values that most rules share are left out."""
     by_release = {release: findings(rule, release) for release in SHOWN}
-    releases = [release for release, found in by_release.items() if found]
-    fixes = [one.fix for found in by_release.values() for one in found if one.fix is not None]
-    fix = "safe" if any(one.safe for one in fixes) else "unsafe" if fixes else ""
+    releases = [release for release, reported in by_release.items() if reported]
+    fixes = [
+        finding.fix
+        for reported in by_release.values()
+        for finding in reported
+        if finding.fix is not None
+    ]
     return {
-        **({"fix": fix} if fix else {}),
+        **({"fix": "safe" if any(fix.safe for fix in fixes) else "unsafe"} if fixes else {}),
         **({"releases": releases} if releases != SHOWN else {}),
     }
 
@@ -49,7 +56,9 @@ def table() -> str:
         for code, rule in registry.rules().items()
         if rule.example("Example") and not rule.compares_snapshots
     }
-    lines = ",\n".join(f" {json.dumps(code)}: {json.dumps(one)}" for code, one in rows.items())
+    lines = ",\n".join(
+        f" {json.dumps(code)}: {json.dumps(fields)}" for code, fields in rows.items()
+    )
     return f"{{\n{lines}\n}}\n"
 
 

@@ -1,15 +1,17 @@
-"""Makes ``schemas/<release>/`` from the JSON Schemas that the PyPI package kubernetes-validate carries.
+"""Makes ``schemas/<release>/`` from the JSON Schemas of the PyPI package kubernetes-validate.
 
     .venv/bin/python tools/make_schemas.py           writes them
-    .venv/bin/python tools/make_schemas.py --check   says which files would change, and fails if any would
+    .venv/bin/python tools/make_schemas.py --check   lists files that would change; fails if any
 
-A release that is not out yet has only the files that differ from those of the release before it (``PLANNED``).
+A release that is not out yet has only the files that differ from those of the release before it
+(``PLANNED``).
 
-A file holds the definitions of one group and version, each on a line of its own (small, and a diff shows what
-changed). A definition of another group is referred to by its file, so a claim needs two small files and never the
-Pod's. Descriptions are left out. So is what the API server's decoder does not look at: ``required``, string formats.
-What is left says which fields a type has and what Go type each decodes to; ``null`` is always allowed, because Go's
-decoder takes it for "not set". Where the published schema and the decoder differ, ``CORRECTIONS`` says how and why.
+A file holds the definitions of one group and version, each on a line of its own (small, and a diff
+shows what changed). A definition of another group is referred to by its file, so a claim needs two
+small files and never the Pod's. Descriptions are left out. So is what the API server's decoder does
+not look at: ``required``, string formats. What is left says which fields a type has and what Go
+type each decodes to; ``null`` is always allowed, because Go's decoder takes it for "not set". Where
+the published schema and the decoder differ, ``CORRECTIONS`` says how and why.
 """
 
 from __future__ import annotations
@@ -54,8 +56,9 @@ PLANNED: dict[str, dict[str, dict[str, Any]]] = {
         },
     }
 }
-"""Release that is not out to the fields that its KEPs add to types of resource.k8s.io, in every version that it serves;
-all else is as in the last of ``RELEASES``. ``map`` stands for a map of a type."""
+"""Release that is not out to the fields that its KEPs add to types of resource.k8s.io, in every
+version that it serves; all else is as in the last of ``RELEASES``. ``map`` stands for a map of a
+type."""
 PLANNED_FILES = ("resource.k8s.io-v1", "resource.k8s.io-v1beta2")
 
 KINDS = {
@@ -81,7 +84,8 @@ INTEGERS: dict[str, dict[str, Any]] = {
 }
 QUANTITY = r"^ *[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)? *$"
 TIME = (
-    r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01]?[0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.,][0-9]+)?"
+    r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+    r"T([01]?[0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.,][0-9]+)?"
     r"(Z|[+-]([01][0-9]|2[0-4]):([0-5][0-9]|60))$"
 )
 
@@ -105,32 +109,44 @@ CORRECTIONS: dict[str, tuple[dict[str, Any], str]] = {
             "maximum": 2**31 - 1,
             "x-go-decoder": "int-or-string",
         },
-        "has UnmarshalJSON, which takes an int32 or a string: apimachinery/pkg/util/intstr/intstr.go",
+        (
+            "has UnmarshalJSON, which takes an int32 or a string: "
+            "apimachinery/pkg/util/intstr/intstr.go"
+        ),
     ),
     "io.k8s.apimachinery.pkg.runtime.RawExtension": (
         {},
-        "keeps any JSON value; that it is an object is validated, not decoded: apimachinery/pkg/runtime/extension.go",
+        (
+            "keeps any JSON value; that it is an object is validated, not decoded: "
+            "apimachinery/pkg/runtime/extension.go"
+        ),
     ),
     "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": (
         {},
         "keeps any JSON value: apimachinery/pkg/apis/meta/v1/fields_proto.go",
     ),
 }
-"""Definition to what the decoder takes there, and why that is not what the published schema says."""
+"""Definition to what the decoder takes there, and why that is not what the published schema
+says."""
 
 GO_TYPES: dict[str, Any] = json.loads((ROOT / "tools" / "go_types.json").read_text())
-"""What OpenAPI does not know and the decoder names in its errors; from types.go of k8s.io/api and k8s.io/apimachinery.
+"""What OpenAPI does not know and the decoder names in its errors; from types.go of k8s.io/api and
+k8s.io/apimachinery.
 
-``named``: group to ``Type.field`` to the name that the field's type has there (of its items, if it is a list; for a map
-that of its key; of another package where a package stands before it). ``embedded``: group to type to the struct that it
-embeds, and the fields that it has ``beside`` that.
+``named``: group to ``Type.field`` to the name that the field's type has there (of its items, if it
+is a list; for a map that of its key; of another package where a package stands before it).
+``embedded``: group to type to the struct that it embeds, and the fields that it has ``beside``
+that.
 """
 EMBEDDED_SHOWN_SINCE = "1.35"
 """Built with a Go whose encoding/json names embedded structs in the path."""
 
 
 def short(name: str) -> tuple[str, str]:
-    """A definition's file and name: ``io.k8s.api.resource.v1.Device`` -> ``resource.k8s.io-v1``, ``Device``."""
+    """Return a definition's file and name.
+
+    ``io.k8s.api.resource.v1.Device`` is ``Device`` in ``resource.k8s.io-v1``.
+    """
     package, _, kind = name.rpartition(".")
     if not package.startswith("io.k8s.api."):
         return "meta-v1", kind  # apimachinery: the types that every group shares
@@ -159,7 +175,7 @@ class Definitions:
         self.kinds: dict[str, list[str]] = {}
 
     def add(self, name: str) -> None:
-        """Puts a definition and all that it refers to into the files."""
+        """Put a definition and all that it refers to into the files."""
         file, kind = short(name)
         into = self.files.setdefault(file, {})
         if kind in into:
@@ -171,7 +187,7 @@ class Definitions:
             into[kind] = self.convert(self.published[name], file, kind)
 
     def convert(self, schema: dict[str, Any], file: str, name: str = "") -> dict[str, Any]:
-        """One published schema, that of the type ``name`` or of a field, without what the decoder does not look at."""
+        """Convert a published schema, of the type ``name`` or of a field, for the decoder."""
         if "$ref" in schema:
             return {"$ref": self.reference(schema["$ref"].rpartition("/")[2], file)}
         (kind,) = {*([schema["type"]] if isinstance(schema["type"], str) else schema["type"])} - {
@@ -191,7 +207,7 @@ class Definitions:
             }
         fields = {}
         for field, value in sorted(schema.get("properties", {}).items()):
-            fields[field] = self.convert(value, file) | self.embedded(file, name, field)
+            fields[field] = self.convert(value, file) | self.mark_embedding(file, name, field)
             self.name(fields[field], file, f"{name}.{field}")
         for this in schema.get("x-kubernetes-group-version-kind", ()):
             group_version = (
@@ -202,44 +218,44 @@ class Definitions:
         return {"type": nullable, "properties": fields, "additionalProperties": False}
 
     def name(self, field: dict[str, Any], file: str, path: str) -> None:
-        """Notes the name of a field's Go type, if it is not the one that its JSON type tells."""
+        """Note the name of a field's Go type, if its JSON type does not imply it."""
         group, _, version = file.rpartition("-")
         name = GO_TYPES["named"].get(group, {}).get(path)
         if name is None:
             return
         field = field.get("items", field)
         if name.startswith("map["):
-            field["x-go-key"] = qualified(name[4:-1], version)
+            field["x-go-key"] = qualify(name[4:-1], version)
         elif "$ref" not in field:
-            field["x-go-type"] = qualified(name, version)
+            field["x-go-type"] = qualify(name, version)
 
-    def embedded(self, file: str, name: str, field: str) -> dict[str, Any]:
-        """Notes that a field belongs to an embedded struct, where the decoder tells."""
-        found = GO_TYPES["embedded"].get(file.rpartition("-")[0], {}).get(name)
+    def mark_embedding(self, file: str, name: str, field: str) -> dict[str, Any]:
+        """Return a note that a field belongs to an embedded struct, if the decoder reports it."""
+        embedding = GO_TYPES["embedded"].get(file.rpartition("-")[0], {}).get(name)
         if (
-            found is None
-            or field in found["beside"]
+            embedding is None
+            or field in embedding["beside"]
             or RELEASES.index(self.release) < RELEASES.index(EMBEDDED_SHOWN_SINCE)
         ):
             return {}
-        return {"x-go-embedded": found["struct"]}
+        return {"x-go-embedded": embedding["struct"]}
 
     def reference(self, name: str, file: str) -> str:
         self.add(name)
-        there, kind = short(name)
-        return f"#/$defs/{kind}" if there == file else f"{there}.json#/$defs/{kind}"
+        target, kind = short(name)
+        return f"#/$defs/{kind}" if target == file else f"{target}.json#/$defs/{kind}"
 
     def basic(self, name: str, file: str) -> str:
         self.files.setdefault("meta-v1", {})[name] = INTEGERS[name]
         return f"#/$defs/{name}" if file == "meta-v1" else f"meta-v1.json#/$defs/{name}"
 
 
-def qualified(name: str, version: str) -> str:
+def qualify(name: str, version: str) -> str:
     return name if "." in name else f"{version}.{name}"
 
 
 def make(release: str) -> dict[str, str]:
-    """File name to text, for one release."""
+    """Return the texts of one release by file name."""
     definitions = Definitions(release)
     for name, schema in definitions.published.items():
         for this in schema.get("x-kubernetes-group-version-kind", ()):
@@ -253,7 +269,7 @@ def make(release: str) -> dict[str, str]:
 
 
 def plan(release: str) -> dict[str, str]:
-    """Return file name to text, for the files of a release that is not out which differ from the last one's."""
+    """Return the files of a planned release that differ from those of the last one, by name."""
     made = {}
     for file in PLANNED_FILES:
         schema = json.loads(make(RELEASES[-1])[f"{file}.json"])
@@ -280,7 +296,10 @@ def expand(fragment: dict[str, Any]) -> dict[str, Any]:
 
 
 def render(kinds: list[str], types: dict[str, Any]) -> str:
-    """A file: a line a definition. At the top stands the choice of its kinds, so that it checks a whole document."""
+    """Render a file, with a line for each definition.
+
+    At the top stands the choice of its kinds, so that it checks a whole document.
+    """
     lines = [
         f"{json.dumps(name)}: {json.dumps(types[name], separators=(',', ':'))}"
         for name in sorted(types)

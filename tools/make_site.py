@@ -1,6 +1,8 @@
-"""Writes the pages of the documentation site to build/site: docs/, docs/site/, and one page for
-each command, rule, reason and driver, made from help and the files that `dractl rule` reads. Then: ``mkdocs build
---strict``, and ``python tools/check_links.py``.
+"""Writes the pages of the documentation site to build/site.
+
+The pages are docs/, docs/site/, and one for each command, rule, reason and driver, made from help
+and the files that `dractl rule` reads. Then: ``mkdocs build --strict``, and ``python
+tools/check_links.py``.
 
 A rule's page is at ``rules/CODE/``: lint's reports link to it (``dractl/lint/registry.py``), so it
 never moves.
@@ -54,8 +56,7 @@ def main() -> None:
 
 
 def pages() -> dict[str, str]:
-    """Return the text of each page of the site by its name: what people wrote, and what is made
-    here."""
+    """Return the text of each page of the site by name, written and generated."""
     written = {
         name: move_links((ROOT / path).read_text(encoding="utf-8"), path)
         for path, name in page_names(ROOT).items()
@@ -64,8 +65,7 @@ def pages() -> dict[str, str]:
 
 
 def page_names(root: Path) -> dict[str, str]:
-    """Return the Markdown files of the repository that are pages of the site, and what each is
-    called there."""
+    """Return the Markdown files that are pages of the site, with their names there."""
     files = [*(root / "docs").glob("*.md"), *(root / "docs" / "site").glob("*.md")]
     return {
         **{str(file.relative_to(root)): file.name for file in sorted(files)},
@@ -74,12 +74,14 @@ def page_names(root: Path) -> dict[str, str]:
 
 
 def move_links(text: str, path: str, root: Path = ROOT) -> str:
-    """Point the links of the file at ``path`` to pages of the site. Of a link to a file of the
-    repository that is no page, the text alone stays; a name that the repository does not have is a
-    page that is made here."""
+    """Point the links of the file at ``path`` to pages of the site.
+
+    Of a link to a file of the repository that is no page, the text alone stays; a name that the
+    repository does not have is a page that is made here.
+    """
     names = page_names(root)
 
-    def moved(link: re.Match[str]) -> str:
+    def move(link: re.Match[str]) -> str:
         goal = posixpath.normpath(posixpath.join(posixpath.dirname(path), link["path"]))
         page = names.get(goal)
         if page is None and goal.startswith("docs/pictures/"):
@@ -88,7 +90,7 @@ def move_links(text: str, path: str, root: Path = ROOT) -> str:
             return f"[{link['text']}]({page}{link['anchor'] or ''})"
         return link["text"] if (root / goal).exists() else link[0]
 
-    return outside_code(text, lambda prose: LINK.sub(moved, prose))
+    return outside_code(text, lambda prose: LINK.sub(move, prose))
 
 
 def outside_code(text: str, change: Callable[[str], str]) -> str:
@@ -138,8 +140,8 @@ def rules() -> dict[str, str]:
         "# Rules",
         "",
         (
-            "What `dractl lint` reports. A code is never given another meaning. `--fix` applies a safe fix,"
-            " `--unsafe-fixes` the others too."
+            "What `dractl lint` reports. A code is never given another meaning. `--fix` applies a "
+            "safe fix, `--unsafe-fixes` the others too."
         ),
         "",
     ]
@@ -156,12 +158,12 @@ def rules() -> dict[str, str]:
         link = f"[{title}](rules/{rule.code}.md)"
         index.append(f"| {link} | {cell(summary)} | {rule.severity} | {fix} | {period} |")
         made[f"rules/{rule.code}.md"] = (
-            f"# {title}\n\n*{rule.severity}*: {linked(rule.documentation)}"
+            f"# {title}\n\n*{rule.severity}*: {link_codes(rule.documentation)}"
         )
     return {"rules.md": "\n".join(index), **made}
 
 
-def linked(text: str) -> str:
+def link_codes(text: str) -> str:
     """Make links of the codes of other rules, outside of code."""
     return outside_code(text, lambda prose: re.sub(r"\b(DRA\d{3})\b", r"[\1](\1.md)", prose))
 

@@ -1,13 +1,16 @@
-"""Single mutations of dractl, to see whether the tests notice: ``python tools/mutate.py --number 200 --seed 1``.
+"""Tries single mutations of dractl, to see whether the tests notice.
 
-A mutation changes one operator, constant, condition or return in one function; they are spread evenly over the rooms.
-The tests are collected once and run once, noting the lines that each executes. Then each mutation is made in a fork of
-that process, which runs the tests of its lines, the quickest first, until one fails. Survivors are printed with their
-diff; exit code 1 if there are any. Code that only a process started by a test runs counts as not tested.
+``python tools/mutate.py --number 200 --seed 1`` tries 200 of them.
 
-Recorded verdicts outside the repository are not used: what is measured is what a contributor runs. ``--again FILE``
-tries the survivors of an earlier run's output once more, as long as their modules are the same.
-Needs Linux and Python 3.12 (``sys.monitoring``).
+A mutation changes one operator, constant, condition or return in one function; they are spread
+evenly over the rooms. The tests are collected once and run once, noting the lines that each
+executes. Then each mutation is made in a fork of that process, which runs the tests of its lines,
+the quickest first, until one fails. Survivors are printed with their diff; exit code 1 if there are
+any. Code that only a process started by a test runs counts as not tested.
+
+Recorded verdicts outside the repository are not used: what is measured is what a contributor runs.
+``--again FILE`` tries the survivors of an earlier run's output once more, as long as their modules
+are the same. Needs Linux and Python 3.12 (``sys.monitoring``).
 """
 
 from __future__ import annotations
@@ -40,10 +43,23 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = sorted(path.parent.name for path in (ROOT / "dractl").glob("*/__init__.py"))
 SWAPS: dict[type[Any], type[Any]] = {
-    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
-    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.BitOr: ast.BitAnd,
-}  # fmt: skip
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.FloorDiv,
+    ast.BitOr: ast.BitAnd,
+}
 SECONDS, MEMORY = 120, 6 * 2**30
 """CPU time and memory that the tests of one mutation may take: more is noticed too."""
 
@@ -55,7 +71,7 @@ class Mutation(ast.NodeTransformer):
         self.number, self.count, self.depth = number, 0, 0
         self.lines = range(0)
 
-    def _chosen(self, node: Any) -> bool:
+    def _is_target(self, node: Any) -> bool:
         if self.depth == 0:
             return False
         self.count += 1
@@ -67,13 +83,13 @@ class Mutation(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
         for index, operator in enumerate(node.ops):
-            if type(operator) in SWAPS and self._chosen(node):
+            if type(operator) in SWAPS and self._is_target(node):
                 node.ops[index] = SWAPS[type(operator)]()
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)
-        if self._chosen(node):
+        if self._is_target(node):
             node.op = SWAPS[type(node.op)]()
         return node
 
@@ -82,25 +98,25 @@ class Mutation(ast.NodeTransformer):
         if (
             type(node.op) in SWAPS
             and not isinstance(node.left, ast.Constant | ast.JoinedStr)
-            and self._chosen(node)
+            and self._is_target(node)
         ):
             node.op = SWAPS[type(node.op)]()
         return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         self.generic_visit(node)
-        return node.operand if isinstance(node.op, ast.Not) and self._chosen(node) else node
+        return node.operand if isinstance(node.op, ast.Not) and self._is_target(node) else node
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        if isinstance(node.value, bool) and self._chosen(node):
+        if isinstance(node.value, bool) and self._is_target(node):
             return ast.copy_location(ast.Constant(not node.value), node)
-        if type(node.value) is int and self._chosen(node):
+        if type(node.value) is int and self._is_target(node):
             return ast.copy_location(ast.Constant(node.value + 1), node)
         return node
 
     def visit_If(self, node: ast.If) -> ast.AST:
         self.generic_visit(node)
-        if self._chosen(node.test):
+        if self._is_target(node.test):
             # Not a constant: the branch, and with it the function's free variables, must stay.
             node.test = ast.copy_location(ast.Call(ast.Name("bool", ast.Load()), [], []), node.test)
         return node
@@ -110,7 +126,7 @@ class Mutation(ast.NodeTransformer):
         if (
             node.value is not None
             and not isinstance(node.value, ast.Constant)
-            and self._chosen(node)
+            and self._is_target(node)
         ):
             node.value = ast.copy_location(ast.Constant(None), node.value)
         return node
@@ -130,16 +146,24 @@ class Mutation(ast.NodeTransformer):
         return node
 
 
+class FunctionKey(NamedTuple):
+    """The place of a function in its source."""
+
+    file: str
+    name: str
+    line: int
+
+
 class Place(NamedTuple):
     path: Path
     number: int
 
 
 class Mutant(NamedTuple):
-    """A place that was changed: its lines, the functions to put in, and the module before and after."""
+    """A place with its change: lines, new functions, and the module before and after."""
 
     lines: range
-    codes: dict[tuple[str, str, int], CodeType]
+    codes: dict[FunctionKey, CodeType]
     before: str
     after: str
 
@@ -165,12 +189,12 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-def _key(code: CodeType) -> tuple[str, str, int]:
-    return code.co_filename, code.co_qualname, code.co_firstlineno
+def _key(code: CodeType) -> FunctionKey:
+    return FunctionKey(code.co_filename, code.co_qualname, code.co_firstlineno)
 
 
-def put_in(codes: dict[tuple[str, str, int], CodeType]) -> bool:
-    """Gives every function that exists its mutated code; False if there is none to give it to."""
+def put_in(codes: dict[FunctionKey, CodeType]) -> bool:
+    """Give every existing function its mutated code; return False if no function takes it."""
     done = False
     for function in [item for item in gc.get_objects() if isinstance(item, FunctionType)]:
         code = codes.get(_key(function.__code__))
@@ -181,17 +205,17 @@ def put_in(codes: dict[tuple[str, str, int], CodeType]) -> bool:
 
 
 def places(room: str) -> list[Place]:
-    found = []
+    mutable = []
     chosen = ROOT / "dractl" / room
     for path in [chosen] if chosen.is_file() else sorted(chosen.rglob("*.py")):
         mutation = Mutation(-1)
         mutation.visit(ast.parse(path.read_text("utf-8")))
-        found += [Place(path, number) for number in range(mutation.count)]
-    return found
+        mutable += [Place(path, number) for number in range(mutation.count)]
+    return mutable
 
 
 def sample(rooms: list[str], number: int, dice: random.Random) -> list[Place]:
-    """As many places of each room, in turn."""
+    """Choose as many places of each room, in turn."""
     chosen = [
         dice.sample(every, min(len(every), -(-number // len(rooms))))
         for every in map(places, rooms)
@@ -201,8 +225,8 @@ def sample(rooms: list[str], number: int, dice: random.Random) -> list[Place]:
     ][:number]
 
 
-def earlier(output: Path) -> list[Place]:
-    """The survivors that an earlier run printed."""
+def read_survivors(output: Path) -> list[Place]:
+    """Return the survivors that an earlier run printed."""
     words = [line.split() for line in output.read_text("utf-8").splitlines()]
     return [
         Place(ROOT / w[2].rpartition(":")[0], int(w[3][1:]))
@@ -211,8 +235,8 @@ def earlier(output: Path) -> list[Place]:
     ]
 
 
-class Noted(NamedTuple):
-    """What the tests did without a mutation: which ran each line, how long each took, and which failed."""
+class Baseline(NamedTuple):
+    """The run without a mutation: tests by line, seconds by test, and failures."""
 
     tests: dict[tuple[str, int], array[int]]
     seconds: list[float]
@@ -241,10 +265,10 @@ class Experiment:
                 importlib.import_module(module.name)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "noted")
-            _forked(
+            _run_in_fork(
                 lambda: file.write_bytes(pickle.dumps(self._note(session.items))), limited=False
             )
-            noted: Noted = pickle.loads(file.read_bytes())
+            noted: Baseline = pickle.loads(file.read_bytes())
         for index in sorted(noted.failed):
             print(
                 f"fails without a mutation, and is left out: {session.items[index].nodeid}",
@@ -256,13 +280,13 @@ class Experiment:
         return True
 
     def _run(self, item: pytest.Item, following: pytest.Item | None) -> bool:
-        """True if the test passes."""
+        """Run a test; return True if it passes."""
         self._seconds, self._failed = 0.0, False
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         return not self._failed
 
-    def _note(self, items: list[pytest.Item]) -> Noted:
-        noted = Noted(defaultdict(lambda: array("H")), [], set())
+    def _note(self, items: list[pytest.Item]) -> Baseline:
+        noted = Baseline(defaultdict(lambda: array("H")), [], set())
         monitoring = sys.monitoring
         ours = str(ROOT / "dractl") + os.sep
 
@@ -283,7 +307,7 @@ class Experiment:
         return noted._replace(tests=dict(noted.tests))
 
     def _notice(self, made: Mutant, chosen: list[pytest.Item]) -> str:
-        """The first test that fails with a mutation; "" if all pass."""
+        """Return the first test that fails with a mutation; "" if all pass."""
         if not put_in(made.codes):
             return "cannot be made while it runs"
         for item, following in itertools.pairwise([*chosen, None]):
@@ -292,18 +316,18 @@ class Experiment:
                 return item.nodeid
         return ""
 
-    def _try(self, count: int, place: Place, items: list[pytest.Item], noted: Noted) -> None:
+    def _try(self, count: int, place: Place, items: list[pytest.Item], noted: Baseline) -> None:
         made = mutant(place)
-        found = {
+        indices = {
             i for number in made.lines for i in noted.tests.get((str(place.path), number), ())
         } - noted.failed
-        chosen = [items[index] for index in sorted(found, key=noted.seconds.__getitem__)]
-        with tempfile.TemporaryFile("w+") as told:
-            status = _forked(
-                lambda: print(self._notice(made, chosen), end="", file=told, flush=True)
+        chosen = [items[index] for index in sorted(indices, key=noted.seconds.__getitem__)]
+        with tempfile.TemporaryFile("w+") as output:
+            status = _run_in_fork(
+                lambda: print(self._notice(made, chosen), end="", file=output, flush=True)
             )
-            told.seek(0)
-            noticed = told.read() or (f"ends with status {status}" if status else "")
+            output.seek(0)
+            noticed = output.read() or (f"ends with status {status}" if status else "")
         name = place.path.relative_to(ROOT)
         first = place.path.read_text("utf-8").splitlines()[made.lines[0] - 1].strip()
         word = "noticed" if noticed else "SURVIVES"
@@ -320,8 +344,8 @@ class Experiment:
                 print(f"    {text}", flush=True)
 
 
-def _forked(work: Callable[[], object], *, limited: bool = True) -> int:
-    """The status of a child process that does the work."""
+def _run_in_fork(work: Callable[[], object], *, limited: bool = True) -> int:
+    """Do the work in a child process and return its status."""
     sys.stdout.flush()
     child = os.fork()
     if child:
@@ -359,7 +383,7 @@ def main() -> int:
     os.chdir(ROOT)
     os.environ["DRACTL_SHARED"] = "tests/data/recorded"
     if options.again is not None:
-        mutations = earlier(options.again)
+        mutations = read_survivors(options.again)
     else:
         mutations = sample(options.rooms, options.number, random.Random(options.seed))
     experiment = Experiment(mutations)

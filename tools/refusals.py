@@ -128,7 +128,7 @@ def find_reachable(functions: list[Function], code: dict[str, str], folder: str)
     for function in functions:
         named[function.name].append(function)
     folders = {function.folder for function in functions}
-    imports = {path: _imported_folders(text, folders) for path, text in code.items()}
+    imports = {path: _folders_by_import(text, folders) for path, text in code.items()}
     near: dict[str, set[str]] = defaultdict(set)
     for path, imported in imports.items():
         near[path.rpartition("/")[0]] |= {path.rpartition("/")[0], *imported.values()}
@@ -158,31 +158,31 @@ def find_reachable(functions: list[Function], code: dict[str, str], folder: str)
     return list(reached)
 
 
-def _imported_folders(text: str, folders: set[str]) -> dict[str, str]:
+def _folders_by_import(text: str, folders: set[str]) -> dict[str, str]:
     """Return the folders of the checkout that a file imports, by the name that it uses."""
     imported = {}
     for match in _IMPORT.finditer(text):
-        folder = next((one for one in folders if one and match["path"].endswith(f"/{one}")), None)
+        folder = next(
+            (name for name in folders if name and match["path"].endswith(f"/{name}")), None
+        )
         if folder is not None:
             imported[match["alias"] or folder.rpartition("/")[2]] = folder
     return imported
 
 
 def parse_formats(path: str, line: int, body: str) -> Iterator[ErrorFormat]:
-    """Yield the error formats of a function: the first text among the arguments of a call that
-    makes an error.
-    """
+    """Yield the error formats of a function: the first text among the arguments of an error."""
     for match in _ERROR.finditer(body):
         arguments = body[match.end() : _end_of_call(body, match.end())]
         text = _TEXT.search(arguments)
         if text is not None and not arguments[: text.start()].rstrip().endswith(("(", "[")):
-            parts = [text, *_continued(arguments, text.end())]
+            parts = [text, *_texts_after(arguments, text.end())]
             yield ErrorFormat(
                 path, line + body.count("\n", 0, match.start()), "".join(map(_unquote, parts))
             )
 
 
-def _continued(arguments: str, at: int) -> Iterator[re.Match[str]]:
+def _texts_after(arguments: str, at: int) -> Iterator[re.Match[str]]:
     """Yield the texts that are added to one."""
     while (plus := re.compile(r"\s*\+\s*").match(arguments, at)) is not None:
         text = _TEXT.match(arguments, plus.end())
@@ -212,9 +212,7 @@ def _unquote(text: re.Match[str]) -> str:
 
 
 def fill_format(text: str) -> str:
-    """Return a format string of Go with neutral values in place of its verbs; a wrapped error is
-    left out.
-    """
+    """Return a format string of Go with neutral values for its verbs, without wrapped errors."""
     values = {"d": "7", "q": '"0a1b"', "w": "", "t": "true", "c": "c"}
     return re.sub(
         r"%[-+#0 ]*[\d.*]*(?:\[\d+\])?([a-zA-Z%])",
@@ -224,11 +222,9 @@ def fill_format(text: str) -> str:
 
 
 def explain_format(driver: str, text: str) -> str | None:
-    """Return the id of the entry that explains a format string of a driver; None if it is
-    quoted.
-    """
-    found = match_words(fill_format(text), refusals(driver))
-    return found.fact.id if found is not None else None
+    """Return the id of the entry that explains a driver's format string; None if quoted."""
+    refusal = match_words(fill_format(text), refusals(driver))
+    return refusal.fact.id if refusal is not None else None
 
 
 def _git(checkout: str, *arguments: str) -> str:

@@ -1,4 +1,4 @@
-"""Writes tests/data/recorded: a fixed sample of the recorded verdicts, so that every checkout can run their tests.
+"""Writes tests/data/recorded, a fixed sample of the recorded verdicts, for every checkout.
 
     python tools/sample_conformance.py SHARED        the folder that holds conformance/
 
@@ -49,12 +49,12 @@ def whole(path: Path, data: Path) -> None:
 
 
 def lines(path: Path, data: Path) -> None:
-    """Every 24th line: those of files that belong together stay together."""
+    """Write every 24th line; lines of files that belong together stay together."""
     put(path, data, b"".join(path.read_bytes().splitlines(keepends=True)[::LINES]))
 
 
 def allocator(data: Path) -> None:
-    """Every 24th case of upstream's suite in each of its variants, with what the released allocator answered."""
+    """Write every 24th case of each variant of upstream's suite, with the released answer."""
     folder = data / "allocator"
     chosen = set()
     for name in ("experimental", "incubating", "stable"):
@@ -67,7 +67,7 @@ def allocator(data: Path) -> None:
 
 
 def documents(data: Path) -> None:
-    """Every 24th document that was put to the API servers, with what each of them said."""
+    """Write every 24th document put to the API servers, with the answer of each."""
     folder = data / "validation"
     cases = [json.loads(line) for line in (folder / "cases.jsonl").read_bytes().splitlines()]
     chosen = {case["id"] for case in cases[::LINES]}

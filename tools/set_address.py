@@ -1,9 +1,9 @@
-"""Sets the address that dractl is published at, everywhere: ``python tools/set_address.py OWNER/NAME [--site URL]``.
+"""Sets the address of the project: ``python tools/set_address.py OWNER/NAME [--site URL]``.
 
 Until it is run, ``OWNER/dractl`` stands in its place. It becomes the repository of the site's
-snippets, of the krew manifest, the Homebrew formula and the checks of a release; the project's URLs in pyproject.toml,
-which PyPI shows; and the site's address in mkdocs.yml and in dractl/lint/registry.py: lint's reports link to it. Run it
-again to move.
+snippets, of the krew manifest, the Homebrew formula and the checks of a release; the project's URLs
+in pyproject.toml, which PyPI shows; and the site's address in mkdocs.yml and in
+dractl/lint/registry.py: lint's reports link to it. Run it again to move.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FILES = (
 
 
 def current(root: Path) -> str:
-    """The repository that the project is published at, or the placeholder."""
+    """Return the repository that the project is published at, or the placeholder."""
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
     address = project.get("urls", {}).get("Repository", f"https://github.com/{PLACEHOLDER}")
     return str(address).removeprefix("https://github.com/")
@@ -44,7 +44,10 @@ def set_address(root: Path, repository: str, site: str) -> None:
         text = text.replace(f"ghcr.io/{repository}", f"ghcr.io/{repository.lower()}")
         (root / name).write_text(text, "utf-8")
     page = f"https://github.com/{repository}"
-    urls = f'[project.urls]\nDocumentation = "{site}"\nRepository = "{page}"\nChangelog = "{page}/releases"\n\n'
+    urls = (
+        f'[project.urls]\nDocumentation = "{site}"\n'
+        f'Repository = "{page}"\nChangelog = "{page}/releases"\n\n'
+    )
     project = root / "pyproject.toml"
     text = re.sub(r"(?ms)^\[project\.urls\]\n.*?(?=^\[)", "", project.read_text("utf-8"))
     project.write_text(

@@ -1,4 +1,7 @@
-"""CDI files, as a container runtime reads them (tags.cncf.io/container-device-interface SPEC.md)."""
+"""Reads CDI files as a container runtime does.
+
+The format is in SPEC.md of tags.cncf.io/container-device-interface.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,10 @@ _MAX_BYTES = 1 << 20
 def find_faults(ids: list[str], folder: Path) -> list[str]:
     """Return what keeps a container runtime from resolving device ids."""
     files, faults = read_files(folder)
-    for one in ids:
-        match = _ID.fullmatch(one)
+    for device_id in ids:
+        match = _ID.fullmatch(device_id)
         if match is None:
-            faults.append(f"{one} is no CDI device: VENDOR/CLASS=NAME is")
+            faults.append(f"{device_id} is no CDI device: VENDOR/CLASS=NAME is")
             continue
         kind, name = f"{match[1]}/{match[2]}", match[3]
         devices = [
@@ -30,18 +33,20 @@ def find_faults(ids: list[str], folder: Path) -> list[str]:
             if isinstance(device, dict) and device.get("name") == name
         ]
         if not devices:
-            faults.append(f"no file in {folder} defines {one}")
+            faults.append(f"no file in {folder} defines {device_id}")
         elif len(devices) > 1:
-            faults.append(f"{len(devices)} files define {one}: a runtime resolves none of them")
+            faults.append(
+                f"{len(devices)} files define {device_id}: a runtime resolves none of them"
+            )
         else:
-            faults += _find_faults_of_device(one, *devices[0])
+            faults += _find_faults_of_device(device_id, *devices[0])
     return faults
 
 
 def mentions(uid: str, ids: list[str], folder: Path) -> list[str]:
-    """Return the files that still define something of a claim: its UID, or one of its device ids."""
+    """Return the files that still define devices of a claim, by its UID or its device ids."""
     files, _ = read_files(folder)
-    names = {one.partition("=")[2] for one in ids}
+    names = {device_id.partition("=")[2] for device_id in ids}
     return sorted(
         name
         for name, content in files.items()

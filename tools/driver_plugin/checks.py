@@ -54,17 +54,21 @@ class Session:
 
     def devices(self, count: int) -> list[dict[str, str]]:
         """Return devices that can be allocated side by side. Raises SkippedError."""
-        found = [
-            {"driver": self.name, "pool": one["spec"]["pool"]["name"], "device": device["name"]}
-            for one in self.slices
-            for device in one["spec"].get("devices") or ()
+        candidates = [
+            {
+                "driver": self.name,
+                "pool": resource_slice["spec"]["pool"]["name"],
+                "device": device["name"],
+            }
+            for resource_slice in self.slices
+            for device in resource_slice["spec"].get("devices") or ()
             if not device.get("taints") and not device.get("consumesCounters")
         ]
-        if len(found) < count:
+        if len(candidates) < count:
             raise SkippedError(
-                f"the driver publishes {len(found)} devices without taints and counters"
+                f"the driver publishes {len(candidates)} devices without taints and counters"
             )
-        return found[:count]
+        return candidates[:count]
 
     def claim(self, name: str, *devices: dict[str, str], **options: Any) -> dict[str, str]:
         """Create a claim that has devices."""
@@ -97,7 +101,8 @@ class Session:
             if error.is_timeout:
                 seconds = time.monotonic() - began
                 raise FailureError(
-                    f"Node{verb}Resources has no answer after {seconds:.0f} s, when a kubelet gives up"
+                    f"Node{verb}Resources has no answer after {seconds:.0f} s, when a kubelet "
+                    "gives up"
                 ) from error
             raise FailureError(f"Node{verb}Resources fails: {error}") from error
         return {entry.key: entry.value for entry in answer.claims}
@@ -138,7 +143,7 @@ class Session:
             )
 
     def has_settled(self) -> bool:
-        """Read the slices of the driver; return True if they are complete and have not changed lately."""
+        """Read the slices; return True if they are complete and have not changed lately."""
         before = self.slices
         is_complete = self.read_slices()
         if not is_complete or self.slices != before:
@@ -150,8 +155,8 @@ class Session:
         """Read the slices of the driver; return True if its pools are complete."""
         self.slices = self.cluster.list_slices(self.name, self.node)
         counts: dict[tuple[str, int], list[int]] = {}
-        for one in self.slices:
-            pool = one["spec"]["pool"]
+        for resource_slice in self.slices:
+            pool = resource_slice["spec"]["pool"]
             counts.setdefault((pool["name"], pool["generation"]), []).append(
                 pool["resourceSliceCount"]
             )
@@ -231,7 +236,7 @@ def check_unprepare(session: Session) -> None:
 
 
 def check_unprepare_unknown(session: Session) -> None:
-    """A claim that the driver never saw, or has unprepared before, is unprepared without an error."""
+    """A claim that the driver never saw, or no longer has, is unprepared without an error."""
     unknown = {"namespace": session.cluster.namespace, "name": "unknown", "uid": _UNKNOWN_UID}
     session.unprepare_one(unknown)
 
@@ -360,15 +365,15 @@ def check_publish_again(session: Session) -> None:
 
 
 def check_health(session: Session) -> None:
-    """The driver reports the health of devices that it publishes, and repeats it before it is stale."""
+    """The driver reports the health of its devices, and repeats it before it is stale."""
     announced = set(session.driver.info.supported_versions)
     services = [name for version, name in protocol.HEALTH_SERVICES.items() if version in announced]
     if not services:
         raise SkippedError("the driver does not report health")
-    known = {
-        (one["spec"]["pool"]["name"], device["name"])
-        for one in session.slices
-        for device in one["spec"].get("devices") or ()
+    published = {
+        (resource_slice["spec"]["pool"]["name"], device["name"])
+        for resource_slice in session.slices
+        for device in resource_slice["spec"].get("devices") or ()
     }
     began, timeout, count = time.monotonic(), float(_DEFAULT_HEALTH_TIMEOUT), 0
     try:
@@ -376,9 +381,9 @@ def check_health(session: Session) -> None:
             for report in protocol.watch_health(channel, services[0], timeout + 2):
                 count += 1
                 unknown = {
-                    f"{one.device.pool_name}/{one.device.device_name}"
-                    for one in report.devices
-                    if (one.device.pool_name, one.device.device_name) not in known
+                    f"{health.device.pool_name}/{health.device.device_name}"
+                    for health in report.devices
+                    if (health.device.pool_name, health.device.device_name) not in published
                 }
                 if unknown:
                     raise FailureError(
@@ -402,7 +407,7 @@ def check_stop(session: Session) -> None:
     """The driver ends when it is asked to, and takes its sockets with it."""
     if not session.driver.stop():
         raise FailureError(f"the driver still runs {session.driver.limit:g} s after SIGTERM")
-    sockets = session.driver.remaining_sockets()
+    sockets = session.driver.list_remaining_sockets()
     if sockets:
         raise FailureError(f"{', '.join(sockets)} is still there: a kubelet keeps the plug-in")
 

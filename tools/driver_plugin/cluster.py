@@ -100,7 +100,10 @@ class Cluster:
             self.delete_claim(name)
 
     def delete_claim(self, name: str) -> None:
-        """Delete a claim; one that is not there is no error. Without a scheduler it has no finalizer."""
+        """Delete a claim; one that is not there is no error.
+
+        Without a scheduler it has no finalizer.
+        """
         path = f"{_GROUP}/namespaces/{self.namespace}/resourceclaims/{name}"
         try:
             self.request("DELETE", path)

@@ -126,7 +126,7 @@ class Driver:
             self._process.kill()
             self._process.wait(10)
 
-    def remaining_sockets(self) -> list[str]:
+    def list_remaining_sockets(self) -> list[str]:
         """Return the sockets of the driver that are still there."""
         endpoint = Path(self.info.endpoint) if self.info is not None else None
         paths = [*self._list_sockets(), *([endpoint] if endpoint and endpoint.exists() else [])]
