@@ -54,12 +54,14 @@ def check(run: Run) -> Found:
     for claim, request in run.requests if run.target.enabled("DRAAdminAccess") else ():
         namespace = claim.subject.namespace
         if request.fields.get("adminAccess") is True and namespace not in run.namespaces:
-            where = f"namespace {namespace}" if namespace else "the namespace of this object"
+            namespace_text = (
+                f"namespace {namespace}" if namespace else "the namespace of this object"
+            )
             likely = lacking and not namespace
             yield Advice(
                 claim.subject,
                 (*request.path, "adminAccess"),
-                f'{where} needs the label {domain}/admin-access: "true"',
+                f'{namespace_text} needs the label {domain}/admin-access: "true"',
                 severity="warning" if likely else None,
                 confidence="likely" if likely else "possible",
             )

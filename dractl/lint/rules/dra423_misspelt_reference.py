@@ -85,20 +85,27 @@ def check(run: Run) -> Found:
 
 
 def _may_define(file: str, kind: str, name: str, user: Manifest) -> bool:
-    """True if a template, or what is not YAML, has the words for an object. A class may be in any folder; claims and
-    templates of claims in others are those of other pods."""
-    here, there = (os.path.abspath(os.path.dirname(one)) for one in (user.document.file, file))
-    if kind != "DeviceClass" and here != there:
+    """Return True if a template, or a file that is not YAML, has the words for an object.
+
+    A class may be in any folder; claims and templates of claims in other folders belong to other
+    pods.
+    """
+    user_folder, folder = (
+        os.path.abspath(os.path.dirname(path)) for path in (user.document.file, file)
+    )
+    if kind != "DeviceClass" and user_folder != folder:
         return False
-    data = read_file(file, _MAX_READ)
-    if data is None:
+    content = read_file(file, _MAX_READ)
+    if content is None:
         return False  # standard input, or part of an archive
-    written = data.decode("utf-8", "replace")
-    return re.search(rf"\b{kind}\b", written) is not None and name in written
+    file_text = content.decode("utf-8", "replace")
+    return re.search(rf"\b{kind}\b", file_text) is not None and name in file_text
 
 
 def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
-    """Names that no object of the run has but one like it, each with the kind of object that it should be."""
+    """Yield advice on names that no object of the run has but one nearly has, with the kind and the
+    name.
+    """
     names = _Names(run)
     classes = [
         (subject, path, name)
@@ -124,18 +131,24 @@ def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
             )
             if near:
                 yield _no_quota(subject, path, name, near), "ClusterQueue", name
-    made = _templates_of_compute_domains(run)
+    driver_templates = _templates_of_compute_domains(run)
     for pod in run.pods:
         for path, entry in pod.claims:
             for field, kind in _FIELDS.items():
                 name = text(entry.get(field))
-                if name and name not in made and not _is_known(run, pod.subject, kind, name):
-                    for advice in _elsewhere(run, pod.subject, (*path, field), name, names):
+                if (
+                    name
+                    and name not in driver_templates
+                    and not _is_known(run, pod.subject, kind, name)
+                ):
+                    for advice in _advise_on_name(run, pod.subject, (*path, field), name, names):
                         yield advice, kind, name
 
 
 def _is_known(run: Run, user: Manifest, kind: str, name: str) -> bool:
-    """True if an object of that name is there, or may be: what Flux or Argo CD apply to a cluster is known."""
+    """Return True if the run has an object of that name, or the cluster may have it: the objects
+    that Flux or Argo CD apply to a cluster are known.
+    """
     if run.find_here(kind, name):
         return find_named(run, kind, name, user) is not None
     if user.document.world or (user.document.is_kustomized and _is_left_out(run, kind, name)):
@@ -144,13 +157,15 @@ def _is_known(run: Run, user: Manifest, kind: str, name: str) -> bool:
 
 
 def _is_left_out(run: Run, kind: str, name: str) -> bool:
-    """True if all objects of that name stand beside files of a kustomization, in files that none lists."""
+    """Return True if all objects of that name are in files that no kustomization lists, beside
+    files of one.
+    """
     others = run.others.find_here(kind, name) if run.others is not None else []
     return bool(others) and all(_is_beside(run, other) for other in others)
 
 
 def _is_beside(run: Run, other: Manifest) -> bool:
-    """True for an object of a file that nothing applies, beside files that are applied."""
+    """Return True for an object of a file that nothing applies, beside files that are applied."""
     applied = run.others.applied_files if run.others is not None else frozenset()
     file = other.document.file
     return (
@@ -173,49 +188,67 @@ def _no_quota(subject: Manifest, path: Path, name: str, near: str) -> Advice:
 
 
 def _templates_of_compute_domains(run: Run) -> set[str]:
-    """Templates that NVIDIA's controller makes: ``spec.channel.resourceClaimTemplate.name`` of a ComputeDomain."""
+    """Return the templates that NVIDIA's controller makes:
+    ``spec.channel.resourceClaimTemplate.name`` of a ComputeDomain.
+    """
     domains = (subject for subject in run.subjects if subject.document.kind == "ComputeDomain")
     channels = (mapping(subject.spec.get("channel")) for subject in domains)
     return {text(mapping(channel.get("resourceClaimTemplate")).get("name")) for channel in channels}
 
 
-def _elsewhere(run: Run, subject: Manifest, path: Path, name: str, names: _Names) -> Found:
-    """Names that may have been meant by one that the subject's namespace does not have."""
+def _advise_on_name(run: Run, subject: Manifest, path: Path, name: str, names: _Names) -> Found:
+    """Yield advice on a name that the subject's namespace lacks: the object that was probably
+    meant.
+    """
     field = str(path[-1])
     kind = _FIELDS[field]
-    if subject.document.rendered and (unapplied := _unapplied(run, subject, path, kind, name)):
+    if subject.document.rendered and (
+        unapplied := _advise_unapplied(run, subject, path, kind, name)
+    ):
         yield from list(_nearest(subject, path, kind, name, names)) or [unapplied]
         return
-    if any(may_share_namespace(found, subject) for found in run.find_anywhere(kind, name)):
+    if any(may_share_namespace(candidate, subject) for candidate in run.find_anywhere(kind, name)):
         return  # which of them is meant is open
     for right, other in _FIELDS.items():
         near = [
-            found for found in run.find_here(other, name) if may_share_namespace(found, subject)
+            candidate
+            for candidate in run.find_here(other, name)
+            if may_share_namespace(candidate, subject)
         ]
         if near:
-            found = min(near, key=lambda found: closeness(found, subject))
+            candidate = min(near, key=lambda candidate: closeness(candidate, subject))
             fix = Replacement(path, right, key=True)
             message, shown = f"{name} is a {other}, not a {kind}", f"{other} {name}"
-            yield _of_another(subject, path, message, f"write {right}: {name}", found, shown, fix)
+            yield _advise_other_object(
+                subject, path, message, f"write {right}: {name}", candidate, shown, fix
+            )
             return
     if others := run.find_here(kind, name):
-        found = min(others, key=lambda other: closeness(other, subject))
-        where, here = namespace_of(found), namespace_of(subject)
-        message = (
-            f"{kind} {name} is in namespace {where}, the pod in {here}, where its claims must be"
-        )
-        yield _of_another(
-            subject, path, message, f"create it in {here} too", found, f"{kind} {where}/{name}"
+        candidate = min(others, key=lambda other: closeness(other, subject))
+        namespace, user_namespace = namespace_of(candidate), namespace_of(subject)
+        message = f"{kind} {name} is in namespace {namespace}, the pod in {user_namespace}, where its claims must be"
+        yield _advise_other_object(
+            subject,
+            path,
+            message,
+            f"create it in {user_namespace} too",
+            candidate,
+            f"{kind} {namespace}/{name}",
         )
         return
-    yield from list(_nearest(subject, path, kind, name, names)) or _unused_beside(
+    yield from list(_nearest(subject, path, kind, name, names)) or _advise_unused_object(
         run, subject, path, kind, name
     )
 
 
-def _unapplied(run: Run, subject: Manifest, path: Path, kind: str, name: str) -> Advice | None:
-    """An object that the repository has, and that Flux or Argo CD does not apply to the pod's cluster: beside files
-    that they do apply, or in a component, whose variables complete its name."""
+def _advise_unapplied(
+    run: Run, subject: Manifest, path: Path, kind: str, name: str
+) -> Advice | None:
+    """Return advice on an object of the repository that Flux or Argo CD does not apply to the pod's
+    cluster.
+
+    It stands beside files that they do apply, or in a component whose variables complete its name.
+    """
     if run.find_here(kind, name) or run.others is None:
         return None
     unfinished = (item for item in run.others.unfinished if item.kind == kind)
@@ -231,7 +264,7 @@ def _unapplied(run: Run, subject: Manifest, path: Path, kind: str, name: str) ->
             path,
             f"nothing applies {kind} {name}: no kustomization {why} {other.document.file}",
             help="list that file as a resource, or its folder as a component"
-            + _same_delivery(run, subject, kind),
+            + _list_delivered(run, subject, kind),
             confidence="likely",
             severity="warning",
             related=((f"{kind} {other.name}", other, ("metadata", "name")),),
@@ -239,14 +272,14 @@ def _unapplied(run: Run, subject: Manifest, path: Path, kind: str, name: str) ->
     return None
 
 
-def _same_delivery(run: Run, subject: Manifest, kind: str) -> str:
-    """What is applied together with a pod, and may have been meant."""
+def _list_delivered(run: Run, subject: Manifest, kind: str) -> str:
+    """Return the end of a sentence: the objects of a kind that are applied together with the pod."""
     rendered = subject.document.rendered
     beside = [item.name for item in run.of(kind) if item.document.rendered == rendered]
     return f"; {rendered} makes {', '.join(beside)}" if beside else ""
 
 
-def _of_another(
+def _advise_other_object(
     subject: Manifest,
     path: Path,
     message: str,
@@ -255,7 +288,7 @@ def _of_another(
     shown: str,
     fix: Replacement | None = None,
 ) -> Advice:
-    """Advice on a name that an object of another kind or namespace has."""
+    """Return advice on a name that an object of another kind or namespace has."""
     return Advice(
         subject,
         path,
@@ -269,8 +302,8 @@ def _of_another(
     )
 
 
-def _unused_beside(run: Run, subject: Manifest, path: Path, kind: str, name: str) -> Found:
-    """The only object of the kind in the file, if nothing uses it."""
+def _advise_unused_object(run: Run, subject: Manifest, path: Path, kind: str, name: str) -> Found:
+    """Yield advice on the only object of the kind in the file, if nothing uses it."""
     beside = [other for other in run.of(kind) if other.document.file == subject.document.file]
     if len(beside) != 1 or not beside[0].name or not may_share_namespace(beside[0], subject):
         return
@@ -303,29 +336,33 @@ class _Names:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._known: dict[tuple[str, str], tuple[frozenset[str], frozenset[str]]] = {}
+        self._candidates: dict[tuple[str, str], tuple[frozenset[str], frozenset[str]]] = {}
         self._nearest: dict[tuple[str, str, str], str | None] = {}
         self._compared = 0
 
     def nearest(self, kind: str, name: str, user: Manifest) -> str | None:
-        """The name of a kind that ``name`` is nearly; None if there is none.
+        """Return the name of a kind that ``name`` nearly is; None if there is none.
 
-        gpu-0 and gpu-1 are two things, not one misspelt: where names differ in their numbers, none is looked for.
+        gpu-0 and gpu-1 are two things, not one misspelt: a name that differs in its digits only is
+        no candidate.
         """
         namespace = "" if kind == "DeviceClass" else namespace_of(user)
-        if (kind, namespace) not in self._known:
+        if (kind, namespace) not in self._candidates:
             near = (
                 item
                 for item in self._run.of(kind)
                 if kind == "DeviceClass" or may_share_namespace(item, user)
             )
             names = frozenset(item.name for item in near if item.name)
-            self._known[kind, namespace] = names, frozenset(one.translate(_DIGITS) for one in names)
-        known, bare = self._known[kind, namespace]
+            self._candidates[kind, namespace] = (
+                names,
+                frozenset(item.translate(_DIGITS) for item in names),
+            )
+        candidates, bare = self._candidates[kind, namespace]
         key = kind, name, namespace
         if key not in self._nearest:
             if name.translate(_DIGITS) in bare or self._compared > _MAX_COMPARED:
                 return None
-            self._compared += len(known)
-            self._nearest[key] = nearest(name, known, alike=0.85)
+            self._compared += len(candidates)
+            self._nearest[key] = nearest(name, candidates, alike=0.85)
         return self._nearest[key]

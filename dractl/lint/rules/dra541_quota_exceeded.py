@@ -50,7 +50,8 @@ from dractl.validation.violation import Path
 SEVERITY = "warning"
 KINDS = ("ResourceQuota",)
 CLAIMS = "count/resourceclaims.resource.k8s.io"
-MOST = 32  # what a request for all devices is charged for: AllocationResultsMaxSize
+MAX_ALLOCATION_RESULTS = 32
+"""The charge for a request of all devices: AllocationResultsMaxSize of the API."""
 
 
 class Usage(Struct, frozen=True):
@@ -66,16 +67,20 @@ def check(run: Run) -> Found:
     for quota in run.of("ResourceQuota"):
         if quota.spec.get("scopes") or quota.spec.get("scopeSelector"):
             continue  # claims are in no scope
-        here = [charge for charge in charges if namespace_of(charge.subject) == namespace_of(quota)]
+        namespace_charges = [
+            charge for charge in charges if namespace_of(charge.subject) == namespace_of(quota)
+        ]
         for key, written in mapping(quota.spec.get("hard")).items():
             hard = quantity(written)
-            totals = list(accumulate(charge.used.get(key, 0) for charge in here))
+            totals = list(accumulate(charge.used.get(key, 0) for charge in namespace_charges))
             if hard is None or not totals or totals[-1] <= hard.value():
                 continue
             first = next(
-                charge for charge, total in zip(here, totals, strict=True) if total > hard.value()
+                charge
+                for charge, total in zip(namespace_charges, totals, strict=True)
+                if total > hard.value()
             )
-            what = (
+            noun = (
                 f"devices of class {key.removesuffix(PER_CLASS)}"
                 if key.endswith(PER_CLASS)
                 else "claims"
@@ -83,7 +88,7 @@ def check(run: Run) -> Found:
             yield Advice(
                 first.subject,
                 first.path,
-                f"this exceeds quota {quota.name}: the manifests ask for {totals[-1]} {what}, its limit is {written}",
+                f"this exceeds quota {quota.name}: the manifests ask for {totals[-1]} {noun}, its limit is {written}",
                 help=f"raise {key} in the quota, or ask for less",
                 confidence="likely",
                 related=((f"quota {quota.name}", quota, ("spec", "hard", key)),),
@@ -91,19 +96,20 @@ def check(run: Run) -> Found:
 
 
 def _charges(run: Run) -> Iterator[Usage]:
+    """Yield the charge for each claim, and for each workload whose template makes claims."""
     for claim in run.claims:
         if claim.subject.kind == "ResourceClaim":
             yield Usage(claim.subject, (*claim.path, "requests"), _usage(claim))
-    owned = {
+    owners = {
         (text(mapping(owner).get("kind")), text(mapping(owner).get("name")), namespace_of(subject))
         for subject in run.subjects
         for owner in items(mapping(subject.value.get("metadata")).get("ownerReferences"))
     }
     for pod in run.pods:
         subject = pod.subject
-        # What has made its pods or claims, as in a dump of a cluster, has been counted with them.
-        made = "ownerReferences" in mapping(subject.value.get("metadata"))
-        if made or (subject.kind, subject.name, namespace_of(subject)) in owned:
+        # The pods and claims of a workload in a dump of a cluster are counted themselves.
+        has_owner = "ownerReferences" in mapping(subject.value.get("metadata"))
+        if has_owner or (subject.kind, subject.name, namespace_of(subject)) in owners:
             continue
         for path, entry in pod.claims:
             template = find_reference(run, pod, entry)
@@ -115,20 +121,22 @@ def _charges(run: Run) -> Iterator[Usage]:
 
 
 def _usage(claim: Claim) -> dict[str, int]:
-    """claimEvaluator.Usage: of alternatives, the most of each class."""
+    """Return what a claim is charged for: of alternatives, the most devices of each class
+    (claimEvaluator.Usage).
+    """
     used = {CLAIMS: 1}
     for group in claim.requests:
         most: dict[str, int] = {}
         for request in group:
             key = request.device_class + PER_CLASS
-            most[key] = max(most.get(key, 0), request.amount or MOST)
+            most[key] = max(most.get(key, 0), request.amount or MAX_ALLOCATION_RESULTS)
         for key, amount in most.items():
             used[key] = used.get(key, 0) + amount
     return used
 
 
 def _replicas(pod: PodSpec) -> int:
-    """How many pods a workload has at once, as far as it says so."""
+    """Return how many pods a workload has at once; 1 if its spec does not say."""
     spec = pod.subject.spec
     field = "parallelism" if pod.subject.kind == "Job" else "replicas"
     return number(spec[field]) if field in spec else 1

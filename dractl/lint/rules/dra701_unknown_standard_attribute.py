@@ -78,7 +78,9 @@ def check(run: Run) -> Found:
 
 
 def _in_slices(run: Run) -> Found:
-    """Once a slice and name: drivers write the same names for all their devices."""
+    """Yield one advice for each slice and name: a driver writes the same names for all of its
+    devices.
+    """
     for subject in run.of("ResourceSlice"):
         seen: set[str] = set()
         for device in subject.devices:
@@ -102,24 +104,24 @@ def _in_slices(run: Run) -> Found:
 
 def _in_selectors(run: Run) -> Found:
     for subject, expression in run.expressions:
-        for found in run.program(expression).lookups:
-            if found.kind != "attributes" or found.name is None:
+        for lookup in run.program(expression).lookups:
+            if lookup.kind != "attributes" or lookup.name is None:
                 continue
-            meant = guess_standard(found.domain, found.name)
+            meant = guess_standard(lookup.domain, lookup.name)
             if not meant:
                 continue
             domain, _, name = meant.partition("/")
-            wrong_domain = found.domain != domain
-            span, right = (found.domain_span, domain) if wrong_domain else (found.name_span, name)
+            wrong_domain = lookup.domain != domain
+            span, right = (lookup.domain_span, domain) if wrong_domain else (lookup.name_span, name)
             advice = Advice(
                 subject,
                 expression.path,
-                f"unknown attribute {found.full_name}; did you mean {meant}?",
+                f"unknown attribute {lookup.full_name}; did you mean {meant}?",
                 help=f"Kubernetes defines {_KNOWN}",
                 span=span,
                 fix=Replacement(expression.path, right, span=span, safe=True),
             )
-            yield _soften_in_preview(advice, run, found.full_name, meant)
+            yield _soften_in_preview(advice, run, lookup.full_name, meant)
 
 
 def _soften_in_preview(advice: Advice, run: Run, written: str, meant: str) -> Advice:

@@ -60,15 +60,15 @@ def check(run: Run) -> Found:
                     key=True,
                 )
         if run.target.has("distinct-compared"):
-            yield from _opposed(claim)
+            yield from _advise_opposites(claim)
 
 
-def _opposed(claim: Claim) -> Found:
-    """Constraints of which no devices satisfy both."""
+def _advise_opposites(claim: Claim) -> Found:
+    """Yield advice on two constraints that no devices satisfy together."""
     single = [
-        one
-        for one in claim.constraints
-        if len({"matchAttribute", "distinctAttribute"} & set(one.fields)) == 1
+        constraint
+        for constraint in claim.constraints
+        if len({"matchAttribute", "distinctAttribute"} & set(constraint.fields)) == 1
     ]
     for distinct in single:
         for match in single:
@@ -78,7 +78,7 @@ def _opposed(claim: Claim) -> Found:
                 or match.attribute != distinct.attribute
             ):
                 continue
-            if match.attribute and _shared(claim, match, distinct) > 1:
+            if match.attribute and _count_shared_devices(claim, match, distinct) > 1:
                 yield Advice(
                     claim.subject,
                     (*distinct.path, "distinctAttribute"),
@@ -91,9 +91,9 @@ def _opposed(claim: Claim) -> Found:
                 break
 
 
-def _shared(claim: Claim, one: Constraint, other: Constraint) -> int:
-    """The devices that both constraints cover, whatever alternative is taken."""
-    both = {request.path for request in claim.targets(one.requests)}
-    both &= {request.path for request in claim.targets(other.requests)}
+def _count_shared_devices(claim: Claim, first: Constraint, second: Constraint) -> int:
+    """Count the devices that both constraints cover, whatever alternative is chosen."""
+    both = {request.path for request in claim.targets(first.requests)}
+    both &= {request.path for request in claim.targets(second.requests)}
     groups = [group for group in claim.requests if all(request.path in both for request in group)]
     return sum(min(request.amount for request in group) for group in groups)

@@ -82,7 +82,7 @@ def check(run: Run) -> Found:
 
 
 def _is_unkept(toleration: Mapping[str, Any], tolerations: list[Mapping[str, Any]]) -> bool:
-    """Whether it is for every effect, and no other one of the effect NoExecute tolerates as much."""
+    """Return True for a toleration of every effect that no toleration of NoExecute covers."""
     if toleration.get("effect") or toleration.get("tolerationSeconds") is not None:
         return False
     return not any(
@@ -91,7 +91,7 @@ def _is_unkept(toleration: Mapping[str, Any], tolerations: list[Mapping[str, Any
 
 
 def _covers(item: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether ``item`` tolerates, of its effect, all that ``other`` does."""
+    """Return True if ``item`` tolerates, within its effect, all that ``other`` does."""
     if item.get("key") and item.get("key") != other.get("key"):
         return False
     if item.get("operator") == "Exists":

@@ -80,7 +80,7 @@ def _covers(run: Run, earlier: Request, later: Request) -> bool:
 
 
 def _conditions(run: Run, selectors: Iterable[Expression]) -> frozenset[str]:
-    """The conditions that selectors require, without the layout."""
+    """Return the conditions that selectors require, regardless of their layout."""
     return frozenset(
         " ".join(part.text.split()) for item in selectors for part in run.program(item).conjuncts
     )

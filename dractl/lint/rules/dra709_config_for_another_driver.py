@@ -47,15 +47,15 @@ FIELDS = ("config",)
 
 def check(run: Run) -> Found:
     for claim in run.claims:
-        for one in configurations_of(claim.subject):
-            targets = claim.targets(one.requests)
-            known = {run.driver_of_class(request.device_class) for request in targets}
-            if one.driver and targets and None not in known and one.driver not in known:
-                found = ", ".join(sorted(filter(None, known)))
+        for config in configurations_of(claim.subject):
+            targets = claim.targets(config.requests)
+            drivers = {run.driver_of_class(request.device_class) for request in targets}
+            if config.driver and targets and None not in drivers and config.driver not in drivers:
+                names = ", ".join(sorted(filter(None, drivers)))
                 yield Advice(
                     claim.subject,
-                    (*one.path, "driver"),
-                    f"this configuration is for {one.driver}, but the request's devices belong to {found}",
-                    help=f"write driver: {found}" if len(known) == 1 else None,
+                    (*config.path, "driver"),
+                    f"this configuration is for {config.driver}, but the request's devices belong to {names}",
+                    help=f"write driver: {names}" if len(drivers) == 1 else None,
                     confidence="likely",
                 )

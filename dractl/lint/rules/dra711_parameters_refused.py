@@ -57,46 +57,48 @@ FIELDS = ("config",)
 
 
 def check(run: Run) -> Found:
-    for one in configurations(run):
-        if not one.driver or not isinstance(one.opaque.get("parameters"), dict):
+    for config in configurations(run):
+        if not config.driver or not isinstance(config.opaque.get("parameters"), dict):
             continue
         from dractl.drivers import opaque as schemas
 
-        driver = one.driver
-        known = driver_of_run(run, found) if (found := published(driver)) else None
-        faults = schemas.check(driver, one.parameters, run.versions.get(driver))
-        if any(_of_another_driver(fault, one.parameters) for fault in faults):
+        driver = config.driver
+        known_driver = driver_of_run(run, entry) if (entry := published(driver)) else None
+        faults = schemas.check(driver, config.parameters, run.versions.get(driver))
+        if any(_is_for_another_driver(fault, config.parameters) for fault in faults):
             continue
         for fault in faults:
-            place = (*one.path, "parameters", *fault.path)
+            path = (*config.path, "parameters", *fault.path)
             which = (
-                f"{driver} {known.newest}"
-                if known is not None and (known.stated or fault.unreleased)
+                f"{driver} {known_driver.newest}"
+                if known_driver is not None and (known_driver.stated or fault.unreleased)
                 else driver
             )
             meant = f"did you mean {fault.nearest}?" if fault.nearest else None
             fix = (
-                Replacement(place, fault.nearest, f"write {fault.nearest}", key=fault.key)
+                Replacement(path, fault.nearest, f"write {fault.nearest}", key=fault.key)
                 if fault.nearest
                 else None
             )
             advice = Advice(
-                one.subject,
-                place,
+                config.subject,
+                path,
                 f"{which} would refuse this: {fault.message}",
-                help=meant if known is None else known.explain_absence(meant),
+                help=meant if known_driver is None else known_driver.explain_absence(meant),
                 key=fault.key,
                 confidence="likely",
                 fix=fix,
                 severity="info" if fault.unreleased else None,
             )
-            yield advice if known is None else known.soften(advice)
+            yield advice if known_driver is None else known_driver.soften(advice)
 
 
-def _of_another_driver(fault: OpaqueFault, parameters: Mapping[str, Any]) -> bool:
-    """True if the parameters are of an API of somebody else: another driver goes by the same name, such as a fake one.
+def _is_for_another_driver(fault: OpaqueFault, parameters: Mapping[str, Any]) -> bool:
+    """Return True if the parameters belong to the API of another driver of the same name, such as a
+    fake one.
 
-    An API that moved (gpu.nvidia.com to resource.nvidia.com) or is misspelt keeps its domain, or nearly so.
+    An API that moved (gpu.nvidia.com to resource.nvidia.com) or is misspelt keeps its domain, or
+    nearly so.
     """
     if fault.path != ("apiVersion",) or not fault.nearest:
         return False

@@ -61,35 +61,37 @@ FIELDS = ("selectors", "constraints")
 def check(run: Run) -> Found:
     asked = {device.driver for device in run.devices.devices} if run.devices else set()
     for subject, expression in run.expressions:
-        for found in run.program(expression).lookups:
-            if found.name is None or not in_domain(found.domain) or found.domain in asked:
+        for lookup in run.program(expression).lookups:
+            if lookup.name is None or not in_domain(lookup.domain) or lookup.domain in asked:
                 continue
-            meant = nearest_published(found.kind, found.domain, found.name)
-            if meant and (found.domain, f"{found.domain}/{found.name}") in values_in_input(run):
-                continue  # what is seen wins
+            meant = nearest_published(lookup.kind, lookup.domain, lookup.name)
+            if meant and (lookup.domain, f"{lookup.domain}/{lookup.name}") in values_in_input(run):
+                continue  # a published attribute is no misspelling
             fix: Replacement | None
             if meant:
-                fix = Replacement(expression.path, meant, span=found.name_span)
-                message = f"{found.domain} publishes no {_WORDS[found.kind]} {found.name}; did you mean {meant}?"
-            elif found.name in in_domain(found.domain)[_OTHER[found.kind]]:
-                fix = _of_other_kind(run, expression, found)
+                fix = Replacement(expression.path, meant, span=lookup.name_span)
+                message = f"{lookup.domain} publishes no {_WORDS[lookup.kind]} {lookup.name}; did you mean {meant}?"
+            elif lookup.name in in_domain(lookup.domain)[_OTHER[lookup.kind]]:
+                fix = _swap_kind(run, expression, lookup)
                 message = (
-                    f"{found.name} is {_A[_OTHER[found.kind]]} of {found.domain}: "
-                    f'write device.{_OTHER[found.kind]}["{found.domain}"].{found.name}'
+                    f"{lookup.name} is {_A[_OTHER[lookup.kind]]} of {lookup.domain}: "
+                    f'write device.{_OTHER[lookup.kind]}["{lookup.domain}"].{lookup.name}'
                 )
             else:
                 continue
-            known = driver(found.domain)
+            known_driver = driver(lookup.domain)
             advice = Advice(
                 subject,
                 expression.path,
                 message,
-                help=_known_to(run, found.domain),
-                span=found.name_span,
+                help=_explain_driver(run, lookup.domain),
+                span=lookup.name_span,
                 confidence="likely",
                 fix=fix,
             )
-            yield advice if known is None else driver_of_run(run, known).soften(advice)
+            yield (
+                advice if known_driver is None else driver_of_run(run, known_driver).soften(advice)
+            )
     for claim, constraint in run.constraints:
         for field in ("matchAttribute", "distinctAttribute"):
             domain, _, name = text(constraint.fields.get(field)).partition("/")
@@ -101,23 +103,28 @@ def check(run: Run) -> Found:
                     claim.subject,
                     path,
                     f"{domain} publishes no attribute {name}; did you mean {domain}/{meant}?",
-                    help=_known_to(run, domain),
+                    help=_explain_driver(run, domain),
                     confidence="likely",
                     fix=Replacement(path, f"{domain}/{meant}"),
                 )
 
 
-def _known_to(run: Run, domain: str) -> str:
-    known, rule = driver(domain), f"`{program_name()} rule {domain}` shows what its devices have"
-    return rule if known is None else driver_of_run(run, known).explain_absence(rule)
+def _explain_driver(run: Run, domain: str) -> str:
+    known_driver, rule = (
+        driver(domain),
+        f"`{program_name()} rule {domain}` shows what its devices have",
+    )
+    return rule if known_driver is None else driver_of_run(run, known_driver).explain_absence(rule)
 
 
-def _of_other_kind(run: Run, expression: Expression, found: Lookup) -> Replacement | None:
-    """``device.capacity`` in place of ``device.attributes``, or the other way round."""
-    written, meant = f"device.{found.kind}", f"device.{_OTHER[found.kind]}"
-    if not run.program(expression).text.startswith(written, found.start):
+def _swap_kind(run: Run, expression: Expression, lookup: Lookup) -> Replacement | None:
+    """Return the fix that writes ``device.capacity`` in place of ``device.attributes``, or the
+    other way round.
+    """
+    written, meant = f"device.{lookup.kind}", f"device.{_OTHER[lookup.kind]}"
+    if not run.program(expression).text.startswith(written, lookup.start):
         return None
-    span = (found.start, found.start + len(written))
+    span = (lookup.start, lookup.start + len(written))
     return Replacement(expression.path, meant, f"write {meant}", span=span)
 
 

@@ -45,14 +45,18 @@ FIELDS = ("selectors", "constraints")
 
 def check(run: Run) -> Found:
     for read in reads(run):
-        if read.row is not None and not read.guarded and (said := _versions(read.driver, read.row)):
-            message, severity = said
+        if (
+            read.row is not None
+            and not read.guarded
+            and (judgement := _versions(read.driver, read.row))
+        ):
+            message, severity = judgement
             yield read.driver.soften(read.advice(message, severity=severity))
     for item in list_compared_devices(run):
         for wanted in {side.driver.name: side for side in item.sides.values()}.values():
             row = wanted.row("attributes", item.attribute)
-            if row is not None and (said := _versions(wanted.driver, row)):
-                message, severity = said
+            if row is not None and (judgement := _versions(wanted.driver, row)):
+                message, severity = judgement
                 yield item.advice(message, severity=severity)
 
 

@@ -62,14 +62,23 @@ def check(run: Run) -> Found:
         domain, _, name = item.attribute.partition("/")
         if guess_standard(domain, name):
             continue  # DRA701
-        said = next((said for side in item.sides.items() if (said := _lacking(item, *side))), None)
-        said = said or _types(item) or _identity(item) or _different(item)
-        if said:
+        explanation = next(
+            (
+                explanation
+                for side in item.sides.items()
+                if (explanation := _explain_absence(item, *side))
+            ),
+            None,
+        )
+        explanation = (
+            explanation or _explain_types(item) or _explain_identity(item) or _explain_values(item)
+        )
+        if explanation:
             meant = f"{STANDARD_DOMAIN}/{name}"
-            known = meant != item.attribute and _have_all(item, meant)
-            fix = Replacement((*item.constraint.path, item.field), meant) if known else None
-            yield item.advice(*said, fix=fix)
-        elif (value := _same(item)) is not None:
+            has_standard = meant != item.attribute and _have_all(item, meant)
+            fix = Replacement((*item.constraint.path, item.field), meant) if has_standard else None
+            yield item.advice(*explanation, fix=fix)
+        elif (value := _constant_value(item)) is not None:
             message = f"every device for these requests has {item.attribute} {value}: the constraint always holds"
             yield item.advice(message, "remove it", severity="info")
 
@@ -78,25 +87,28 @@ def _have_all(item: ComparedDevices, name: str) -> bool:
     return item.whole and all(name in side.driver.attributes for side in item.sides.values())
 
 
-def _lacking(
+def _explain_absence(
     item: ComparedDevices, reference: str, side: RequestDevices
 ) -> tuple[str, str | None] | None:
+    """Return why the devices of a request lack the attribute, with a hint; None if they may have
+    it.
+    """
     driver = side.driver
     row = side.row("attributes", item.attribute)
     domain, _, name = item.attribute.partition("/")
-    shared = _shared(item)
+    hint = _alignment_hint(item)
     if row is not None:
         if side.lacks(row):
             kinds = f"only devices of type {', '.join(row.devices)} have it, not those of type {', '.join(side.types)}"
             return (
                 f"no device for request {reference} has {item.attribute}: {kinds}",
-                driver.explain_absence(shared),
+                driver.explain_absence(hint),
             )
         return None
     if item.attribute in driver.capacities:
         return (
             f"{item.attribute} is a capacity of {driver.name}: constraints compare attributes",
-            shared,
+            hint,
         )
     if not driver.fact.complete or domain.endswith(f".{driver.name}"):
         return None
@@ -104,39 +116,42 @@ def _lacking(
         return None  # DRA713
     unless = f", unless {driver.fact.extension} adds it" if driver.fact.extension else ""
     message = f"no device for request {reference} has {item.attribute}: {driver.name} does not publish it{unless}"
-    return message, driver.explain_absence(shared)
+    return message, driver.explain_absence(hint)
 
 
-def _shared(item: ComparedDevices) -> str | None:
-    """The attributes by which devices lie close to each other, as far as all drivers publish them."""
+def _alignment_hint(item: ComparedDevices) -> str | None:
+    """Return a hint at the attributes of alignment that all of the drivers publish."""
     near = [f"{STANDARD_DOMAIN}/{name}" for name in ("pcieRoot", "numaNode")]
-    there = [name for name in near if _have_all(item, name)]
-    return f"all of these drivers publish {' and '.join(there)}" if there else None
+    names = [name for name in near if _have_all(item, name)]
+    return f"all of these drivers publish {' and '.join(names)}" if names else None
 
 
-def _types(item: ComparedDevices) -> tuple[str, str | None] | None:
-    """Types that never match; a list and a single value can, where list attributes are on."""
-    found: dict[str, str] = {}
+def _explain_types(item: ComparedDevices) -> tuple[str, str | None] | None:
+    """Return the types that never match; a list and a single value can, where list attributes are
+    on.
+    """
+    first_requests: dict[str, str] = {}
     for reference, side in item.sides.items():
         row = side.row("attributes", item.attribute)
         if row is not None and item.field == "matchAttribute":
             kind = row.type.removesuffix("s") if row.type != "ints" else "int"
-            other = next((known for known in found if known != kind), None)
+            other = next((earlier for earlier in first_requests if earlier != kind), None)
             if other:
-                message = f"{item.attribute} has type {other} for request {found[other]} and {kind} for {reference}"
+                message = f"{item.attribute} has type {other} for request {first_requests[other]} and {kind} for {reference}"
                 return f"{message}: they never match", None
-            found.setdefault(kind, reference)
+            first_requests.setdefault(kind, reference)
     return None
 
 
-def _identity(item: ComparedDevices) -> tuple[str, str | None] | None:
+def _explain_identity(item: ComparedDevices) -> tuple[str, str | None] | None:
+    """Return why no two devices match: the attribute identifies each of them."""
     if item.field != "matchAttribute" or not item.whole or item.claim.binds_one(item.constraint):
         return None
     drivers = {side.driver.name for side in item.sides.values()}
-    own = len(drivers) > 1 or (
+    is_unique = len(drivers) > 1 or (
         drivers == {"gpu.nvidia.com"} and all(s.types in _WHOLE for s in item.sides.values())
     )
-    if item.attribute in _IDENTITY or (item.attribute == _ADDRESS and own):
+    if item.attribute in _IDENTITY or (item.attribute == _ADDRESS and is_unique):
         help_ = "compare pcieRoot or numaNode, or remove the constraint"
         return f"no two devices have the same {item.attribute}", help_
     return None
@@ -151,31 +166,33 @@ def _value(item: ComparedDevices, side: RequestDevices) -> str | None:
     return str(row.values[0]) if len(row.values) == 1 else None
 
 
-def _same(item: ComparedDevices) -> str | None:
-    """The one value that a constraint compares with itself."""
+def _constant_value(item: ComparedDevices) -> str | None:
+    """Return the one value that a constraint compares with itself."""
     values = {_value(item, side) for side in item.sides.values()}
     single = item.whole and len(values) == 1 and item.field == "matchAttribute"
     return values.pop() if single and not item.claim.binds_one(item.constraint) else None
 
 
-def _different(item: ComparedDevices) -> tuple[str, str | None] | None:
-    """Values that are always different where they have to match, or always equal where they have to differ."""
+def _explain_values(item: ComparedDevices) -> tuple[str, str | None] | None:
+    """Return the values that always differ where they have to match, or are always equal where they
+    have to differ.
+    """
     values = {reference: _value(item, side) for reference, side in item.sides.items()}
-    known = {value for value in values.values() if value is not None}
+    distinct = {value for value in values.values() if value is not None}
     if item.field == "distinctAttribute":
         if (
-            len(known) == 1
+            len(distinct) == 1
             and None not in values.values()
             and item.whole
             and not item.claim.binds_one(item.constraint)
         ):
             return (
-                f"every device for these requests has {item.attribute} {known.pop()}: no two differ",
+                f"every device for these requests has {item.attribute} {distinct.pop()}: no two differ",
                 None,
             )
-    elif len(known) > 1 and not any(
+    elif len(distinct) > 1 and not any(
         "/" in reference for reference in values
-    ):  # of alternatives only one is taken
+    ):  # only one of the alternatives is allocated
         pairs = ", ".join(
             f"{value} for request {reference}" for reference, value in values.items() if value
         )

@@ -47,37 +47,41 @@ KINDS = ("ResourceClaim", "ResourceClaimTemplate", "ResourceQuota", "Pod templat
 ALONE = True
 UNLESS = ("DRA423",)
 
-_GONE = {
+_REMOVED_CLASSES = {
     "imex.nvidia.com": "a ComputeDomain makes the template of the claim for its channels (class "
     "compute-domain-default-channel.nvidia.com)"
 }
-_SHORTEST = 8  # of shorter names nearly all others are near
+_MIN_LENGTH = 8
+"""The shortest name that is compared: nearly every other name is similar to a shorter one."""
 
 
 def check(run: Run) -> Found:
     if run.devices is not None and run.devices.classes:
         return
-    for subject, path, name, rest in _named(run):
+    for subject, path, name, suffix in _class_references(run):
         if not name or name in classes() or run.device_class(name):
             continue
-        fix, key = None, bool(rest)
-        if name in _GONE:
-            message, help_ = f"today's driver has no class {name}", _GONE[name]
-        elif meant := _meant(name):
+        fix, key = None, bool(suffix)
+        if name in _REMOVED_CLASSES:
+            message, help_ = f"today's driver has no class {name}", _REMOVED_CLASSES[name]
+        elif meant := _guess_class(name):
             message = f"unknown device class {name}; did you mean {meant}?"
             help_ = f"no DeviceClass {name} is in the files; its driver installs {meant}"
-            fix = Replacement(path, f"{meant}{rest}", key=key)
+            fix = Replacement(path, f"{meant}{suffix}", key=key)
         else:
             continue
         yield Advice(subject, path, message, help=help_, key=key, confidence="likely", fix=fix)
     for subject, paths, name in misspelt_implicit(run):
-        if meant := _meant(name):
+        if meant := _guess_class(name):
             yield implicit_advice(subject, paths, name, meant)
 
 
-def _named(run: Run) -> Iterator[tuple[Manifest, Path, str, str]]:
-    """The names of classes in claims, in the configuration of Kueue and in quotas; of these, whose keys they begin,
-    with the rest of the key."""
+def _class_references(run: Run) -> Iterator[tuple[Manifest, Path, str, str]]:
+    """Yield the names of classes in claims, in Kueue's configuration and in quotas: subject, path,
+    name and suffix.
+
+    The keys of quotas begin with the name of a class, and the suffix is the remainder of the key.
+    """
     for claim, request in run.requests:
         yield claim.subject, (*request.path, "deviceClassName"), request.device_class, ""
     for subject in run.of(""):
@@ -90,16 +94,18 @@ def _named(run: Run) -> Iterator[tuple[Manifest, Path, str, str]]:
 
 
 @lru_cache(1024)
-def _meant(name: str) -> str | None:
-    """The one installed class that a name is a misspelling of, or lacks the first part of."""
+def _guess_class(name: str) -> str | None:
+    """Return the one installed class that a name is a misspelling of, or whose first part it lacks."""
     if f"gpu.{name}" in classes():
         return f"gpu.{name}"
     near = [
-        known for known in nearest_names(name, classes(), 0.9, 2) if _shape(known) == _shape(name)
+        candidate
+        for candidate in nearest_names(name, classes(), 0.9, 2)
+        if _digits(candidate) == _digits(name)
     ]
-    return near[0] if len(name) >= _SHORTEST and near else None
+    return near[0] if len(name) >= _MIN_LENGTH and near else None
 
 
-def _shape(name: str) -> str:
-    """Digits are not misspelt, they are chosen."""
+def _digits(name: str) -> str:
+    """Return the digits of a name: they are chosen, not misspelt."""
     return "".join(character for character in name if character.isdigit())

@@ -62,74 +62,84 @@ SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 ALONE = True
 FIELDS = ("config", "selectors")
-_MAX = 63  # DriverNameMaxLength
+_MAX_LENGTH = 63  # DriverNameMaxLength
 
 
 def check(run: Run) -> Found:
     real = {subject.slice.driver for subject in run.of("ResourceSlice")}
     for subject, expression in run.expressions:
         program = run.program(expression)
-        for found in program.comparisons:
+        for comparison in program.comparisons:
             for literal in (
-                found.literals if found.lookup is None and found.operator in ("==", "in") else ()
+                comparison.literals
+                if comparison.lookup is None and comparison.operator in ("==", "in")
+                else ()
             ):
                 name = str(literal.value)
-                meant = _meant(name, real)
+                meant = _guess_drivers(name, real)
                 if meant or not _is_name(name):
-                    what = (
+                    message = (
                         f"unknown driver {name}"
                         if _is_name(name)
                         else f'no driver can have the name "{name}"'
                     )
                     inside = (literal.start + 1, literal.end - 1)
-                    advice = _unknown(subject, expression.path, what, meant, inside)
+                    advice = _advise_unknown(subject, expression.path, message, meant, inside)
                     help_ = "device.driver is the name of the driver, as in the ResourceSlices"
                     yield replace(advice, span=literal.span, help=help_)
         if driver_at(run, subject, expression) is None and all(
-            _meant(name, real) for name in program.drivers
+            _guess_drivers(name, real) for name in program.drivers
         ):
-            yield from _domains(subject, expression, program, real)
-    for one in configurations(run):
-        path = (*one.path, "driver")
-        mismatch = _for_another(run, one, path)
+            yield from _advise_domains(subject, expression, program, real)
+    for config in configurations(run):
+        path = (*config.path, "driver")
+        mismatch = _advise_mismatch(run, config, path)
         if mismatch is not None:
             yield mismatch
-        elif _is_name(one.driver) and (near := _meant(one.driver, real)):  # else DRA127
-            yield _unknown(one.subject, path, f"unknown driver {one.driver}", near)
+        elif _is_name(config.driver) and (
+            near := _guess_drivers(config.driver, real)
+        ):  # else DRA127
+            yield _advise_unknown(config.subject, path, f"unknown driver {config.driver}", near)
 
 
-def _for_another(run: Run, one: Configuration, path: Path) -> Advice | None:
-    """Where the requests of a claim get the devices of another driver."""
-    targets = one.subject.claim.targets(one.requests) if one.subject.claim is not None else ()
-    known = [devices_of_request(run, request) for request in targets]
+def _advise_mismatch(run: Run, config: Configuration, path: Path) -> Advice | None:
+    """Return advice on a configuration for another driver than that of the requests."""
+    targets = (
+        config.subject.claim.targets(config.requests) if config.subject.claim is not None else ()
+    )
+    profiles = [devices_of_request(run, request) for request in targets]
     installed = all(
         r.device_class in classes() and run.device_class(r.device_class) is None for r in targets
     )
-    owners = sorted({side.driver.name for side in known if side is not None})
-    if not (one.driver and installed and owners) or one.driver in owners:
+    owners = sorted({profile.driver.name for profile in profiles if profile is not None})
+    if not (config.driver and installed and owners) or config.driver in owners:
         return None
     meant = owners[0] if len(owners) == 1 else None
     asked = ", ".join(sorted({request.device_class for request in targets}))
     return Advice(
-        one.subject,
+        config.subject,
         path,
-        f"devices of class {asked} belong to {' and '.join(owners)}: {one.driver} never gets the configuration",
+        f"devices of class {asked} belong to {' and '.join(owners)}: {config.driver} never gets the configuration",
         help=f"write driver: {meant}" if meant else None,
         confidence="likely",
         fix=Replacement(path, meant) if meant else None,
     )
 
 
-def _domains(subject: Manifest, expression: Expression, program: Program, real: set[str]) -> Found:
-    """Domains of attributes that no driver is known to use, where the class does not tell the driver."""
-    said = set()
+def _advise_domains(
+    subject: Manifest, expression: Expression, program: Program, real: set[str]
+) -> Found:
+    """Yield advice on domains of attributes that no known driver uses, where the class does not
+    tell the driver.
+    """
+    reported = set()
     for lookup in program.lookups:
-        if lookup.domain in said or "/" in lookup.domain:  # DRA604
+        if lookup.domain in reported or "/" in lookup.domain:  # DRA604
             continue
-        said.add(lookup.domain)
-        if meant := _meant(lookup.domain, real):
+        reported.add(lookup.domain)
+        if meant := _guess_drivers(lookup.domain, real):
             meant = [name for name in meant if lookup.name in in_domain(name)[lookup.kind]] or meant
-            advice = _unknown(
+            advice = _advise_unknown(
                 subject,
                 expression.path,
                 f"unknown domain {lookup.domain}",
@@ -142,35 +152,39 @@ def _domains(subject: Manifest, expression: Expression, program: Program, real: 
             )
 
 
-def _unknown(
+def _advise_unknown(
     subject: Manifest,
     path: Path,
-    what: str,
+    message: str,
     meant: Sequence[str],
     span: tuple[int, int] | None = None,
 ) -> Advice:
-    """Advice on a name at ``path``, or in a part of it; with a fix if it is clear which is meant."""
+    """Return advice on a name at ``path``, or in a part of it; with a fix if it is clear which
+    driver is meant.
+    """
     return Advice(
         subject,
         path,
-        what + (f"; did you mean {' or '.join(meant)}?" if meant else ""),
+        message + (f"; did you mean {' or '.join(meant)}?" if meant else ""),
         span=span,
         confidence="likely",
         fix=Replacement(path, meant[0], span=span) if len(meant) == 1 else None,
     )
 
 
-def _meant(name: str, real: set[str]) -> list[str]:
-    """The known drivers of which ``name`` is nearly one, the vendor's domain, or a device plugin's resource."""
+def _guess_drivers(name: str, real: set[str]) -> list[str]:
+    """Return the known drivers that ``name`` may mean: a similar name, the vendor's domain, or a
+    device plugin's resource.
+    """
     if name in drivers() or name in real:
         return []
     if "/" in name:
         return list(drivers_of(name))
     near = nearest_names(name, drivers(), 0.9, 2)[:1]
     return near or [
-        known for known in drivers() if name.count(".") == 1 and known.endswith(f".{name}")
+        driver for driver in drivers() if name.count(".") == 1 and driver.endswith(f".{name}")
     ]
 
 
 def _is_name(name: str) -> bool:
-    return 0 < len(name) <= _MAX and not subdomain_errors(name.lower())
+    return 0 < len(name) <= _MAX_LENGTH and not subdomain_errors(name.lower())

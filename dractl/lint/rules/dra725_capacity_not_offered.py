@@ -50,11 +50,19 @@ def check(run: Run) -> Found:
     if not run.target.enabled("DRAConsumableCapacity"):
         return  # the field is dropped: DRA802
     for selection in selections(run):
-        request, known = selection.request, selection.devices.driver if selection.devices else None
-        if request is None or known is None or not known.fact.complete or known.fact.extension:
+        request, known_driver = (
+            selection.request,
+            selection.devices.driver if selection.devices else None,
+        )
+        if (
+            request is None
+            or known_driver is None
+            or not known_driver.fact.complete
+            or known_driver.fact.extension
+        ):
             continue
-        domain = known.name if run.target.has("capacity-names-of-driver") else None
-        rows = {row.name: row for row in known.fact.capacities}
+        domain = known_driver.name if run.target.has("capacity-names-of-driver") else None
+        rows = {row.name: row for row in known_driver.fact.capacities}
         same = {strip_domain(domain, name): row for name, row in rows.items()}
         written: dict[str, str] = {}
         for key in request.capacity:
@@ -64,7 +72,7 @@ def check(run: Run) -> Found:
                 yield Advice(
                     selection.subject,
                     path,
-                    f"no device satisfies this: {first} and {key} are the same capacity of {known.name}",
+                    f"no device satisfies this: {first} and {key} are the same capacity of {known_driver.name}",
                     help="leave one of them out",
                     key=True,
                 )
@@ -74,21 +82,21 @@ def check(run: Run) -> Found:
                 row.devices and selection.types and not {*row.devices} & {*selection.types}
             ):
                 continue
-            meant = _meant(key, rows) if row is None else None
+            meant = _guess_capacity(key, rows) if row is None else None
             advice = Advice(
                 selection.subject,
                 path,
-                f"no device satisfies this: {_why(known.name, key, row, meant, selection.types)}",
-                help=f"`{program_name()} rule {known.name}` lists what its devices have "
-                f"({known.known_to})",
+                f"no device satisfies this: {_explain(known_driver.name, key, row, meant, selection.types)}",
+                help=f"`{program_name()} rule {known_driver.name}` lists what its devices have "
+                f"({known_driver.known_to})",
                 key=True,
                 confidence="likely",
                 fix=Replacement(path, meant, key=True) if meant else None,
             )
-            yield driver_of_run(run, known).soften(advice)
+            yield driver_of_run(run, known_driver).soften(advice)
 
 
-def _why(
+def _explain(
     driver: str, key: str, row: Capacity | None, meant: str | None, types: tuple[str, ...]
 ) -> str:
     if row is not None:
@@ -100,6 +108,6 @@ def _why(
     return f"{driver} publishes no capacity {key}; did you mean {meant}?"
 
 
-def _meant(key: str, rows: dict[str, Capacity]) -> str | None:
+def _guess_capacity(key: str, rows: dict[str, Capacity]) -> str | None:
     same = [name for name in rows if name.rpartition("/")[2] == key.rpartition("/")[2]]
     return next(iter(same or nearest_names(key, tuple(rows), most=1)), None)

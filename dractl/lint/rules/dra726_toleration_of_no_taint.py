@@ -52,23 +52,23 @@ _DOMAINS_OF_NODES = frozenset(
 
 
 def check(run: Run) -> Found:
-    set_here = _set_in(run)
+    taint_keys = _taint_keys(run)
     for claim, request in run.requests:
         for at, toleration in enumerate(request.tolerations):
             key = text(toleration.get("key"))
-            if key and key not in set_here:
-                yield from _judged(
+            if key and key not in taint_keys:
+                yield from _judge(
                     claim.subject, (*request.path, "tolerations", at), key, toleration
                 )
 
 
-def _judged(subject: Manifest, path: Path, key: str, toleration: Mapping[str, Any]) -> Found:
-    domain, place = key.partition("/")[0], (*path, "key")
+def _judge(subject: Manifest, path: Path, key: str, toleration: Mapping[str, Any]) -> Found:
+    domain, key_path = key.partition("/")[0], (*path, "key")
     if key in _OF_NODES or domain in _DOMAINS_OF_NODES:
         message = f"{key} is a taint of nodes: a request tolerates taints of devices"
         yield Advice(
             subject,
-            place,
+            key_path,
             message,
             help="add it to spec.tolerations of the pod",
             confidence="likely",
@@ -76,48 +76,57 @@ def _judged(subject: Manifest, path: Path, key: str, toleration: Mapping[str, An
         return
     if domain not in drivers():
         return
-    known, dated = drivers()[domain].fact, drivers()[domain].known_to
-    taints = {taint.key: taint for taint in known.taints}
+    facts, dated = drivers()[domain].fact, drivers()[domain].known_to
+    taints = {taint.key: taint for taint in facts.taints}
     if key in taints:
-        yield from _against(subject, path, toleration, domain, taints[key], f"{domain} is {dated}")
-    elif known.other_taints:
+        yield from _compare_with_taint(
+            subject, path, toleration, domain, taints[key], f"{domain} is {dated}"
+        )
+    elif facts.other_taints:
         return
     elif meant := next(iter(nearest_names(key, tuple(taints), 0.85, 1)), None):
         message = f"{domain} sets no taint {key}; did you mean {meant}?"
-        fix = Replacement(place, meant)
+        fix = Replacement(key_path, meant)
         yield Advice(
-            subject, place, message, help=f"{domain} is {dated}", confidence="likely", fix=fix
+            subject, key_path, message, help=f"{domain} is {dated}", confidence="likely", fix=fix
         )
     else:
         message = f"{domain} sets no taint {key}: only a DeviceTaintRule could"
         has = f"{domain} sets {', '.join(sorted(taints))}" if taints else f"{domain} sets no taints"
         yield Advice(
-            subject, place, message, help=f"{has} ({dated})", severity="info", confidence="possible"
+            subject,
+            key_path,
+            message,
+            help=f"{has} ({dated})",
+            severity="info",
+            confidence="possible",
         )
 
 
-def _against(
+def _compare_with_taint(
     subject: Manifest,
     path: Path,
     toleration: Mapping[str, Any],
     driver: str,
     taint: Taint,
-    rests: str,
+    help_: str,
 ) -> Found:
     effect, value = text(toleration.get("effect")), text(toleration.get("value"))
     if effect and effect not in taint.effects:
         message = f"{driver} sets {taint.key} with the effect {' or '.join(taint.effects)}, never {effect}"
-        yield Advice(subject, (*path, "effect"), message, help=rests, confidence="likely")
+        yield Advice(subject, (*path, "effect"), message, help=help_, confidence="likely")
     elif toleration.get("operator") in (None, "", "Equal") and bool(value) != bool(taint.value):
         has = f"has a value, {taint.value}" if taint.value else "has no value"
         tolerated = f"the value {value}" if value else "an empty value"
         message = f"the taint {taint.key} {has}: this tolerates only {tolerated}"
-        place = (*path, "value") if value else path
-        yield Advice(subject, place, message, help="write operator: Exists", confidence="likely")
+        value_path = (*path, "value") if value else path
+        yield Advice(
+            subject, value_path, message, help="write operator: Exists", confidence="likely"
+        )
 
 
-def _set_in(run: Run) -> frozenset[str]:
-    """The keys of taints in DeviceTaintRules and ResourceSlices of the run."""
+def _taint_keys(run: Run) -> frozenset[str]:
+    """Return the keys of taints in DeviceTaintRules and ResourceSlices of the run."""
     taints = [mapping(subject.spec.get("taint")) for subject in run.of("DeviceTaintRule")]
     for subject in run.of("ResourceSlice"):
         for device in items(subject.spec.get("devices")):

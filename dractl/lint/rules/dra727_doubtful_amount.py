@@ -41,43 +41,44 @@ SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 ALONE = True
 FIELDS = ("selectors", "capacity")
-_BYTES = frozenset(
-    {"memory", "addressableMemory", "size"}
-)  # of every known driver that publishes a capacity so named
-_LEAST = Quantity.parse("1Mi")
+# Every known driver that publishes a capacity of such a name counts it in bytes.
+_BYTES = frozenset({"memory", "addressableMemory", "size"})
+_MIN_BYTES = Quantity.parse("1Mi")
 
 
 def check(run: Run) -> Found:
     for read in reads(run):
         if read.lookup.kind != "capacity" or read.row is None:
             continue
-        for found in read.program.comparisons:
-            for literal in found.literals if found.lookup == read.lookup else ():
-                why = (
-                    _why(read.row.name, str(literal.value)) if literal.kind == "quantity" else None
+        for comparison in read.program.comparisons:
+            for literal in comparison.literals if comparison.lookup == read.lookup else ():
+                doubt = (
+                    _explain_doubt(read.row.name, str(literal.value))
+                    if literal.kind == "quantity"
+                    else None
                 )
-                if why:
-                    yield read.advice(*why, span=literal.span)
+                if doubt:
+                    yield read.advice(*doubt, span=literal.span)
     for selection in selections(run):
         request, wanted = selection.request, selection.devices
         if request is None or wanted is None:
             continue
         for key, amount in request.capacity.items():
             full = key if "/" in key else f"{wanted.driver.name}/{key}"
-            why = _why(full, str(amount)) if full in wanted.driver.capacities else None
-            if why:
+            doubt = _explain_doubt(full, str(amount)) if full in wanted.driver.capacities else None
+            if doubt:
                 path = (*request.path, "capacity", "requests", key)
-                yield Advice(selection.subject, path, *why, confidence="likely")
+                yield Advice(selection.subject, path, *doubt, confidence="likely")
 
 
-def _why(name: str, text: str) -> tuple[str, str] | None:
-    """What is doubtful about an amount of a capacity, and what may be meant."""
+def _explain_doubt(name: str, text: str) -> tuple[str, str] | None:
+    """Return the doubt about an amount of a capacity, and what may be meant."""
     amount = quantity(text)
     if amount is None:
         return None  # DRA601
     bare = name.rpartition("/")[2]
     if bare in _BYTES:
-        if amount.sign() > 0 and amount < _LEAST:
+        if amount.sign() > 0 and amount < _MIN_BYTES:
             number = text.rstrip("mkKi")
             return (
                 f"{text} is less than a mebibyte of {name}",

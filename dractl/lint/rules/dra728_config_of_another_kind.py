@@ -50,45 +50,52 @@ _DRIVER = "gpu.nvidia.com"
 
 
 def check(run: Run) -> Found:
-    for one in configurations(run):
-        known = kind_of(one.driver, one.parameters)
-        if known is not None:
-            said = (_on_class if one.subject.claim is None else _on_claim)(run, one, *known)
-            if said:
+    for config in configurations(run):
+        kind_and_type = kind_of(config.driver, config.parameters)
+        if kind_and_type is not None:
+            message = (_on_class if config.subject.claim is None else _on_claim)(
+                run, config, *kind_and_type
+            )
+            if message:
                 yield Advice(
-                    one.subject, (*one.path, "parameters", "kind"), said, confidence="likely"
+                    config.subject,
+                    (*config.path, "parameters", "kind"),
+                    message,
+                    confidence="likely",
                 )
 
 
-def _on_claim(run: Run, one: Configuration, kind: str, wanted: str) -> str | None:
-    claim = one.subject.claim
+def _on_claim(run: Run, config: Configuration, kind: str, wanted: str) -> str | None:
+    claim = config.subject.claim
     assert claim is not None
     sides = {
         request.reference: devices_after_selectors(run, request)
-        for request in claim.targets(one.requests)
+        for request in claim.targets(config.requests)
     }
     types = {
         name: set(side.types)
         for name, side in sides.items()
         if side and side.driver.name == _DRIVER
     }
-    others = [name for name, found in types.items() if found and wanted not in found]
+    others = [name for name, type_names in types.items() if type_names and wanted not in type_names]
     # The allocator of 1.37 clears `requests` of a configuration that names all requests, and the driver passes
     # over one of another kind that names none.
     every = len(sides) == len(claim.targets([])) and run.target.has(
         "configuration-of-all-names-none"
     )
-    if others and one.requests and not every:
-        found = ", ".join(sorted(types[others[0]]))
-        return f"gpu.nvidia.com refuses {kind} for request {others[0]}, whose devices are of type {found}"
+    if others and config.requests and not every:
+        type_names = ", ".join(sorted(types[others[0]]))
+        return f"gpu.nvidia.com refuses {kind} for request {others[0]}, whose devices are of type {type_names}"
     if others and len(others) == len(sides):
-        found = ", ".join(sorted(set().union(*types.values())))
-        return f"gpu.nvidia.com does not apply {kind} to devices of type {found}"
+        type_names = ", ".join(sorted(set().union(*types.values())))
+        return f"gpu.nvidia.com does not apply {kind} to devices of type {type_names}"
     return None
 
 
-def _on_class(run: Run, one: Configuration, kind: str, wanted: str) -> str | None:
-    known = devices_of_selectors(run.program(expression) for expression in one.subject.selectors)
-    if known and known.driver.name == _DRIVER and known.types and wanted not in known.types:
-        return f"gpu.nvidia.com refuses {kind} for devices of this class, which are of type {', '.join(known.types)}"
+def _on_class(run: Run, config: Configuration, kind: str, wanted: str) -> str | None:
+    profile = devices_of_selectors(
+        run.program(expression) for expression in config.subject.selectors
+    )
+    if profile and profile.driver.name == _DRIVER and profile.types and wanted not in profile.types:
+        return f"gpu.nvidia.com refuses {kind} for devices of this class, which are of type {', '.join(profile.types)}"
     return None

@@ -47,18 +47,18 @@ FIELDS = ("config",)
 
 
 def check(run: Run) -> Found:
-    for one in configurations(run):
-        if "bats" in one.subject.document.file.split(
+    for config in configurations(run):
+        if "bats" in config.subject.document.file.split(
             "/"
         ):  # its scripts install the driver with the gates they need
             continue
-        strategy = text(mapping(one.parameters.get("sharing")).get("strategy"))
-        own = text(one.parameters.get("apiVersion")).startswith("resource.nvidia.com/")
-        gate = sharing_gate(one.driver, strategy) if own else None
+        strategy = text(mapping(config.parameters.get("sharing")).get("strategy"))
+        is_nvidia_api = text(config.parameters.get("apiVersion")).startswith("resource.nvidia.com/")
+        gate = sharing_gate(config.driver, strategy) if is_nvidia_api else None
         if gate is not None and gate not in run.evidence.gates:
             yield Advice(
-                one.subject,
-                (*one.path, "parameters", "sharing", "strategy"),
+                config.subject,
+                (*config.path, "parameters", "sharing", "strategy"),
                 f"gpu.nvidia.com refuses {strategy} unless its feature gate {gate} is on; since v25.8.0 it is off by "
                 "default",
                 help=f"install the driver with featureGates.{gate}=true",

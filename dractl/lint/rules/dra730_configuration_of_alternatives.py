@@ -54,17 +54,17 @@ def check(run: Run) -> Found:
     for claim in run.claims:
         for number, entry in enumerate(items(claim.devices.get("config"))):
             config = mapping(entry)
-            known = driver(text(mapping(config.get("opaque")).get("driver")))
-            if known is None:
+            known_driver = driver(text(mapping(config.get("opaque")).get("driver")))
+            if known_driver is None:
                 continue
-            version = driver_of_run(run, known).newest
-            if known.fact.limit("parent-configuration", version) is None:
+            version = driver_of_run(run, known_driver).newest
+            if known_driver.fact.limit("parent-configuration", version) is None:
                 continue
             for position, request, names in _parents(claim, config):
                 yield Advice(
                     claim.subject,
                     (*claim.path, "config", number, "requests", position),
-                    f"{known.name} does not apply this configuration to the alternatives of"
+                    f"{known_driver.name} does not apply this configuration to the alternatives of"
                     f" {request}: it looks for the name of the request, and the devices are those"
                     f" of {names[0]}",
                     help=f"name the alternatives: {', '.join(names)}",

@@ -47,9 +47,9 @@ def check(run: Run) -> Found:
             for request in claim.alternatives
             if (profile := devices_of_request(run, request)) is not None
         }
-        for name, (known, request) in drivers.items():
-            version = driver_of_run(run, known).newest
-            limit = known.fact.limit("foreign-devices", version)
+        for name, (known_driver, request) in drivers.items():
+            version = driver_of_run(run, known_driver).newest
+            limit = known_driver.fact.limit("foreign-devices", version)
             others = [other for other in drivers if other != name]
             if limit is None or not others:
                 continue

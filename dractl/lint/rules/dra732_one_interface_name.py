@@ -51,7 +51,7 @@ _NAMES: Mapping[str, Path] = {
     "dra.net": ("interface", "name"),
     "sriovnetwork.k8snetworkplumbingwg.io": ("ifName",),
 }
-"""Where each driver's parameters name the interface in the pod."""
+"""The path of the name of the interface in each driver's parameters."""
 
 
 def check(run: Run) -> Found:
@@ -92,17 +92,19 @@ def check(run: Run) -> Found:
 
 
 def _requests(run: Run, claim: Claim, config: Configuration) -> list[Request]:
-    """The requests of the driver's devices that a configuration is for; those of unknown classes if it names them."""
+    """Return the requests that a configuration applies to: those for the driver's devices, and
+    those of unknown classes if it names them.
+    """
     requests = []
     for request in claim.targets(config.requests):
-        known = devices_of_request(run, request)
-        if known.driver.name == config.driver if known is not None else bool(config.requests):
+        profile = devices_of_request(run, request)
+        if profile.driver.name == config.driver if profile is not None else bool(config.requests):
             requests.append(request)
     return requests
 
 
 def _count_devices(requests: list[Request]) -> int:
-    """The devices that some alternative of each request brings at least."""
+    """Count the devices that the requests get at least, whatever alternatives are chosen."""
     least: dict[str, int] = {}
     for request in requests:
         amount = request.amount or 1

@@ -40,7 +40,8 @@ SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 ALONE = True
 FIELDS = ("distinctAttribute",)
-MOST = 32  # devices that a request for all of them may get
+MAX_ALLOCATION_RESULTS = 32
+"""How many devices a request for all of them may get."""
 
 
 def check(run: Run) -> Found:
@@ -50,26 +51,32 @@ def check(run: Run) -> Found:
         return
     if target.has("distinct-kept-by-gate") and not target.enabled("DRAConsumableCapacity"):
         return
-    said = _forgotten if target.has("distinct-kept-by-gate") else _not_compared
+    explain = (
+        _explain_forgotten_values if target.has("distinct-kept-by-gate") else _explain_no_comparison
+    )
     for claim, constraint in run.constraints:
         if constraint.fields.get("distinctAttribute") and not constraint.fields.get(
             "matchAttribute"
         ):
-            found = said(_amounts(claim, constraint))
-            if found:
-                yield Advice(claim.subject, (*constraint.path, "distinctAttribute"), *found)
+            explanation = explain(_amounts(claim, constraint))
+            if explanation:
+                yield Advice(claim.subject, (*constraint.path, "distinctAttribute"), *explanation)
 
 
 def _amounts(claim: Claim, constraint: Constraint) -> list[tuple[Request, int]]:
-    """The requests that a constraint binds, in the order of the claim, and how many devices each may get."""
+    """Return the requests that a constraint binds, in the order of the claim, and how many devices
+    each may get.
+    """
     bound = {request.path for request in claim.targets(constraint.requests)}
     groups = [[request for request in group if request.path in bound] for group in claim.requests]
     return [
-        (group[0], max(request.amount or MOST for request in group)) for group in groups if group
+        (group[0], max(request.amount or MAX_ALLOCATION_RESULTS for request in group))
+        for group in groups
+        if group
     ]
 
 
-def _not_compared(amounts: list[tuple[Request, int]]) -> tuple[str, str] | None:
+def _explain_no_comparison(amounts: list[tuple[Request, int]]) -> tuple[str, str] | None:
     if sum(amount for _, amount in amounts) < 2:
         return None
     return (
@@ -78,7 +85,7 @@ def _not_compared(amounts: list[tuple[Request, int]]) -> tuple[str, str] | None:
     )
 
 
-def _forgotten(amounts: list[tuple[Request, int]]) -> tuple[str, str] | None:
+def _explain_forgotten_values(amounts: list[tuple[Request, int]]) -> tuple[str, str] | None:
     for request, amount in amounts:
         if amount > 2 or (amount == 2 and request is not amounts[-1][0]):
             last = f"the last device of request {request.whole}"

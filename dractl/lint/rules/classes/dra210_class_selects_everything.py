@@ -33,7 +33,7 @@ KINDS = ("DeviceClass",)
 
 def check(run: Run) -> Found:
     for subject in run.of("DeviceClass"):
-        if not subject.spec.get("selectors") and not _of_another_form(subject):
+        if not subject.spec.get("selectors") and not _is_prototype(subject):
             yield Advice(
                 subject,
                 ("spec",),
@@ -43,8 +43,8 @@ def check(run: Run) -> Found:
             )
 
 
-def _of_another_form(subject: Manifest) -> bool:
-    """True for prototypes of the API, whose classes have no ``spec``."""
+def _is_prototype(subject: Manifest) -> bool:
+    """Return True for a class of a prototype of the API, which has no ``spec``."""
     return "spec" not in subject.value and not {*subject.value} <= {
         "apiVersion",
         "kind",

@@ -39,7 +39,11 @@ def check(run: Run) -> Found:
         selectors = subject.selectors
         if selectors and not any(run.program(selector).mentions_driver for selector in selectors):
             domain = next(
-                (found.domain for selector in selectors for found in run.program(selector).lookups),
+                (
+                    lookup.domain
+                    for selector in selectors
+                    for lookup in run.program(selector).lookups
+                ),
                 "gpu.example.com",
             )
             yield Advice(

@@ -28,16 +28,24 @@ def check(run: Run) -> Found:
     for claim in run.claims:
         for name in dict.fromkeys(request.device_class for request in claim.alternatives):
             of_class = run.device_class(name)
-            for one in configurations_of(of_class) if of_class is not None else ():
+            for config in configurations_of(of_class) if of_class is not None else ():
                 for request in claim.alternatives:
                     other = request.device_class
-                    if one.driver and other != name and run.driver_of_class(other) == one.driver:
+                    if (
+                        config.driver
+                        and other != name
+                        and run.driver_of_class(other) == config.driver
+                    ):
                         yield Advice(
                             claim.subject,
                             (*request.path, "deviceClassName"),
-                            f"{one.driver} gets the configuration of class {name} for request {request.reference} too",
+                            f"{config.driver} gets the configuration of class {name} for request {request.reference} too",
                             help="move the request to its own claim",
                             related=(
-                                (f"the configuration of class {name}", one.subject, one.path[:-1]),
+                                (
+                                    f"the configuration of class {name}",
+                                    config.subject,
+                                    config.path[:-1],
+                                ),
                             ),
                         )

@@ -65,45 +65,48 @@ _HELP = "select by what all nodes of an instance type have in common"
 def check(run: Run) -> Found:
     karpenter = "karpenter" in run.consumers
     unknown = _OF_ONE_DEVICE | _OF_ONE_NODE if karpenter else _OF_ONE_DEVICE
-    who = "Karpenter" if karpenter else "Cluster Autoscaler"
+    autoscaler = "Karpenter" if karpenter else "Cluster Autoscaler"
     for subject, expression in run.expressions:
         for lookup, driver in _lookups(run, expression):
-            known = consumers()["karpenter"].drivers.get(driver) if karpenter else None
+            support = consumers()["karpenter"].drivers.get(driver) if karpenter else None
             if (
-                known.selectors.count(lookup.full_name)
-                if known
+                support.selectors.count(lookup.full_name)
+                if support
                 else str(lookup.name).lower() not in unknown
             ):
                 continue
-            if known and _is_served(run, subject):
+            if support and _is_served(run, subject):
                 continue
             name = lookup.name
-            knows = f"; of {driver} it compares {', '.join(known.selectors)}" if known else ""
+            knows = f"; of {driver} it compares {', '.join(support.selectors)}" if support else ""
             yield Advice(
                 subject,
                 expression.path,
-                f"{name} is not known before a node is launched: {who} cannot tell that a new node would have it",
+                f"{name} is not known before a node is launched: {autoscaler} cannot tell that a new node would have it",
                 help=_HELP + knows,
                 span=lookup.span,
                 confidence="possible",
             )
     if karpenter:
         yield from _constraints(run, unknown)
-        yield from _extended(run)
+        yield from _advise_extended_resources(run)
 
 
 def _constraints(run: Run, unknown: frozenset[str]) -> Found:
-    known = consumers()["karpenter"].drivers
-    accepted = {name for one in known.values() for name in (*one.selectors, *one.constraints)}
+    drivers = consumers()["karpenter"].drivers
+    accepted = {
+        name for driver in drivers.values() for name in (*driver.selectors, *driver.constraints)
+    }
     for claim, constraint in run.constraints:
         name = constraint.attribute.rpartition("/")[2]
         listed = (
-            constraint.attribute.partition("/")[0] in known and constraint.attribute not in accepted
+            constraint.attribute.partition("/")[0] in drivers
+            and constraint.attribute not in accepted
         )
         if (
             constraint.kind == "matchAttribute"
             and (name.lower() in unknown or listed)
-            and is_served(run, [claim]) is None  # else DRA773 knows
+            and is_served(run, [claim]) is None  # else DRA773 reports it
         ):
             yield Advice(
                 claim.subject,
@@ -120,8 +123,10 @@ def _is_served(run: Run, subject: Manifest) -> bool:
     return is_served(run, [subject.claim or class_claim(subject)]) is True
 
 
-def _extended(run: Run) -> Found:
-    """Karpenter sees claims of pods only: that a class serves an extended resource it does not look at."""
+def _advise_extended_resources(run: Run) -> Found:
+    """Yield advice on extended resources: Karpenter does not look at the class that serves them,
+    only at claims of pods.
+    """
     classes = {
         text(subject.spec.get("extendedResourceName")): subject.name
         for subject in run.of("DeviceClass")

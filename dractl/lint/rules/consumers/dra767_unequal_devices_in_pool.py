@@ -52,8 +52,8 @@ def check(run: Run) -> Found:
     for subject in run.of("ResourceSlice"):
         driver, pool, _ = subject.slice.identity
         for field, at, name, shape in (*_counters(subject), *_devices(subject)):
-            other, known = first.setdefault((driver, pool, field), (name, shape))
-            if shape == known or (driver, pool, field) in reported:
+            other, first_shape = first.setdefault((driver, pool, field), (name, shape))
+            if shape == first_shape or (driver, pool, field) in reported:
                 continue
             reported.add((driver, pool, field))
             differs, all_ = f"counter set {name} differs from {other}", "counter sets"
@@ -85,7 +85,7 @@ def _devices(subject: Manifest) -> Iterator[tuple[str, int, str, Any]]:
 
 
 def _shape(device: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The properties by which devices of a pool are compared."""
+    """Return the properties by which devices of a pool are compared."""
     attributes, capacity = mapping(device.get("attributes")), mapping(device.get("capacity"))
     models = [
         str(attributes[name]) for name in sorted(attributes) if name.rpartition("/")[2] in _MODELS

@@ -52,16 +52,16 @@ def check(run: Run) -> Found:
     for name in sorted(run.consumers & {*FOR}):
         for claim in run.claims:
             if claim.subject.kind in _KINDS[name]:
-                for feature, path in _used(claim):
-                    yield from _against(run, name, feature, claim.subject, path)
+                for feature, path in _features(claim):
+                    yield from _advise_unsupported(run, name, feature, claim.subject, path)
         for subject in run.of("ResourceSlice"):
             if subject.spec.get("sharedCounters"):
-                yield from _against(
+                yield from _advise_unsupported(
                     run, name, "sharedCounters", subject, ("spec", "sharedCounters")
                 )
 
 
-def _used(claim: Claim) -> Iterator[tuple[str, Path]]:
+def _features(claim: Claim) -> Iterator[tuple[str, Path]]:
     for feature in ("constraints", "config"):
         if claim.devices.get(feature):
             yield feature, (*claim.path, feature)
@@ -72,12 +72,12 @@ def _used(claim: Claim) -> Iterator[tuple[str, Path]]:
             yield "adminAccess", (*request.path, "adminAccess")
 
 
-def _against(run: Run, name: str, feature: str, subject: Manifest, path: Path) -> Found:
-    known, stated = consumers()[name], run.versions.get(name)
-    at, first = known.support_in(stated), known.first(feature)
-    if first is None or feature in at.accepts:
+def _advise_unsupported(run: Run, name: str, feature: str, subject: Manifest, path: Path) -> Found:
+    consumer, stated = consumers()[name], run.versions.get(name)
+    support, first = consumer.support_in(stated), consumer.first(feature)
+    if first is None or feature in support.accepts:
         return
-    judged = f"{known.title} {stated or at.since}"
+    judged = f"{consumer.title} {stated or support.since}"
     since = (
         f"main does, seen on {first.seen}"
         if first.seen
@@ -87,6 +87,6 @@ def _against(run: Run, name: str, feature: str, subject: Manifest, path: Path) -
         subject,
         path,
         f"{judged} does not take {feature}: {since}",
-        help=f"known to {known.versions[-1].since}, read on {known.read}",
+        help=f"known to {consumer.versions[-1].since}, read on {consumer.read}",
         key=True,
     )

@@ -70,9 +70,9 @@ def check(run: Run) -> Found:
 
 def _has_other_finding(run: Run, claim: Claim) -> bool:
     """Return True if DRA761 or DRA762 says why no node comes."""
-    known = consumers()["karpenter"].drivers
+    drivers = consumers()["karpenter"].drivers
     accepted = {
-        name for driver in known.values() for name in (*driver.selectors, *driver.constraints)
+        name for driver in drivers.values() for name in (*driver.selectors, *driver.constraints)
     }
     if any(constraint.fields.get("distinctAttribute") for constraint in claim.constraints):
         return True

@@ -52,7 +52,7 @@ _HELP = "compare the capacity in a selector, which Karpenter evaluates"
 
 def check(run: Run) -> Found:
     for claim, request in run.requests:
-        for name, wanted in _requested(request).items():
+        for name, wanted in _capacity_requests(request).items():
             small = list(_types_with_less(run, claim, name, wanted))
             if small:
                 example, amount = small[0]
@@ -67,7 +67,7 @@ def check(run: Run) -> Found:
                 )
 
 
-def _requested(request: Request) -> Mapping[str, Quantity]:
+def _capacity_requests(request: Request) -> Mapping[str, Quantity]:
     requests = mapping(mapping(request.fields.get("capacity")).get("requests"))
     quantities = {}
     for name, text in requests.items():

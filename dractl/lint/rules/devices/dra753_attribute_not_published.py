@@ -29,49 +29,63 @@ def check(run: Run) -> Found:
     for claim, constraint in run.constraints:
         field = "matchAttribute" if constraint.fields.get("matchAttribute") else "distinctAttribute"
         attribute = text(constraint.fields.get(field))
-        known = "/" in attribute and (run.devices is None or run.devices.knows(attribute))
-        found = _found(run, claim, constraint, attribute) if known else None
-        if found:
-            message, advice = found
+        is_comparable = "/" in attribute and (run.devices is None or run.devices.knows(attribute))
+        explanation = _explain_absence(run, claim, constraint, attribute) if is_comparable else None
+        if explanation:
+            message, help_ = explanation
             path = (*constraint.path, field)
-            yield Advice(claim.subject, path, message, help=advice, confidence="likely")
+            yield Advice(claim.subject, path, message, help=help_, confidence="likely")
 
 
-def _found(
+def _explain_absence(
     run: Run, claim: Claim, constraint: Constraint, attribute: str
 ) -> tuple[str, str | None] | None:
+    """Return why no devices satisfy the constraint, with a hint; None if some may."""
     types: dict[str, set[str]] = {}
     for request in claim.targets(constraint.requests):
-        tried = candidates(run, claim, request)
-        values = [value for device in tried if (value := device.attribute(attribute)) is not None]
-        if tried and not values:
+        devices = candidates(run, claim, request)
+        values = [value for device in devices if (value := device.attribute(attribute)) is not None]
+        if devices and not values:
             return (
-                f"no device for request {request.reference} has {attribute} ({len(tried)} checked)",
-                _rests(attribute, tried[0].driver, nearest_attribute(attribute, tried)),
+                f"no device for request {request.reference} has {attribute} ({len(devices)} checked)",
+                _explain_driver(
+                    attribute, devices[0].driver, nearest_attribute(attribute, devices)
+                ),
             )
         # Where list attributes are on, a list and a single value can match.
         lists = run.target.enabled("DRAListTypeAttributes")
         names = (value.type or "" for value in values)
         kinds = {name.removesuffix("s") if lists else name for name in names}
         types.setdefault(request.whole, set()).update(kinds)
-    known = [(name, kinds) for name, kinds in types.items() if kinds]
-    for at, (name, kinds) in enumerate(known if constraint.fields.get("matchAttribute") else ()):
-        other = next((item for item in known[:at] if item[1].isdisjoint(kinds)), None)
+    typed_requests = [(name, kinds) for name, kinds in types.items() if kinds]
+    for at, (name, kinds) in enumerate(
+        typed_requests if constraint.fields.get("matchAttribute") else ()
+    ):
+        other = next(
+            (earlier for earlier in typed_requests[:at] if earlier[1].isdisjoint(kinds)), None
+        )
         if other:
-            here, there = (" or ".join(sorted(names)) for names in (kinds, other[1]))
+            type_names, other_type_names = (
+                " or ".join(sorted(names)) for names in (kinds, other[1])
+            )
             return (
-                f"{attribute} has type {there} for request {other[0]} and {here} for {name}: they never match",
+                f"{attribute} has type {other_type_names} for request {other[0]} and {type_names} for {name}: they never match",
                 "both drivers have to publish it with the same type",
             )
     return None
 
 
-def _rests(attribute: str, driver: str, help_: str) -> str:
-    """Advice with what is known of a driver that lacks an attribute: described devices have what that says."""
-    known = drivers().get(driver)
-    meant = help_.startswith("did you mean")
+def _explain_driver(attribute: str, driver: str, help_: str) -> str:
+    """Return the hint for a driver that lacks an attribute, with the date up to which the driver is
+    known.
+
+    Nothing is added if a name is suggested, or if the driver does publish the attribute on other
+    devices.
+    """
+    known_driver = drivers().get(driver)
+    has_guess = help_.startswith("did you mean")
     return (
         help_
-        if known is None or meant or attribute in known.attributes
-        else known.explain_absence(help_)
+        if known_driver is None or has_guess or attribute in known_driver.attributes
+        else known_driver.explain_absence(help_)
     )

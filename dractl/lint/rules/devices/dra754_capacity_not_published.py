@@ -26,30 +26,30 @@ FIELDS = ("capacity",)
 def check(run: Run) -> Found:
     for claim, request in run.requests:
         wanted = request.capacity
-        tried = candidates(run, claim, request) if wanted else []
-        for name, amount in wanted.items() if tried else ():
-            found = [value for device in tried if (value := device.capacity(name)) is not None]
+        devices = candidates(run, claim, request) if wanted else []
+        for name, amount in wanted.items() if devices else ():
+            values = [value for device in devices if (value := device.capacity(name)) is not None]
             path = (*request.path, "capacity", "requests", name)
             if (
-                not found
+                not values
                 and run.devices is not None
-                and not run.devices.knows(f"{tried[0].driver}/{name}")
+                and not run.devices.knows(f"{devices[0].driver}/{name}")
             ):
                 continue
-            if not found:
+            if not values:
                 yield Advice(
                     claim.subject,
                     path,
-                    f"no device for request {request.reference} has a capacity {name} ({len(tried)} checked)",
-                    help=nearest_capacity(name, tried),
+                    f"no device for request {request.reference} has a capacity {name} ({len(devices)} checked)",
+                    help=nearest_capacity(name, devices),
                     key=True,
                     confidence="likely",
                 )
-            elif (least := quantity(amount)) is not None and all(value < least for value in found):
+            elif (least := quantity(amount)) is not None and all(value < least for value in values):
                 yield Advice(
                     claim.subject,
                     path,
                     f"no device for request {request.reference} has {amount} of {name}",
-                    help=f"the largest available is {max(found)}",
+                    help=f"the largest available is {max(values)}",
                     confidence="likely",
                 )

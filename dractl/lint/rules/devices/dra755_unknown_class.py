@@ -27,12 +27,12 @@ KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 def check(run: Run) -> Found:
     if run.devices is None or not run.devices.classes:
         return
-    known = run.class_names | set(run.devices.classes)
+    class_names = run.class_names | set(run.devices.classes)
     installed = classes()
-    near = cache(lambda name: suggest_name(name, known, "the classes are"))
+    near = cache(lambda name: suggest_name(name, class_names, "the classes are"))
     for claim, request in run.requests:
         name = request.device_class
-        if name and name not in known:
+        if name and name not in class_names:
             yield Advice(
                 claim.subject,
                 (*request.path, "deviceClassName"),

@@ -37,36 +37,40 @@ def check(run: Run) -> Found:
     inventory = run.devices
     if inventory is None or inventory.refuses is None:
         return
-    own = {subject.name: subject.value for subject in run.of("DeviceClass")}
+    classes = {subject.name: subject.value for subject in run.of("DeviceClass")}
     homes = inventory.homes
     for claim in run.claims:
-        left = [(request, candidates(run, claim, request)) for request in claim.alternatives]
-        if not left or not all(devices for _, devices in left) or not _comparable(claim, left):
+        matches = [(request, candidates(run, claim, request)) for request in claim.alternatives]
+        if (
+            not matches
+            or not all(devices for _, devices in matches)
+            or not _are_comparable(claim, matches)
+        ):
             continue
-        programs = [run.program(item) for request, _ in left for item in request.selectors]
+        programs = [run.program(item) for request, _ in matches for item in request.selectors]
         if any(
             inventory.is_undecided(program, device.driver)
             for program in programs
-            for device in left[0][1][:1]
+            for device in matches[0][1][:1]
         ):
             continue
-        if any(map(_too_small, left)):
+        if any(map(_is_too_small, matches)):
             continue  # DRA754
-        if inventory.refuses(_claim(claim, claim.devices.get("constraints")), own):
-            without = inventory.refuses(_claim(claim, None), own)
-            advice = _advice(claim, left, homes, without)
-            wider = None if without else _wider(claim)
-            fits = wider is not None and not inventory.refuses(_claim(claim, [wider]), own)
+        if inventory.refuses(_claim(claim, claim.devices.get("constraints")), classes):
+            fails_anyway = inventory.refuses(_claim(claim, None), classes)
+            advice = _advice(claim, matches, homes, fails_anyway)
+            wider = None if fails_anyway else _wider(claim)
+            fits = wider is not None and not inventory.refuses(_claim(claim, [wider]), classes)
             yield (
-                replace(advice, help=f"{_WIDER} has {_alike(left, homes, _WIDER)}")
+                replace(advice, help=f"{_WIDER} has {_count_equal(matches, homes, _WIDER)}")
                 if fits
                 else advice
             )
 
 
-def _too_small(left: tuple[Request, list[SliceDevice]]) -> bool:
-    """True if no device has a capacity that a request wants."""
-    request, devices = left
+def _is_too_small(match_: tuple[Request, list[SliceDevice]]) -> bool:
+    """Return True if no device has a capacity that a request wants."""
+    request, devices = match_
     wanted = request.capacity
     return any(
         all(
@@ -79,21 +83,21 @@ def _too_small(left: tuple[Request, list[SliceDevice]]) -> bool:
 
 
 def _wider(claim: Claim) -> Mapping[str, Any] | None:
-    """The only constraint of a claim, on the wider of the standard attributes."""
+    """Return the only constraint of a claim, on the wider of the standard attributes."""
     constraint = claim.constraints[0].fields if len(claim.constraints) == 1 else {}
     root = constraint.get("matchAttribute") == f"{STANDARD_DOMAIN}/pcieRoot"
     return {**constraint, "matchAttribute": _WIDER} if root else None
 
 
-def _alike(
-    left: list[tuple[Request, list[SliceDevice]]],
+def _count_equal(
+    matches: list[tuple[Request, list[SliceDevice]]],
     homes: Mapping[tuple[str, str], str],
     attribute: str,
 ) -> int:
-    """The most devices of a machine that have the same value of an attribute."""
+    """Count the most devices of one machine that have the same value of an attribute."""
     values = Counter(
         (homes[device.driver, device.pool], str(value and value.value))
-        for _, devices in left
+        for _, devices in matches
         for device in devices
         for value in [device.attribute(attribute)]
     )
@@ -112,12 +116,16 @@ def _claim(claim: Claim, constraints: Any) -> dict[str, Any]:
     }
 
 
-def _comparable(claim: Claim, left: list[tuple[Request, list[SliceDevice]]]) -> bool:
-    """False if a constraint is on an attribute that devices lack, or publish with several types (DRA753)."""
-    for one in claim.constraints:
-        name = text(one.fields.get("matchAttribute") or one.fields.get("distinctAttribute"))
+def _are_comparable(claim: Claim, matches: list[tuple[Request, list[SliceDevice]]]) -> bool:
+    """Return False if a constraint is on an attribute that devices lack, or publish with several
+    types (DRA753).
+    """
+    for constraint in claim.constraints:
+        name = text(
+            constraint.fields.get("matchAttribute") or constraint.fields.get("distinctAttribute")
+        )
         values = (
-            [device.attribute(name) for _, devices in left for device in devices] if name else []
+            [device.attribute(name) for _, devices in matches for device in devices] if name else []
         )
         if None in values or len({value.type for value in values if value is not None}) > 1:
             return False
@@ -126,35 +134,37 @@ def _comparable(claim: Claim, left: list[tuple[Request, list[SliceDevice]]]) -> 
 
 def _advice(
     claim: Claim,
-    left: list[tuple[Request, list[SliceDevice]]],
+    matches: list[tuple[Request, list[SliceDevice]]],
     homes: Mapping[tuple[str, str], str],
-    without: bool,
+    fails_anyway: bool,
 ) -> Advice:
-    """``without``: the claim cannot be allocated without its constraints either."""
-    for request, devices in left:
+    """Return the advice; ``fails_anyway`` if the claim cannot be allocated without its constraints
+    either.
+    """
+    for request, devices in matches:
         most = max(Counter(homes[device.driver, device.pool] for device in devices).values())
-        if without and len(left) == 1 and request.amount > most:
+        if fails_anyway and len(matches) == 1 and request.amount > most:
             path = (*request.path, "count")
             message = f"request {request.reference} wants {request.amount} devices; the largest machine has {most}"
             return Advice(claim.subject, path, f"{message} that match", confidence="likely")
-    if not without and len(claim.constraints) == 1:
+    if not fails_anyway and len(claim.constraints) == 1:
         (constraint,) = claim.constraints
         field = "matchAttribute" if "matchAttribute" in constraint.fields else "distinctAttribute"
         attribute = text(constraint.fields.get(field))
-        most = _alike(left, homes, attribute)
-        one = "matching device" if most == 1 else "matching devices"
-        known = (
-            f"; a machine has at most {most} {one} with the same value"
+        most = _count_equal(matches, homes, attribute)
+        noun = "matching device" if most == 1 else "matching devices"
+        limit = (
+            f"; a machine has at most {most} {noun} with the same value"
             if field == "matchAttribute"
             else ""
         )
-        message = f"no machine satisfies the constraint on {attribute}{known}"
+        message = f"no machine satisfies the constraint on {attribute}{limit}"
         return Advice(claim.subject, (*constraint.path, field), message, confidence="likely")
     count = len(set(homes.values()))
     machines = "the machine" if count == 1 else f"any of the {count} machines"
     return Advice(
         claim.subject,
-        (*left[0][0].path,),
+        (*matches[0][0].path,),
         f"the claim cannot be allocated on {machines}, even if all devices are free",
         help=f"{program_name()} explain FILE --hardware MACHINE shows what it stops at",
         confidence="likely",

@@ -48,23 +48,25 @@ KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 
 _ROOT = "resource.kubernetes.io/pcieRoot"
 _ACCELERATORS = ("gpu", "tpu", "neuron", "gaudi")
-_BESIDE = ("nic", "nvme")
+_PARTNERS = ("nic", "nvme")
 
 
 def check(run: Run) -> Found:
     if run.devices is None:
         return
     for claim in run.claims:
-        devices = [(request, candidates(run, claim, request)) for request in claim.alternatives]
-        for (one, first), (other, second) in combinations(devices, 2):
-            if _belong_together(first, second) and not _bound(claim, one, other):
+        devices = [
+            (alternative, candidates(run, claim, alternative)) for alternative in claim.alternatives
+        ]
+        for (request, first), (partner, second) in combinations(devices, 2):
+            if _belong_together(first, second) and not _is_bound(claim, request, partner):
                 near, every = _choices(first, second, run.devices.homes)
                 if 0 < near < every:
-                    requests = f"[{one.reference}, {other.reference}]"
+                    requests = f"[{request.reference}, {partner.reference}]"
                     yield Advice(
                         claim.subject,
-                        (*other.path,),
-                        f"no constraint keeps {one.reference} and {other.reference} together: of {every} choices of a "
+                        (*partner.path,),
+                        f"no constraint keeps {request.reference} and {partner.reference} together: of {every} choices of a "
                         f"device for each, {near} {'is' if near == 1 else 'are'} on one PCIe root",
                         help=f"add the constraint {{requests: {requests}, matchAttribute: {_ROOT}}}",
                         confidence="possible",
@@ -73,11 +75,11 @@ def check(run: Run) -> Found:
 
 def _belong_together(first: list[SliceDevice], second: list[SliceDevice]) -> bool:
     kinds = {_kind(first), _kind(second)}
-    return not kinds.isdisjoint(_ACCELERATORS) and not kinds.isdisjoint(_BESIDE)
+    return not kinds.isdisjoint(_ACCELERATORS) and not kinds.isdisjoint(_PARTNERS)
 
 
 def _kind(devices: list[SliceDevice]) -> str:
-    """The kind of the first device; empty without one."""
+    """Return the kind of the first device; empty without one."""
     words = (
         word
         for device in devices[:1]
@@ -87,18 +89,20 @@ def _kind(devices: list[SliceDevice]) -> str:
     return next(words, "")
 
 
-def _bound(claim: Claim, one: Request, other: Request) -> bool:
+def _is_bound(claim: Claim, first: Request, second: Request) -> bool:
     covered = [
-        {request.path for request in claim.targets(item.requests)} for item in claim.constraints
+        {target.path for target in claim.targets(item.requests)} for item in claim.constraints
     ]
-    return any({one.path, other.path} <= paths for paths in covered)
+    return any({first.path, second.path} <= paths for paths in covered)
 
 
 def _choices(
     first: list[SliceDevice], second: list[SliceDevice], homes: Mapping[tuple[str, str], str]
 ) -> tuple[int, int]:
-    """Choices of a device of each on one machine: on one PCIe root, and all; devices without a root do not count."""
-    at, beside = (
+    """Count the pairs of devices on one machine: those on one PCIe root, and all; devices without a
+    root do not count.
+    """
+    first_roots, second_roots = (
         Counter(
             (homes[device.driver, device.pool], root.value)
             for device in devices
@@ -106,9 +110,11 @@ def _choices(
         )
         for devices in (first, second)
     )
-    near = sum(count * beside[where] for where, count in at.items())
+    near = sum(
+        count * second_roots[root_of_machine] for root_of_machine, count in first_roots.items()
+    )
     nodes = [Counter[str](), Counter[str]()]
-    for counts, by_root in zip(nodes, (at, beside), strict=True):
+    for counts, by_root in zip(nodes, (first_roots, second_roots), strict=True):
         for (node, _), count in by_root.items():
             counts[node] += count
     return near, sum(count * nodes[1][node] for node, count in nodes[0].items())

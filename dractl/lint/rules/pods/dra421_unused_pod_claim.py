@@ -72,7 +72,7 @@ def check(run: Run) -> Found:
                 continue
             names = {text(item.get("name")) for _, item in pod.uses}
             if names - {text(claim.get("name")) for _, claim in pod.claims}:
-                used.update(path for path, _ in pod.claims)  # under another name, says DRA409
+                used.update(path for path, _ in pod.claims)  # DRA409 reports the other name
                 continue
             for path, claim in pod.claims:
                 if text(claim.get("name")) in names or any(map(holds_placeholder, names)):
@@ -80,11 +80,14 @@ def check(run: Run) -> Found:
                 elif text(claim.get("name")) and len(claim) > 1:
                     unused.setdefault(path, []).append(pod)
         for path, pods in unused.items():
-            yield from _unused(run, path, pods, used=path in used)
+            yield from _advise_unused(run, path, pods, used=path in used)
 
 
-def _unused(run: Run, path: Path, pods: Sequence[PodSpec], *, used: bool) -> Found:
-    """Advice on the claim at ``path``, which these pods do not use; ``used``: others of the chart do."""
+def _advise_unused(run: Run, path: Path, pods: Sequence[PodSpec], *, used: bool) -> Found:
+    """Yield advice on the claim at ``path``, which these pods do not use.
+
+    ``used`` says that other pods of the chart use it.
+    """
     pod = pods[0]
     claim = next(claim for place, claim in pod.claims if place == path)
     name = text(claim.get("name"))
@@ -96,7 +99,7 @@ def _unused(run: Run, path: Path, pods: Sequence[PodSpec], *, used: bool) -> Fou
         names = [str(pod.path[-1]) for pod in pods]
         of = f" of controller{'s' * (len(names) > 1)} {' and '.join(names[:3])}"
         of += f" and {len(names) - 3} more" if len(names) > 3 else ""
-    known = any(word in drivers() or word in classes() for word in named)
+    is_known = any(word in drivers() or word in classes() for word in named)
     yield Advice(
         pod.subject,
         (*path, "name"),
@@ -104,17 +107,19 @@ def _unused(run: Run, path: Path, pods: Sequence[PodSpec], *, used: bool) -> Fou
         help="list the claim only in the controllers that use it: pod: {resourceClaims: [...]}"
         if used
         else f"add it to a container: resources: {{claims: [{{name: {name}}}]}}",
-        confidence="likely" if known else "possible",
-        severity=None if known else "info",
+        confidence="likely" if is_known else "possible",
+        severity=None if is_known else "info",
     )
 
 
 def _drivers(run: Run, source: Manifest | None) -> Iterator[str]:
-    """The names of the classes that a claim asks for, and of the drivers in selectors and configurations."""
+    """Yield the names of a claim's classes, and of the drivers of classes, selectors and
+    configurations.
+    """
     if source is None or source.claim is None:
         return
     for request in source.claim.alternatives:
         yield request.device_class
         yield run.driver_of(request.selectors) or ""
         yield run.driver_of_class(request.device_class) or ""
-    yield from (one.driver for one in configurations_of(source))
+    yield from (config.driver for config in configurations_of(source))

@@ -41,10 +41,12 @@ what the driver prepared for this request, or for no request in particular.
 kubernetes/kubernetes pkg/kubelet/cm/dra/claiminfo.go (cdiDevicesAsList)
 """
 
+from collections.abc import Sequence
+
 from dractl.lint.model import Advice, Found, Replacement, Run
 from dractl.lint.references import find_reference
 from dractl.model.nearest import nearest
-from dractl.objects import text
+from dractl.objects import Request, text
 
 SEVERITY = "error"
 KINDS = ("Pod template",)
@@ -62,18 +64,7 @@ def check(run: Run) -> Found:
             requests = target.claim.alternatives
             names = list(dict.fromkeys(request.parent or request.name for request in requests))
             if wanted not in names:
-                whole = [
-                    request.parent
-                    for request in requests
-                    if request.parent and request.name == wanted
-                ]
-                meant = (
-                    whole[0]
-                    if len(whole) == 1
-                    else names[0]
-                    if len(names) == 1
-                    else nearest(wanted, names)
-                )
+                meant = _guess_request(wanted, requests, names)
                 yield Advice(
                     pod.subject,
                     (*path, "request"),
@@ -82,3 +73,11 @@ def check(run: Run) -> Found:
                     fix=Replacement((*path, "request"), meant) if meant else None,
                     related=((f"{target.kind} {target.name}", target, target.claim.path),),
                 )
+
+
+def _guess_request(name: str, requests: Sequence[Request], names: Sequence[str]) -> str | None:
+    """Return the request that was probably meant: the parent of an alternative, or the nearest name."""
+    parents = [request.parent for request in requests if request.parent and request.name == name]
+    if len(parents) == 1:
+        return parents[0]
+    return names[0] if len(names) == 1 else nearest(name, names)

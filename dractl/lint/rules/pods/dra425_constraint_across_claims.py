@@ -68,12 +68,12 @@ FIELDS = ("constraints",)
 
 def check(run: Run) -> Found:
     for pod in run.pods:
-        for attribute, found in _constraints(run, pod).items():
-            entries = list(dict.fromkeys(at for at, _, _ in found))
+        for attribute, constraints in _constraints(run, pod).items():
+            entries = list(dict.fromkeys(position for position, _, _ in constraints))
             if len(entries) > 1 and any(
-                claim.binds_one(constraint) for _, claim, constraint in found
+                claim.binds_one(constraint) for _, claim, constraint in constraints
             ):
-                names = ", ".join(text(pod.claims[at][1].get("name")) for at in entries)
+                names = ", ".join(text(pod.claims[position][1].get("name")) for position in entries)
                 yield Advice(
                     pod.subject,
                     (*pod.claims[entries[-1]][0], "name"),
@@ -86,19 +86,21 @@ def check(run: Run) -> Found:
                             claim.subject,
                             constraint.path,
                         )
-                        for _, claim, constraint in found
+                        for _, claim, constraint in constraints
                     ),
                 )
 
 
 def _constraints(run: Run, pod: PodSpec) -> dict[str, list[tuple[int, Claim, Constraint]]]:
-    """By attribute: the constraints of the pod's claims, each with the place of its claim in the pod."""
-    found: dict[str, list[tuple[int, Claim, Constraint]]] = {}
-    for at, (_, entry) in enumerate(pod.claims):
+    """Return the constraints of the pod's claims by attribute, each with the position of its claim
+    in the pod.
+    """
+    by_attribute: dict[str, list[tuple[int, Claim, Constraint]]] = {}
+    for position, (_, entry) in enumerate(pod.claims):
         subject = find_reference(run, pod, entry)
         claim = subject.claim if subject else None
         for constraint in claim.constraints if claim else ():
             attribute = text(constraint.fields.get("matchAttribute"))
             if claim and attribute:
-                found.setdefault(attribute, []).append((at, claim, constraint))
-    return found
+                by_attribute.setdefault(attribute, []).append((position, claim, constraint))
+    return by_attribute

@@ -68,14 +68,14 @@ def check(run: Run) -> Found:
                 if "/" in name and name not in provided
             }
             drivers = _drivers(run, pod, resources) if asked else {}
-            for resource, place in asked.items():
+            for resource, resource_path in asked.items():
                 of_plugin = drivers_of(resource)
                 if (
                     len(of_plugin) == 1 and of_plugin[0] in drivers
                 ):  # others may be for other hardware
                     yield Advice(
                         pod.subject,
-                        place,
+                        resource_path,
                         f"{resource} and claim {drivers[of_plugin[0]]} are both for devices of {of_plugin[0]}: device "
                         "plugin and driver give them out independently of each other",
                         help="ask for all of them through the claim, or provide the resource by a DeviceClass with "
@@ -86,7 +86,7 @@ def check(run: Run) -> Found:
 
 
 def _containers(pod: PodSpec) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """The resources of the containers that use claims, with their paths."""
+    """Yield the resources of the containers that use claims, with their paths."""
     for kind in ("initContainers", "containers"):
         for at, container in enumerate(items(pod.fields.get(kind))):
             resources = mapping(mapping(container).get("resources"))
@@ -95,13 +95,15 @@ def _containers(pod: PodSpec) -> Iterator[tuple[Path, Mapping[str, Any]]]:
 
 
 def _drivers(run: Run, pod: PodSpec, resources: Mapping[str, Any]) -> dict[str, str]:
-    """The known drivers whose devices a container's claims take, each with the name of such a claim."""
+    """Return the known drivers of the devices in a container's claims, each with the name of such a
+    claim.
+    """
     entries = {text(entry.get("name")): entry for _, entry in pod.claims}
-    found: dict[str, str] = {}
+    claim_names: dict[str, str] = {}
     for used in items(resources.get("claims")):
         name = text(mapping(used).get("name"))
         for request in requests_of(run, pod, entries[name]) if name in entries else ():
-            known = devices_of_request(run, request)
-            if known is not None and request.fields.get("adminAccess") is not True:
-                found.setdefault(known.driver.name, name)
-    return found
+            profile = devices_of_request(run, request)
+            if profile is not None and request.fields.get("adminAccess") is not True:
+                claim_names.setdefault(profile.driver.name, name)
+    return claim_names

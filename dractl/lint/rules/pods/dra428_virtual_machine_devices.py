@@ -67,9 +67,11 @@ def check(run: Run) -> Found:
     for pod in run.pods:
         if (pod.subject.document.api_version or "").startswith("kubevirt.io/"):
             devices = list(_devices(pod))
-            claimed = [one for one in devices if one.is_claimed]
+            claimed = [device for device in devices if device.is_claimed]
             yield from _sorts(pod, devices)
-            yield from _pairs(pod, [one for one in claimed if one.claim and one.request])
+            yield from _pairs(
+                pod, [device for device in claimed if device.claim and device.request]
+            )
             for device in claimed:
                 yield from _references(run, pod, device)
 
@@ -84,7 +86,9 @@ def _devices(pod: PodSpec) -> Iterator[_Device]:
 
 
 def _sorts(pod: PodSpec, devices: Sequence[_Device]) -> Found:
-    """Devices that are neither of a plugin nor of a claim, or both; and GPUs of both sorts."""
+    """Yield advice on devices that are neither of a plugin nor of a claim, or both; and on GPUs of
+    both sorts.
+    """
     for device in devices:
         if device.name and (device.claim or device.request):
             message = "a device has deviceName or claimName and requestName, not both"
@@ -133,7 +137,9 @@ def _references(run: Run, pod: PodSpec, device: _Device) -> Found:
         )
         return
     requests = requests_of(run, pod, entries[device.claim])
-    names = {name for one in requests for name in (one.parent or one.name, one.reference)}
+    names = {
+        name for request in requests for name in (request.parent or request.name, request.reference)
+    }
     if names and device.request and device.request not in names:
         near = nearest(device.request, names)
         path = (*device.path, "requestName")

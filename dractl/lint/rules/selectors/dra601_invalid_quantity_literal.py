@@ -51,7 +51,7 @@ def check(run: Run) -> Found:
             try:
                 parse_quantity(literal.text)
             except ValueError as error:
-                meant, path = _meant(literal.text), expression.path
+                meant, path = _guess_quantity(literal.text), expression.path
                 fix, help_ = (
                     None,
                     "a quantity is a number with a suffix such as k, M, G, Ki, Mi, Gi",
@@ -65,7 +65,7 @@ def check(run: Run) -> Found:
                 yield Advice(subject, path, message, help=help_, span=literal.span, fix=fix)
 
 
-def _meant(text: str) -> str | None:
+def _guess_quantity(text: str) -> str | None:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:([kKmMgGtTpPeE])(i?)[bB]?)?\s*", text)
     if not match:
         return None

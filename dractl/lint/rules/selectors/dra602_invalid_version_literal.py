@@ -52,21 +52,25 @@ def check(run: Run) -> Found:
             try:
                 parse(literal.text)
             except ValueError as error:
-                meant, path = _meant(literal.text), expression.path
-                known = (
+                meant, path = _guess_version(literal.text), expression.path
+                advice = (
                     f"write {meant}"
                     if meant
                     else "a version has three numbers without leading zeros: 550.8.1"
                 )
                 fix = (
-                    Replacement(path, meant, known, span=literal.span, safe=True) if meant else None
+                    Replacement(path, meant, advice, span=literal.span, safe=True)
+                    if meant
+                    else None
                 )
                 message = f'"{literal.text}" is not a semantic version: {error}'
-                yield Advice(subject, path, message, help=known, span=literal.span, fix=fix)
+                yield Advice(subject, path, message, help=advice, span=literal.span, fix=fix)
 
 
-def _meant(text: str) -> str | None:
-    """The version that semver's normalizing makes of it, as NVIDIA's driver does of its own: 580.65.06 is 580.65.6."""
+def _guess_version(text: str) -> str | None:
+    """Return the version that semver's normalizing makes of a text, as NVIDIA's driver does with
+    its own: 580.65.06 is 580.65.6.
+    """
     try:
         return Version.parse_tolerant(text).text
     except ValueError:

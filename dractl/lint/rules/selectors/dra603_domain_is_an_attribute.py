@@ -44,8 +44,8 @@ ALONE = True
 def check(run: Run) -> Found:
     for subject, expression in run.expressions:
         lookups = run.program(expression).lookups
-        for found in lookups:
-            name = found.domain
+        for lookup in lookups:
+            name = lookup.domain
             if not name or "." in name:
                 continue
             guarded = any(
@@ -53,21 +53,24 @@ def check(run: Run) -> Found:
             )
             if not guarded and name in _names(run):
                 driver = driver_at(run, subject, expression) or "the driver's name"
-                what = "capacity" if name in in_domain(driver).get("capacity", ()) else found.kind
+                kind = "capacity" if name in in_domain(driver).get("capacity", ()) else lookup.kind
                 yield Advice(
                     subject,
                     expression.path,
                     f'"{name}" is used as the domain of an attribute',
-                    help=f'write device.{what}["{driver}"].{name}',
-                    span=found.domain_span,
+                    help=f'write device.{kind}["{driver}"].{name}',
+                    span=lookup.domain_span,
                     confidence="likely",
                 )
 
 
 def _names(run: Run) -> set[str]:
-    """Attributes and capacities of known drivers and of the slices of the run, without their domains. A driver may have
-    a name without a dot, so that no other word is suspect."""
-    found = {
+    """Return the attributes and capacities of known drivers and of the slices of the run, without
+    their domains.
+
+    A driver may have a name without a dot, so that no other word is suspect.
+    """
+    names = {
         name.partition("/")[2]
         for known in drivers().values()
         for name in (*known.attributes, *known.capacities)
@@ -75,5 +78,5 @@ def _names(run: Run) -> set[str]:
     for subject in run.of("ResourceSlice"):
         for device in subject.devices:
             for field in ("attributes", "capacity"):
-                found.update(name.rpartition("/")[2] for name in mapping(device.fields.get(field)))
-    return found | {"model", "productName", "memory", "vendor"}
+                names.update(name.rpartition("/")[2] for name in mapping(device.fields.get(field)))
+    return names | {"model", "productName", "memory", "vendor"}

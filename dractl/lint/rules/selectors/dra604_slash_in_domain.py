@@ -44,39 +44,42 @@ ALONE = True
 
 def check(run: Run) -> Found:
     for subject, expression in run.expressions:
-        for found in run.program(expression).lookups:
-            domain, slash, name = found.domain.partition("/")
+        for lookup in run.program(expression).lookups:
+            domain, slash, name = lookup.domain.partition("/")
             if not slash:
                 continue
-            turned = f"{name.partition('-')[0]}.{domain}"  # nvidia.com/gpu, the resource of the device plugin
+            driver_name = f"{name.partition('-')[0]}.{domain}"  # nvidia.com/gpu, the resource of the device plugin
             driver = (
                 driver_at(run, subject, expression)
-                or (turned if in_domain(turned) else None)
+                or (driver_name if in_domain(driver_name) else None)
                 or domain
             )
-            names = (found.name or "", name, name.rpartition("-")[2])
-            meant = _published(driver, found.kind, names)
-            # what CEL can read at all
+            names = (lookup.name or "", name, name.rpartition("-")[2])
+            meant = _find_lookup(driver, lookup.kind, names)
+            # CEL reads identifiers only
             readable = (
-                f'device.{found.kind}["{driver}"].{next(filter(str.isidentifier, names), "NAME")}'
+                f'device.{lookup.kind}["{driver}"].{next(filter(str.isidentifier, names), "NAME")}'
             )
             fix = None
-            if meant and found.name is not None and not found.tested and not found.optional:
-                fix = Replacement(expression.path, meant, f"write {meant}", span=found.span)
+            if meant and lookup.name is not None and not lookup.tested and not lookup.optional:
+                fix = Replacement(expression.path, meant, f"write {meant}", span=lookup.span)
             yield Advice(
                 subject,
                 expression.path,
-                f'no device has a domain "{found.domain}": it is always empty',
+                f'no device has a domain "{lookup.domain}": it is always empty',
                 help=f"write {meant or readable}",
-                span=found.domain_span,
+                span=lookup.domain_span,
                 fix=fix,
             )
 
 
-def _published(domain: str, kind: str, names: Sequence[str]) -> str | None:
-    """The lookup of what the driver publishes by one of the names."""
+def _find_lookup(domain: str, kind: str, names: Sequence[str]) -> str | None:
+    """Return the lookup of an attribute or capacity that the driver publishes by one of the names."""
     kinds = (kind, "attributes", "capacity")
-    known = (
-        (what, name) for what in kinds for name in names if name in in_domain(domain).get(what, ())
+    matches = (
+        (field, name)
+        for field in kinds
+        for name in names
+        if name in in_domain(domain).get(field, ())
     )
-    return next((f'device.{what}["{domain}"].{name}' for what, name in known), None)
+    return next((f'device.{field}["{domain}"].{name}' for field, name in matches), None)

@@ -75,21 +75,21 @@ KINDS = ("DeviceClass",)
 def check(run: Run) -> Found:
     drivers = _drivers(run)
     for subject in run.of("DeviceClass"):
-        # One that does not ask for a driver at all: DRA211.
+        # A class that does not ask for a driver at all: DRA211.
         if any(run.program(selector).mentions_driver for selector in subject.selectors):
-            yield from _failing(
+            yield from _advise_failing(
                 run, drivers, subject, [], subject.selectors, "the selectors before it let"
             )
     for claim, request in run.requests:
         of_class = run.device_class(request.device_class)
         if of_class is not None and request.selectors:
             passed = f"class {of_class.name} lets"
-            yield from _failing(
+            yield from _advise_failing(
                 run, drivers, claim.subject, of_class.selectors, request.selectors, passed
             )
 
 
-def _failing(
+def _advise_failing(
     run: Run,
     drivers: dict[str, tuple[Manifest, Path]],
     subject: Manifest,
@@ -97,25 +97,27 @@ def _failing(
     selectors: list[Expression],
     passed: str,
 ) -> Found:
-    """The first selector that fails on a device of another driver which passes those ``before``."""
+    """Yield advice on the first selector that fails on a device of another driver which satisfies
+    those ``before``.
+    """
     others = {
         driver: at
         for driver, at in drivers.items()
-        if not any(driver in one.text for one in selectors)
+        if not any(driver in selector.text for selector in selectors)
     }
     if not others:
         return
-    found = [lookup for selector in selectors for lookup in run.program(selector).lookups]
+    lookups = [lookup for selector in selectors for lookup in run.program(selector).lookups]
     standard = [
-        lookup for lookup in found if lookup.domain == STANDARD_DOMAIN and lookup.name in STANDARD
+        lookup for lookup in lookups if lookup.domain == STANDARD_DOMAIN and lookup.name in STANDARD
     ]
-    if any(lookup.domain not in drivers and lookup not in standard for lookup in found):
+    if any(lookup.domain not in drivers and lookup not in standard for lookup in lookups):
         return  # attributes of a domain that is no driver's may be anybody's
-    device = _plain()
+    device = _plain_device()
     for driver, (named, path) in others.items():
-        if _first(run, before, driver, device) is not None:
+        if _first_refusal(run, before, driver, device) is not None:
             continue
-        selector, error = _first(run, selectors, driver, device) or (None, "")
+        selector, error = _first_refusal(run, selectors, driver, device) or (None, "")
         if selector and error:
             missing = error.partition("no such key: ")[2].partition(".")[0]
             yield Advice(
@@ -131,20 +133,24 @@ def _failing(
 
 
 def _drivers(run: Run) -> dict[str, tuple[Manifest, Path]]:
-    """The drivers that slices and classes of the run name, and where."""
-    found: dict[str, tuple[Manifest, Path]] = {}
+    """Return the drivers that slices and classes of the run name, each with the object and the
+    path.
+    """
+    drivers: dict[str, tuple[Manifest, Path]] = {}
     for subject in run.of("ResourceSlice"):
-        found.setdefault(text(subject.spec.get("driver")), (subject, ("spec", "driver")))
+        drivers.setdefault(text(subject.spec.get("driver")), (subject, ("spec", "driver")))
     for subject in run.of("DeviceClass"):
-        found.setdefault(run.driver_of(subject.selectors) or "", (subject, ("metadata", "name")))
-    found.pop("", None)
-    return found
+        drivers.setdefault(run.driver_of(subject.selectors) or "", (subject, ("metadata", "name")))
+    drivers.pop("", None)
+    return drivers
 
 
-def _first(
+def _first_refusal(
     run: Run, selectors: Iterable[Expression], driver: str, device: Device
 ) -> tuple[Expression, str] | None:
-    """The first selector that a device does not satisfy, and the error if it fails; None if it satisfies all."""
+    """Return the first selector that a device does not satisfy, and the error if it fails; None if
+    it satisfies all.
+    """
     for selector in selectors:
         program = run.program(selector)
         result = program.evaluate(driver, device) if program.ok else False
@@ -154,8 +160,8 @@ def _first(
 
 
 @cache
-def _plain() -> Device:
-    """A device that has the standard attributes only."""
+def _plain_device() -> Device:
+    """Return a device that has the standard attributes only."""
     values = {
         "pcieRoot": {"string": "pci0000:00"},
         "pciBusID": {"string": "0000:00:00.0"},

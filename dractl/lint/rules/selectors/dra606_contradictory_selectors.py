@@ -66,7 +66,7 @@ class MustHold(Struct, frozen=True):
     values: dict[Value, Literal]
 
     @property
-    def what(self) -> str:
+    def operand(self) -> str:
         return self.comparison.lookup.full_name if self.comparison.lookup else "device.driver"
 
 
@@ -84,33 +84,33 @@ def check(run: Run) -> Found:
         )
         if (
             pair and pair[1].subject is claim.subject
-        ):  # else the class is at fault, which has been said
+        ):  # else the class is at fault, which is reported above
             yield replace(_advice(*pair), severity="error" if request.parent is None else "warning")
 
 
 def _advice(first: MustHold, second: MustHold) -> Advice:
-    name = second.what
+    name = second.operand
     before = "the class" if first.subject is not second.subject else "another selector"
     if first.expression is second.expression:
         before = "the same selector"
-    there, here = (
+    first_values, second_values = (
         " or ".join(literal.text for literal in wanted.values.values())
         for wanted in (first, second)
     )
     return Advice(
         second.subject,
         second.expression.path,
-        f"no device satisfies this: {before} requires {name} to be {there}, not {here}",
+        f"no device satisfies this: {before} requires {name} to be {first_values}, not {second_values}",
         help="a device must satisfy all selectors of class and request; join alternatives with || in one of them",
         span=second.comparison.span,
-        related=((f"{name} is {there}", first.subject, first.expression.path),),
+        related=((f"{name} is {first_values}", first.subject, first.expression.path),),
     )
 
 
 def _contradiction(
     run: Run, selectors: list[tuple[Manifest, Expression]]
 ) -> tuple[MustHold, MustHold] | None:
-    """The first two comparisons that have no value in common."""
+    """Return the first two comparisons that have no value in common."""
     if (
         sum(
             expression.text.count("==") + expression.text.count(" in ")
@@ -121,20 +121,20 @@ def _contradiction(
         return None
     before: dict[str, list[MustHold]] = {}
     for subject, expression in selectors:
-        for item in _wanted(run, subject, expression):
-            for other in before.get(item.what, ()):
+        for item in _demands(run, subject, expression):
+            for other in before.get(item.operand, ()):
                 if other.values.keys().isdisjoint(item.values):
                     return other, item
-            before.setdefault(item.what, []).append(item)
+            before.setdefault(item.operand, []).append(item)
     return None
 
 
-def _wanted(run: Run, subject: Manifest, expression: Expression) -> Iterator[MustHold]:
-    for found in run.program(expression).comparisons:
-        compares = found.lookup is None or found.lookup.kind == "attributes"
-        if not (found.required and compares and found.operator in ("==", "in")):
+def _demands(run: Run, subject: Manifest, expression: Expression) -> Iterator[MustHold]:
+    for comparison in run.program(expression).comparisons:
+        compares = comparison.lookup is None or comparison.lookup.kind == "attributes"
+        if not (comparison.required and compares and comparison.operator in ("==", "in")):
             continue
-        values = {literal.key: literal for literal in found.literals}
-        # Where .orValue(...) gives a value that is wanted, a device without the attribute satisfies the comparison.
-        if found.default is None or found.default.key not in values:
-            yield MustHold(subject, expression, found, values)
+        values = {literal.key: literal for literal in comparison.literals}
+        # A device without the attribute satisfies the comparison if .orValue(...) gives a wanted value.
+        if comparison.default is None or comparison.default.key not in values:
+            yield MustHold(subject, expression, comparison, values)

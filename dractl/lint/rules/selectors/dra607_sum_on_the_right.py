@@ -58,7 +58,7 @@ SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 ALONE = True
 
-_ENDS = {
+_MESSAGES = {
     "_==_": "== with a sum of quantities on the right is an error on every device",
     "@in": "in is never true of a sum of quantities",
 }
@@ -74,13 +74,13 @@ def check(run: Run) -> Found:
         for node in checked.walk():
             if (
                 isinstance(node, Call)
-                and node.function in _ENDS
+                and node.function in _MESSAGES
                 and any(map(_is_sum, _right(node)))
             ):
                 yield Advice(
                     subject,
                     expression.path,
-                    _ENDS[node.function],
+                    _MESSAGES[node.function],
                     help="compare with compareTo(...) == 0, or put the sum on the left",
                     severity="error" if node.function == "_==_" else "warning",
                     span=Spans(checked).span(node),
@@ -88,7 +88,7 @@ def check(run: Run) -> Found:
 
 
 def _right(comparison: Call) -> tuple[Node, ...]:
-    """The right side of the comparison, or the elements of a list there."""
+    """Return the right side of the comparison, or the elements of a list there."""
     right = comparison.args[1]
     return (
         tuple(right.elements)

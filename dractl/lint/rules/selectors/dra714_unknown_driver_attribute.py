@@ -47,17 +47,17 @@ _WORDS = {"attributes": "attribute", "capacity": "capacity"}
 
 
 def check(run: Run) -> Found:
-    said = set()
+    reported = set()
     for read in reads(run):
         lookup, driver = read.lookup, read.driver
         place = (id(read.selection.subject), read.expression.path, lookup.kind, lookup.full_name)
         if (
             read.row is None
             and lookup.domain in driver.domains
-            and place not in said
-            and not _said_elsewhere(read)
+            and place not in reported
+            and not _is_reported_elsewhere(read)
         ):
-            said.add(place)
+            reported.add(place)
             message = f"{driver.name} publishes no {_WORDS[lookup.kind]} {lookup.full_name}"
             if not any(
                 sign in read.program.text for sign in ("||", " ? ")
@@ -66,15 +66,18 @@ def check(run: Run) -> Found:
             added = driver.fact.extension and lookup.kind == "attributes"
             message += f", unless {driver.fact.extension} adds it" if added else ""
             command = f"`{program_name()} rule {driver.name}`"
-            help_ = f"{_have(read)} ({driver.known_to}); {command} describes them"
+            help_ = f"{_describe_domain(read)} ({driver.known_to}); {command} describes them"
             yield driver.soften(
                 read.advice(message, help_, severity="info" if added and read.guarded else None)
             )
 
 
-def _said_elsewhere(read: Read) -> bool:
-    """What DRA701 and DRA713 report: names that are nearly others, and capacities that are taken for attributes; and
-    what an administrator may have added."""
+def _is_reported_elsewhere(read: Read) -> bool:
+    """Return True for names that DRA701 and DRA713 report, and for what an administrator may have
+    added.
+
+    Those are names that are nearly others, and capacities that are taken for attributes.
+    """
     lookup = read.lookup
     if not read.driver.fact.complete or read.guessed:
         return True
@@ -88,7 +91,7 @@ def _said_elsewhere(read: Read) -> bool:
     return near is not None or lookup.name in names[other]
 
 
-def _have(read: Read) -> str:
+def _describe_domain(read: Read) -> str:
     domain = f"{read.lookup.domain}/"
     rows = [
         row for name, row in read.driver.rows(read.lookup.kind).items() if name.startswith(domain)

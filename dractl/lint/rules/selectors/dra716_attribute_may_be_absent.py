@@ -56,8 +56,10 @@ def check(run: Run) -> Found:
             continue
         if read.driver.last_with(row) or read.driver.is_later(row):
             continue
-        if (missing := _missing(read, row)) and not _implied(read, row):
-            varies = (not row.when or row.when.startswith(_VARIES)) and not _narrowed(read)
+        if (missing := _explain_absence(read, row)) and not _is_implied(read, row):
+            varies = (not row.when or row.when.startswith(_VARIES)) and not _has_earlier_condition(
+                read
+            )
             yield read.advice(
                 f"devices of {read.driver.name} may lack {row.name} ({missing}): the selector fails on them",
                 help=f"write {_test(read)} && ... before it",
@@ -72,13 +74,13 @@ def _test(read: Read) -> str:
 
 
 def _guard(read: Read) -> Replacement | None:
-    """A test of the attribute before the condition that reads it."""
+    """Return the fix: a test of the attribute before the condition that reads it."""
     lookup = read.lookup
     part = next(
         (
-            one
-            for one in read.program.conjuncts
-            if one.start <= lookup.start and lookup.end <= one.end
+            conjunct
+            for conjunct in read.program.conjuncts
+            if conjunct.start <= lookup.start and lookup.end <= conjunct.end
         ),
         None,
     )
@@ -88,10 +90,12 @@ def _guard(read: Read) -> Replacement | None:
     return Replacement(read.expression.path, text, title, span=part.span)
 
 
-def _narrowed(read: Read) -> bool:
-    """True if other conditions come first: the devices that satisfy them may all have the attribute."""
+def _has_earlier_condition(read: Read) -> bool:
+    """Return True if other conditions come first: the devices that satisfy them may all have the
+    attribute.
+    """
     wanted = read.selection.devices
-    earlier = [found for found in read.program.lookups if found.start < read.lookup.start]
+    earlier = [lookup for lookup in read.program.lookups if lookup.start < read.lookup.start]
     for program in (
         *(wanted.classes if wanted else ()),
         *(other for _, other in read.selection.selectors),
@@ -99,11 +103,11 @@ def _narrowed(read: Read) -> bool:
         if program is read.program:
             break
         earlier += program.lookups
-    return any(found.name not in (None, "type", read.lookup.name) for found in earlier)
+    return any(lookup.name not in (None, "type", read.lookup.name) for lookup in earlier)
 
 
-def _missing(read: Read, row: Row) -> str:
-    """The devices that have it; empty if all that reach the selector do."""
+def _explain_absence(read: Read, row: Row) -> str:
+    """Return which devices have the attribute; empty if all that reach the selector do."""
     wanted = read.selection.devices
     kinds = read.selection.types
     if row.when and not row.when.startswith("unless "):  # the exceptions of rare hardware
@@ -118,13 +122,14 @@ def _missing(read: Read, row: Row) -> str:
     return ""
 
 
-def _implied(read: Read, row: Row) -> bool:
-    """True if an earlier comparison of the selector is about the condition (``rdma`` for ``rdmaDevice``), or about the
-    kind of device."""
+def _is_implied(read: Read, row: Row) -> bool:
+    """Return True if an earlier comparison of the selector is about the condition (``rdma`` for
+    ``rdmaDevice``), or about the kind of device.
+    """
     names = {
-        found.name
-        for found in read.program.lookups
-        if found.name and found.start < read.lookup.start
+        lookup.name
+        for lookup in read.program.lookups
+        if lookup.name and lookup.start < read.lookup.start
     }
     named = any(re.search(rf"\b{re.escape(name)}\b", row.when) for name in names)
     return named or bool(

@@ -59,15 +59,19 @@ def check(run: Run) -> Found:
             or guess_standard(lookup.domain, lookup.name or "")
         ):
             continue  # DRA603, DRA604, DRA701
-        known, kind = wanted.driver, lookup.kind
-        own = known.rows(kind).get(f"{known.name}/{lookup.name}")
+        known_driver, kind = wanted.driver, lookup.kind
+        row = known_driver.rows(kind).get(f"{known_driver.name}/{lookup.name}")
         fix = None
-        if own is not None and driver(lookup.domain) is None:  # else the class may be the mistake
-            fix = Replacement(read.expression.path, known.name, span=lookup.domain_span)
+        if row is not None and driver(lookup.domain) is None:  # else the class may be the mistake
+            fix = Replacement(read.expression.path, known_driver.name, span=lookup.domain_span)
         message = (
-            f"the devices of this class belong to {known.name}, which publishes nothing in the domain {lookup.domain}: "
+            f"the devices of this class belong to {known_driver.name}, which publishes nothing in the domain {lookup.domain}: "
             f"the selector {'never matches' if read.guarded else 'fails on each of them'}"
         )
-        message += f", unless {known.fact.extension} adds it" if known.fact.extension else ""
-        help_ = f"its domains are {', '.join(sorted(known.domains))} ({read.driver.known_to})"
+        message += (
+            f", unless {known_driver.fact.extension} adds it" if known_driver.fact.extension else ""
+        )
+        help_ = (
+            f"its domains are {', '.join(sorted(known_driver.domains))} ({read.driver.known_to})"
+        )
         yield read.driver.soften(read.advice(message, help_, span=lookup.domain_span, fix=fix))

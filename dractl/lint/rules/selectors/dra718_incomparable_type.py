@@ -56,60 +56,70 @@ def check(run: Run) -> Found:
     for read in reads(run):
         row = read.row
         if row is not None and read.lookup.kind == "attributes":
-            yield from _called(run, read, row)
-        for found in read.program.comparisons if row is not None else ():
+            yield from _advise_calls(run, read, row)
+        for comparison in read.program.comparisons if row is not None else ():
             if (
-                found.lookup != read.lookup
+                comparison.lookup != read.lookup
                 or row is None
                 or all(
-                    _TYPES.get(literal.kind, literal.kind) == row.type for literal in found.literals
+                    _TYPES.get(literal.kind, literal.kind) == row.type
+                    for literal in comparison.literals
                 )
             ):
                 continue
-            result = _tried(run, read, row, found)
+            result = _evaluate(run, read, row, comparison)
             if result is None:
                 continue
             effect = "never true" if result is False else f"an error on every device ({result})"
-            message = f"{row.name} {_typed(row)}: this comparison is {effect}"
+            message = f"{row.name} {_describe_type(row)}: this comparison is {effect}"
             yield read.advice(
-                message, _help(row, found), span=found.span, fix=_fix(read, row, found)
+                message,
+                _help(row, comparison),
+                span=comparison.span,
+                fix=_fix(read, row, comparison),
             )
 
 
-def _called(run: Run, read: Read, row: Row) -> Found:
-    """Conditions other than comparisons, such as ``version.startsWith("580")``."""
+def _advise_calls(run: Run, read: Read, row: Row) -> Found:
+    """Yield advice on conditions other than comparisons, such as ``version.startsWith("580")``."""
     sample = _SAMPLES.get(row.type)
     for part in read.program.conjuncts if sample is not None else ():
         inside = [
-            found
-            for found in read.program.lookups
-            if part.start <= found.start and found.end <= part.end
+            lookup
+            for lookup in read.program.lookups
+            if part.start <= lookup.start and lookup.end <= part.end
         ]
         if inside != [read.lookup] or any(
-            found.lookup == read.lookup for found in read.program.comparisons
+            comparison.lookup == read.lookup for comparison in read.program.comparisons
         ):
             continue
         program = environment(run.target, "stored").compile(part.text)
         device = Device({"name": "device", "attributes": {row.name: {row.type: sample}}})
         result = program.evaluate(read.driver.name, device) if program.ok else None
         if isinstance(result, EvalError) and result.text.startswith("no such overload"):
-            message = f"{row.name} {_typed(row)}: this is an error on every device ({result.text})"
+            message = f"{row.name} {_describe_type(row)}: this is an error on every device ({result.text})"
             yield read.advice(message, span=part.span)
 
 
-def _typed(row: Row) -> str:
+def _describe_type(row: Row) -> str:
     return f"is a list of {row.type}" if row.type.endswith("s") else f"has type {row.type}"
 
 
-def _tried(run: Run, read: Read, row: Row, found: Comparison) -> str | bool | None:
-    """The error, or False if it holds for no value, on a device that has the attribute; None if it can hold."""
-    text = read.program.text[found.start : found.end]
+def _evaluate(run: Run, read: Read, row: Row, comparison: Comparison) -> str | bool | None:
+    """Return the error, or False if the comparison holds for no value, on a device with the
+    attribute; None if it can hold.
+    """
+    text = read.program.text[comparison.start : comparison.end]
     program = environment(run.target, "stored").compile(text)
     sample = _SAMPLES.get(row.type)
     if not program.ok or sample is None:
         return None
     results: list[Any] = []
-    for value in (sample, *row.values, *(_as(row, literal.value) for literal in found.literals)):
+    for value in (
+        sample,
+        *row.values,
+        *(_convert(row, literal.value) for literal in comparison.literals),
+    ):
         if value is not None:
             device = Device({"name": "device", "attributes": {row.name: {row.type: value}}})
             results.append(program.evaluate(read.driver.name, device))
@@ -119,8 +129,8 @@ def _tried(run: Run, read: Read, row: Row, found: Comparison) -> str | bool | No
     return False if not errors and not any(results) else None
 
 
-def _as(row: Row, value: Any) -> Any:
-    """A literal as a value of the attribute's type, so that it is equal if anything is."""
+def _convert(row: Row, value: Any) -> Any:
+    """Return a literal as a value of the attribute's type, so that it is equal if anything is."""
     if row.type == "int":
         text = str(value)
         return int(text) if text.lstrip("-").isdigit() and len(text) < 19 else None
@@ -129,12 +139,12 @@ def _as(row: Row, value: Any) -> Any:
     return str(value) if row.type == "string" else None
 
 
-def _fix(read: Read, row: Row, found: Comparison) -> Replacement | None:
-    if len(found.literals) > 1:
+def _fix(read: Read, row: Row, comparison: Comparison) -> Replacement | None:
+    if len(comparison.literals) > 1:
         return None
-    literal = found.literals[0]
+    literal = comparison.literals[0]
     value = (
-        _as(row, literal.value)
+        _convert(row, literal.value)
         if row.type in ("int", "bool") and literal.kind == "string"
         else None
     )
@@ -143,28 +153,28 @@ def _fix(read: Read, row: Row, found: Comparison) -> Replacement | None:
         return Replacement(read.expression.path, text, f"write {text}", span=literal.span)
     if (
         row.type == "version"
-        and found.lookup is not None
-        and found.operator != "in"
-        and found.default is None
+        and comparison.lookup is not None
+        and comparison.operator != "in"
+        and comparison.default is None
     ):
-        text = _help(row, found).removeprefix("write ")
-        return Replacement(read.expression.path, text, f"write {text}", span=found.span)
+        text = _help(row, comparison).removeprefix("write ")
+        return Replacement(read.expression.path, text, f"write {text}", span=comparison.span)
     return None
 
 
-def _help(row: Row, found: Comparison) -> str:
-    literal = found.literals[0]
-    lookup = found.lookup
+def _help(row: Row, comparison: Comparison) -> str:
+    literal = comparison.literals[0]
+    lookup = comparison.lookup
     operand = f'device.{lookup.kind}["{lookup.domain}"].{lookup.name}' if lookup else ""
     match row.type:
         case "version":
-            operator = "==" if found.operator == "in" else found.operator
+            operator = "==" if comparison.operator == "in" else comparison.operator
             return f'write {operand}.compareTo(semver("{_version(literal.value)}")) {operator} 0'
         case "int":
             return f"compare it with a number without quotes: {literal.value}"
         case "bool":
             return f"write {operand} or !{operand}"
-        case "strings" | "ints" if found.operator == "==":
+        case "strings" | "ints" if comparison.operator == "==":
             return f"write {literal.text} in {operand}"
     return f'compare it with a string: "{literal.value}"'
 

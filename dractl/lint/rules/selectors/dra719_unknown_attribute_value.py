@@ -64,18 +64,20 @@ def check(run: Run) -> Found:
         row = read.row
         if row is None or row.type != "string":
             continue
-        yield from _called(run, read, row)
-        for found in read.program.comparisons:
-            if found.lookup != read.lookup or found.operator not in ("==", "!=", "in"):
+        yield from _advise_calls(run, read, row)
+        for comparison in read.program.comparisons:
+            if comparison.lookup != read.lookup or comparison.operator not in ("==", "!=", "in"):
                 continue
-            for literal in found.literals:
-                if literal.kind != "string" or literal.key == (found.default and found.default.key):
+            for literal in comparison.literals:
+                if literal.kind != "string" or literal.key == (
+                    comparison.default and comparison.default.key
+                ):
                     continue
                 if literal.value not in seen.get((read.driver.name, row.name), ()):
-                    yield from map(read.driver.soften, _value(read, row, literal))
+                    yield from map(read.driver.soften, _judge_value(read, row, literal))
 
 
-def _value(read: Read, row: Row, literal: Literal) -> Found:
+def _judge_value(read: Read, row: Row, literal: Literal) -> Found:
     value = str(literal.value)
     later = read.driver.version_with_value(row, value)
     if later is not None:
@@ -84,26 +86,30 @@ def _value(read: Read, row: Row, literal: Literal) -> Found:
         message = (
             f'{row.name} is "{value}" only from {since}; this is judged as {read.driver.newest}'
         )
-        yield _placed(read, literal, None, message, severity="info" if when else None)
+        yield _advise(read, literal, None, message, severity="info" if when else None)
     elif row.values and value not in row.values:
-        values = [str(known) for known in row.values]
-        same = [known for known in values if known.lower() == value.lower()]
+        values = [str(candidate) for candidate in row.values]
+        same = [candidate for candidate in values if candidate.lower() == value.lower()]
         meant = same[0] if same else nearest(value, values)
         near = f"; did you mean {meant}?" if meant else ""
         help_ = f"{read.driver.name} publishes {', '.join(values)} ({read.driver.known_to})"
-        yield _placed(read, literal, meant, f'{row.name} is never "{value}"{near}', help_)
+        yield _advise(read, literal, meant, f'{row.name} is never "{value}"{near}', help_)
     elif row.name == "gpu.nvidia.com/profile" and not _PROFILE.fullmatch(value):
         alike = _LIKE_PROFILE.fullmatch(value)
         meant = f"{alike[1]}g.{alike[2]}gb" if alike else None
         near = f"; did you mean {meant}?" if meant else ""
         help_ = "MIG profiles look like 1g.5gb, 3g.40gb or 1g.10gb+me"
-        yield _placed(read, literal, meant, f'{row.name} is never "{value}"{near}', help_)
+        yield _advise(read, literal, meant, f'{row.name} is never "{value}"{near}', help_)
     elif row.name == f"{read.driver.name}/productName" and (
         names := products().get(read.driver.name, ())
     ):
-        part = [known for known in names if value.lower() in known.lower() and value != known]
+        part = [
+            candidate
+            for candidate in names
+            if value.lower() in candidate.lower() and value != candidate
+        ]
         if part and value not in names and len(value) > 1:
-            yield _placed(
+            yield _advise(
                 read,
                 literal,
                 part[0] if len(part) == 1 else None,
@@ -112,24 +118,26 @@ def _value(read: Read, row: Row, literal: Literal) -> Found:
             )
 
 
-def _called(run: Run, read: Read, row: Row) -> Found:
-    """Conditions on a part of the name that no known product meets, such as ``productName.startsWith("H100")``."""
-    known = (
+def _advise_calls(run: Run, read: Read, row: Row) -> Found:
+    """Yield advice on conditions that no known product name meets, such as
+    ``productName.startsWith("H100")``.
+    """
+    names = (
         products().get(read.driver.name, ())
         if row.name == f"{read.driver.name}/productName"
         else ()
     )
-    for part in read.program.conjuncts if known else ():
+    for part in read.program.conjuncts if names else ():
         inside = [
-            found
-            for found in read.program.lookups
-            if part.start <= found.start and found.end <= part.end
+            lookup
+            for lookup in read.program.lookups
+            if part.start <= lookup.start and lookup.end <= part.end
         ]
         call = _CALL.fullmatch(read.program.text[read.lookup.end : part.end])
         if inside != [read.lookup] or call is None or part.start != read.lookup.start:
             continue
-        meant = [value for value in known if call["word"].lower() in value.lower()]
-        if meant and _holds_for_none(part.text, run.target, read.driver.name, row.name, known):
+        meant = [value for value in names if call["word"].lower() in value.lower()]
+        if meant and _holds_for_none(part.text, run.target, read.driver.name, row.name, names):
             message = f"this is true for no known {row.name}, such as {meant[0]}"
             yield read.advice(
                 message, f'write .lowerAscii().contains("{call["word"].lower()}")', span=part.span
@@ -138,20 +146,22 @@ def _called(run: Run, read: Read, row: Row) -> Found:
 
 @lru_cache
 def _holds_for_none(
-    text: str, target: Target, name: str, attribute: str, known: tuple[str, ...]
+    text: str, target: Target, name: str, attribute: str, values: tuple[str, ...]
 ) -> bool:
-    """True if a condition is false for every device of a driver whose attribute has one of the known values."""
+    """Return True if a condition is false for every device of a driver whose attribute has one of
+    the values.
+    """
     program = environment(target, "stored").compile(text)
     devices = (
-        Device({"name": "device", "attributes": {attribute: {"string": value}}}) for value in known
+        Device({"name": "device", "attributes": {attribute: {"string": value}}}) for value in values
     )
     return program.ok and all(program.evaluate(name, device) is False for device in devices)
 
 
-def _placed(
+def _advise(
     read: Read, literal: Literal, meant: str | None, message: str, help_: str = "", **others: Any
 ) -> Advice:
-    """Advice at the literal, with a fix where one value was probably meant."""
+    """Return advice at the literal, with a fix where one value was probably meant."""
     plain = len(literal.text) == len(str(literal.value)) + 2 and literal.text[0] in "'\""
     inside = (literal.start + 1, literal.end - 1)
     fix = (

@@ -50,23 +50,25 @@ ALONE = True
 
 def check(run: Run) -> Found:
     for selection in selections(run):
-        found = [
+        advices = [
             advice
             for expression, program in selection.selectors
             if program.admission == "ok"
-            for advice in _alone(run, selection, expression, program)
+            for advice in _judge_selector(run, selection, expression, program)
         ]
-        yield from found
-        if all(advice.severity == "info" for advice in found):
-            found = list(_together(run, selection))
-            yield from found or _nominal(selection)
+        yield from advices
+        if all(advice.severity == "info" for advice in advices):
+            advices = list(_judge_together(run, selection))
+            yield from advices or _judge_nominal_size(selection)
 
 
-def _alone(run: Run, selection: Selectors, expression: Expression, program: Program) -> Found:
+def _judge_selector(
+    run: Run, selection: Selectors, expression: Expression, program: Program
+) -> Found:
     if program.reads == frozenset():
-        yield from _constant(selection, expression, program)
+        yield from _judge_constant(selection, expression, program)
         return
-    advice = _by_logic(selection, expression, program)
+    advice = _judge_logic(selection, expression, program)
     if advice is not None:
         yield advice
         return
@@ -77,27 +79,29 @@ def _alone(run: Run, selection: Selectors, expression: Expression, program: Prog
             yield selection.advice(expression, message, "remove it", severity="info")
             return
         if run.device_class(request.device_class) is None:
-            yield from _against_class(selection, expression, program)
-    yield from _values(selection, expression, program)
+            yield from _compare_with_class(selection, expression, program)
+    yield from _judge_values(selection, expression, program)
 
 
-def _nominal(selection: Selectors) -> Found:
-    """A capacity that the named product is sold with, and does not quite have: 80Gi of an "80GB" card."""
-    known = selection.devices.driver if selection.devices else None
-    if known is None:
+def _judge_nominal_size(selection: Selectors) -> Found:
+    """Yield advice on a capacity that a product is sold with, and does not quite have: 80Gi of an
+    "80GB" card.
+    """
+    known_driver = selection.devices.driver if selection.devices else None
+    if known_driver is None:
         return
-    name, memory = f"{known.name}/productName", f"{known.name}/memory"
+    name, memory = f"{known_driver.name}/productName", f"{known_driver.name}/memory"
     named = {
         str(literal.value)
         for _, program in selection.selectors
-        for found in program.comparisons
-        if found.required
-        and found.operator == "=="
-        and found.lookup
-        and found.lookup.full_name == name
-        for literal in found.literals
+        for comparison in program.comparisons
+        if comparison.required
+        and comparison.operator == "=="
+        and comparison.lookup
+        and comparison.lookup.full_name == name
+        for literal in comparison.literals
     }
-    sizes = {product: memories(known.name).get(product) for product in named}
+    sizes = {product: memories(known_driver.name).get(product) for product in named}
     for product, size in sizes.items():
         if size is None or len(sizes) > 1:
             return
@@ -112,8 +116,8 @@ def _nominal(selection: Selectors) -> Found:
                 if {item.full_name for item in inside} != {memory} or not condition.ok:
                     continue
                 device = Device({"name": "device", "capacity": {memory: {"value": f"{size}Mi"}}})
-                if condition.evaluate(known.name, device) is False:
-                    yield _never(
+                if condition.evaluate(known_driver.name, device) is False:
+                    yield _advise_never(
                         selection,
                         expression,
                         part,
@@ -122,16 +126,22 @@ def _nominal(selection: Selectors) -> Found:
 
 
 def _follows_from_class(run: Run, selection: Selectors, program: Program) -> bool:
-    """True if no device that the class takes fails a selector of a request."""
+    """Return True if every device of the class satisfies the selector of a request."""
     of_class = run.device_class(selection.request.device_class) if selection.request else None
     before = [run.program(item) for item in of_class.selectors] if of_class else []
     if not before and selection.devices is not None and of_class is None:
         before = list(selection.devices.classes)
-    return bool(before) and all(one.ok for one in before) and program.follows_from(before)
+    return (
+        bool(before)
+        and all(program_before.ok for program_before in before)
+        and program.follows_from(before)
+    )
 
 
-def _together(run: Run, selection: Selectors) -> Found:
-    """The first selector that no device satisfies together with those before it, the class's among them."""
+def _judge_together(run: Run, selection: Selectors) -> Found:
+    """Yield advice on the first selector that no device satisfies together with the earlier ones,
+    the class's among them.
+    """
     if not all(program.ok for _, program in selection.selectors):
         return
     request = selection.request
@@ -141,7 +151,7 @@ def _together(run: Run, selection: Selectors) -> Found:
         "!" in program.text
         for program in (*before, *(program for _, program in selection.selectors))
     ):
-        return  # without a negation it is DRA606, or was said of the class
+        return  # without a negation DRA606 or the finding of the class says it
     if request and selection.devices and not before:
         before = list(selection.devices.classes)
     if not all(program.ok for program in before) or (before and before[-1].excludes(before[:-1])):
@@ -160,8 +170,10 @@ def _together(run: Run, selection: Selectors) -> Found:
         before.append(program)
 
 
-def _constant(selection: Selectors, expression: Expression, program: Program) -> Found:
-    """One that reads nothing of the device; a class that takes all devices is DRA210."""
+def _judge_constant(selection: Selectors, expression: Expression, program: Program) -> Found:
+    """Yield advice on a selector that reads nothing of the device; a class that takes all devices
+    is DRA210.
+    """
     result = program.evaluate("driver", Device({"name": "device"}))
     if result is True:
         if selection.request is not None:
@@ -169,16 +181,19 @@ def _constant(selection: Selectors, expression: Expression, program: Program) ->
                 expression, "the selector is true for every device", "remove it", severity="info"
             )
         return
-    why = (
+    effect = (
         f"fails on every device: {result.text}"
         if isinstance(result, EvalError)
         else "is false for every device"
     )
-    yield selection.advice(expression, f"the selector {why}")
+    yield selection.advice(expression, f"the selector {effect}")
 
 
-def _by_logic(selection: Selectors, expression: Expression, program: Program) -> Advice | None:
-    """One that its logic alone makes true, or never true; comparisons that contradict each other are DRA606."""
+def _judge_logic(selection: Selectors, expression: Expression, program: Program) -> Advice | None:
+    """Return advice on a selector that its logic alone makes true, or never true.
+
+    Comparisons that contradict each other are DRA606.
+    """
     if True not in program.outcomes:
         if _compare_twice(program):
             return None
@@ -195,65 +210,71 @@ def _by_logic(selection: Selectors, expression: Expression, program: Program) ->
 
 def _compare_twice(*programs: Program) -> bool:
     demands = [
-        found.lookup.full_name if found.lookup else ""
+        comparison.lookup.full_name if comparison.lookup else ""
         for program in programs
-        for found in program.comparisons
-        if found.required and found.operator in ("==", "in")
+        for comparison in program.comparisons
+        if comparison.required and comparison.operator in ("==", "in")
     ]
     return len(set(demands)) < len(demands)
 
 
-def _against_class(selection: Selectors, expression: Expression, program: Program) -> Found:
+def _compare_with_class(selection: Selectors, expression: Expression, program: Program) -> Found:
     wanted, request = selection.devices, selection.request
     if wanted is None or request is None or request.device_class not in classes():
         return
-    for found in program.comparisons:
-        if not found.required or found.operator not in ("==", "in"):
+    for comparison in program.comparisons:
+        if not comparison.required or comparison.operator not in ("==", "in"):
             continue
-        values = {str(literal.value) for literal in found.literals}
-        if found.lookup is None and wanted.driver.name not in values:
-            said = (
+        values = {str(literal.value) for literal in comparison.literals}
+        if comparison.lookup is None and wanted.driver.name not in values:
+            reason = (
                 f"the devices of class {request.device_class} belong to driver {wanted.driver.name}"
             )
         elif (
-            found.lookup and found.lookup.full_name == f"{wanted.driver.name}/type" and wanted.types
+            comparison.lookup
+            and comparison.lookup.full_name == f"{wanted.driver.name}/type"
+            and wanted.types
         ):
             if values & set(wanted.types) or not types_left(wanted.driver, [program]):
                 continue
-            said = (
+            reason = (
                 f"class {request.device_class} has devices of type {', '.join(wanted.types)} only"
             )
         else:
             continue
-        help_ = _other_class(wanted.driver, values) or (
-            wanted.driver.explain_absence() if found.lookup else None
+        help_ = _suggest_class(wanted.driver, values) or (
+            wanted.driver.explain_absence() if comparison.lookup else None
         )
-        message = f"no device satisfies this: {said}"
-        yield selection.advice(expression, message, help_, span=found.span, confidence="likely")
+        message = f"no device satisfies this: {reason}"
+        yield selection.advice(
+            expression, message, help_, span=comparison.span, confidence="likely"
+        )
 
 
-def _other_class(driver: KnownDriver, values: set[str]) -> str | None:
+def _suggest_class(driver: KnownDriver, values: set[str]) -> str | None:
     fitting = [
         name
-        for name, one in classes().items()
-        if one.driver == driver.name and set(one.types) & values
+        for name, device_class in classes().items()
+        if device_class.driver == driver.name and set(device_class.types) & values
     ]
     return f"{driver.name} installs a class for them: {', '.join(fitting)}" if fitting else None
 
 
-def _values(selection: Selectors, expression: Expression, program: Program) -> Found:
-    """Conditions on one attribute, all of whose values are known, other than the comparisons of DRA719."""
-    known = selection.devices.driver if selection.devices else None
-    if known is None:
+def _judge_values(selection: Selectors, expression: Expression, program: Program) -> Found:
+    """Yield advice on conditions on one attribute whose values are all known, but for the
+    comparisons of DRA719.
+    """
+    known_driver = selection.devices.driver if selection.devices else None
+    if known_driver is None:
         return
     for part in program.conjuncts:
         inside = [
-            found
-            for found in program.lookups
-            if part.start <= found.start and found.end <= part.end
+            lookup
+            for lookup in program.lookups
+            if part.start <= lookup.start and lookup.end <= part.end
         ]
-        names = {found.full_name for found in inside if found.kind == "attributes"}
-        row = known.attributes.get(names.pop()) if len(names) == 1 else None
+        names = {lookup.full_name for lookup in inside if lookup.kind == "attributes"}
+        row = known_driver.attributes.get(names.pop()) if len(names) == 1 else None
         if row is None or not row.values or row.type != "string":
             continue
         condition = reading(part.text)
@@ -261,23 +282,27 @@ def _values(selection: Selectors, expression: Expression, program: Program) -> F
         if condition.comparisons or not condition.ok:
             continue
         if fields <= {"attributes", "driver"} and not _holds(
-            condition, known, row.name, row.values
+            condition, known_driver, row.name, row.values
         ):
             why = f"{row.name} is one of {', '.join(map(str, row.values))}"
-            yield _never(selection, expression, part, why, known.explain_absence())
+            yield _advise_never(selection, expression, part, why, known_driver.explain_absence())
 
 
 def _holds(
-    condition: Program, known: KnownDriver, name: str, values: tuple[str | int | bool, ...]
+    condition: Program, known_driver: KnownDriver, name: str, values: tuple[str | int | bool, ...]
 ) -> bool:
     devices = (
         Device({"name": "device", "attributes": {name: {"string": str(value)}}}) for value in values
     )
-    return any(condition.evaluate(known.name, device) is True for device in devices)
+    return any(condition.evaluate(known_driver.name, device) is True for device in devices)
 
 
-def _never(
-    selection: Selectors, expression: Expression, part: Excerpt, why: str, rests: str | None = None
+def _advise_never(
+    selection: Selectors,
+    expression: Expression,
+    part: Excerpt,
+    reason: str,
+    help_: str | None = None,
 ) -> Advice:
-    message = f"no device satisfies this: {why}"
-    return selection.advice(expression, message, rests, span=part.span, confidence="likely")
+    message = f"no device satisfies this: {reason}"
+    return selection.advice(expression, message, help_, span=part.span, confidence="likely")

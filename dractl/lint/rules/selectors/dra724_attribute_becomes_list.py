@@ -47,11 +47,11 @@ def check(run: Run) -> Found:
         return
     for read in reads(run):
         row = read.row
-        for found in read.program.comparisons:
-            if row is not None and row.list_with and found.lookup == read.lookup:
+        for comparison in read.program.comparisons:
+            if row is not None and row.list_with and comparison.lookup == read.lookup:
                 yield read.advice(
                     f"{read.driver.name} publishes {row.name} as a list if configured to and if the feature gate "
                     "DRAListTypeAttributes is on: the comparison then fails",
                     confidence="possible",
-                    span=found.span,
+                    span=comparison.span,
                 )

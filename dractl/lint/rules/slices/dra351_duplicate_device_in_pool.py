@@ -55,7 +55,7 @@ def check(run: Run) -> Found:
                 if not device.name:
                     continue
                 path = ("spec", "devices", device.path[2], "name")
-                other, where = first.setdefault(device.name, (subject, path))
+                other, other_path = first.setdefault(device.name, (subject, path))
                 # What different nodes publish is never seen together: DRA354.
                 together = node_of(other) == node_of(subject) or not (
                     node_of(other) and node_of(subject)
@@ -66,5 +66,5 @@ def check(run: Run) -> Found:
                         path,
                         f"{pool} has two devices {device.name}",
                         help="device names are unique in a pool",
-                        related=((f"the other one, in {other.name}", other, where),),
+                        related=((f"the other one, in {other.name}", other, other_path),),
                     )

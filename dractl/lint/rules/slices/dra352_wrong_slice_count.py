@@ -51,14 +51,14 @@ KINDS = ("ResourceSlice",)
 def check(run: Run) -> Found:
     for pool in pools(run):
         first = pool.slices[0]
-        announced, there = pool.announced, len(pool.slices)
-        if announced > 0 and announced != there:
+        announced, count = pool.announced, len(pool.slices)
+        if announced > 0 and announced != count:
             noun = "slice" if announced == 1 else "slices"
             yield Advice(
                 first,
                 ("spec", "pool", "resourceSliceCount"),
-                f"{pool} announces {announced} {noun} in generation {pool.generation}, but has {there}",
+                f"{pool} announces {announced} {noun} in generation {pool.generation}, but has {count}",
                 help="every slice states how many slices the pool has; update all of them when that changes",
-                severity="error" if there > announced else "warning",
-                confidence="certain" if there > announced else "possible",
+                severity="error" if count > announced else "warning",
+                confidence="certain" if count > announced else "possible",
             )

@@ -72,7 +72,7 @@ def check(run: Run) -> Found:
                     used, path = mapping(item), (*device.path, "consumesCounters", at)
                     name = text(used.get("counterSet"))
                     if name and name not in counters:
-                        message, known = (
+                        message, set_names = (
                             f"{pool} has no counter set {name}",
                             ", ".join(sorted(counters)) or "none",
                         )
@@ -80,7 +80,7 @@ def check(run: Run) -> Found:
                             subject,
                             (*path, "counterSet"),
                             message,
-                            help=f"its counter sets are {known}",
+                            help=f"its counter sets are {set_names}",
                         )
                     for counter in (
                         mapping(used.get("counters")) if name and name in counters else ()

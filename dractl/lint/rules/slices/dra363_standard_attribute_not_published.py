@@ -89,8 +89,8 @@ def _find_address(device: Device) -> str:
     """Return the attribute with the device's PCI address; "" if there is none."""
     for name, value in device.attributes.items():
         address = mapping(value).get("string")
-        own = not _OF_ANOTHER.search(name.rpartition("/")[2])
-        if own and isinstance(address, str) and _ADDRESS.fullmatch(address):
+        is_of_device = not _OF_ANOTHER.search(name.rpartition("/")[2])
+        if is_of_device and isinstance(address, str) and _ADDRESS.fullmatch(address):
             return name
     return ""
 

@@ -66,7 +66,7 @@ def check(run: Run) -> Found:
                 address = device.attribute_text(_BUS_ID)
                 if not address or _is_partition(device):
                     continue
-                other, where = first.setdefault(
+                other, other_subject = first.setdefault(
                     (pool.driver, node_of(subject), address), (device, subject)
                 )
                 if other is not device and not _exclude_each_other(device, other):
@@ -77,7 +77,9 @@ def check(run: Run) -> Found:
                         " both can be allocated",
                         help="let them consume one counter of a counter set, or publish one device",
                         confidence="likely",
-                        related=((other.name, where, (*other.path, "attributes", _BUS_ID)),),
+                        related=(
+                            (other.name, other_subject, (*other.path, "attributes", _BUS_ID)),
+                        ),
                     )
 
 
@@ -92,9 +94,9 @@ def _names_part(text: str) -> bool:
     return any(word in text.lower() for word in _PARTITION_WORDS)
 
 
-def _exclude_each_other(one: Device, other: Device) -> bool:
+def _exclude_each_other(first: Device, second: Device) -> bool:
     """Return True if two devices consume counters of one set."""
-    return not _counter_sets(one).isdisjoint(_counter_sets(other))
+    return not _counter_sets(first).isdisjoint(_counter_sets(second))
 
 
 def _counter_sets(device: Device) -> frozenset[str]:

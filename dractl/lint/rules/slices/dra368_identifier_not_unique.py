@@ -58,7 +58,7 @@ def check(run: Run) -> Found:
             for device in subject.devices:
                 name, uuid = _find_uuid(device, pool.driver)
                 key = (pool.driver, node_of(subject), uuid)
-                other, where, other_name = first.setdefault(key, (device, subject, name))
+                other, other_subject, other_name = first.setdefault(key, (device, subject, name))
                 # Partitions of one device may have the UUID of the whole.
                 shared = device.fields.get("consumesCounters") or key in reported
                 if uuid and other is not device and not shared:
@@ -69,7 +69,9 @@ def check(run: Run) -> Found:
                         f"{device.name} and {other.name} have the same {name}, {uuid}",
                         help="publish the identifier of the device itself, or none",
                         confidence="likely",
-                        related=((other.name, where, (*other.path, "attributes", other_name)),),
+                        related=(
+                            (other.name, other_subject, (*other.path, "attributes", other_name)),
+                        ),
                     )
 
 
