@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 
 
 def csv_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a line for the names of the columns, unless ``head`` is empty, and one for each row."""
+    """Return a line for the names of the columns and one for each row; no first line without
+    ``head``.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if head:

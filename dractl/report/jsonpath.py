@@ -91,7 +91,10 @@ def parse_template(template: str) -> tuple[Part, ...]:
 
 
 def parse_path(text: str) -> Path:
-    """Parse a path with or without braces, as ``-o custom-columns=`` takes it. Raises UsageError."""
+    """Parse a path with or without braces, as ``-o custom-columns=`` takes it.
+
+    Raises UsageError.
+    """
     inner = text.strip()
     if inner.startswith("{") and inner.endswith("}"):
         inner = inner[1:-1]

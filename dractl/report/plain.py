@@ -4,7 +4,10 @@ import re
 import textwrap
 
 _CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-_HARMFUL = "\x1b(?!\\[[0-9;]*m)|\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+_HARMFUL = (
+    "\x1b(?!\\[[0-9;]*m)|\r(?!\n)"
+    "|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+)
 
 
 # What a CI system's log takes for a command: GitHub's ``::error::`` at the start of a line, and

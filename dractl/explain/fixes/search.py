@@ -147,8 +147,9 @@ class _Search:
     def _verify(self, candidate: Candidate) -> tuple[str, ...]:
         """Return the nodes on which the subject fits after a change.
 
-        Those on which it can help are tried first, since most changes are not enough. They alone do
-        not prove it: a selector that fails to evaluate on another node ends the scheduler's attempt.
+        The nodes on which it can help are tried first, since most changes are not enough. They
+        alone do not prove it: a selector that fails to evaluate on another node ends the
+        scheduler's attempt.
         """
         if candidate.nodes and not verify(self.problem, candidate, candidate.nodes):
             return ()

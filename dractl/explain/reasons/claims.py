@@ -225,8 +225,8 @@ class ClaimNotCreated(ClaimStopCause[pre_enqueue.ClaimNotCreated], frozen=True, 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.stop.existing or self.stop.template_came_later:
             yield NextStep(
-                "recreate the pod, or restart kube-controller-manager: the claim controller has given"
-                " up on the pod, and only a new pod or a new start makes it try again now",
+                "recreate the pod, or restart kube-controller-manager: the claim controller has "
+                "given up on the pod, and only a new pod or a new start makes it try again now",
                 quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
             )
         elif self.webhook:

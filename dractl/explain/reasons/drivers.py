@@ -491,15 +491,16 @@ class DeviceContradiction(Cause, frozen=True, kw_only=True):
         claim = f"driver {self.driver} says {self.attribute} {self.value} of {devices}"
         if self.peer:
             return (
-                f"{claim}, and {self.peer_value} of the same hardware on {self.peer}: it has probably"
-                " misread one of them"
+                f"{claim}, and {self.peer_value} of the same hardware on {self.peer}: it has "
+                "probably misread one of them"
             )
         return f"{claim}, which contradicts {self.because}: {self.why}; the driver misreports it"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0] if self.nodes else ""
         yield NextStep(
-            f"look for a later version of driver {self.driver} that reads {self.attribute} right, and"
-            f" update the driver; its log{f' on {node}' if node else ''} may say what it has compared",
+            f"look for a later version of driver {self.driver} that reads {self.attribute} "
+            f"right, and update the driver; its log{f' on {node}' if node else ''} may say what "
+            "it has compared",
             pods_on(node) if node else "",
         )

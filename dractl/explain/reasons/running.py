@@ -200,7 +200,8 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         elif self.prepare.reports_damage:
             device = f"device {abbreviate(self.devices)}" if self.devices else "the device"
             yield NextStep(
-                f"reset or replace {device}, which the driver's words call ill: drain {node} for it",
+                f"reset or replace {device}, which the driver's words call ill: drain {node} for "
+                "it",
                 see_node(node).command,
             )
         yield self._read_log(node, "it tells more than the event")

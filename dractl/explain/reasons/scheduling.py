@@ -52,9 +52,9 @@ class ClaimReplaced(ClaimCause, frozen=True, kw_only=True):
     page = ReasonPage(
         "claim-replaced",
         "the pod's claim has lost its allocation since the pod was put on its node",
-        "The scheduler allocated a claim and put the pod on a node. Since then the claim was deleted"
-        " and created again, or its allocation was taken away. The kubelet refuses a claim that is"
-        " not reserved for the pod, however often it tries.",
+        "The scheduler allocated a claim and put the pod on a node. Since then the claim was "
+        "deleted and created again, or its allocation was taken away. The kubelet refuses a "
+        "claim that is not reserved for the pod, however often it tries.",
         SEE_CLAIM + " (metadata.creationTimestamp, status.reservedFor)",
         "Recreate the pod: the scheduler then allocates the claim as it is now.",
         Progress.STOPPED,
@@ -463,14 +463,14 @@ class SchedulerDiffers(Cause, frozen=True, kw_only=True):
     page = ReasonPage(
         "scheduler-differs",
         "kube-scheduler fails where the pod should fit",
-        "By the objects of the input the pod fits, and kube-scheduler's newest words, which are newer"
-        " than every object, say otherwise. A feature gate may differ from the release's default,"
-        " something outside the objects may fail (a webhook, the API server), or kube-scheduler"
-        " has a bug.",
+        "By the objects of the input the pod fits, and kube-scheduler's newest words, which are "
+        "newer than every object, say otherwise. A feature gate may differ from the release's "
+        "default, something outside the objects may fail (a webhook, the API server), or "
+        "kube-scheduler has a bug.",
         "kubectl describe pod -n NS NAME (FailedScheduling); kubectl get pod -n NS NAME -o yaml"
         " (status.conditions)",
-        "Read kube-scheduler's log; name gates that differ with --feature-gates; see whether a later"
-        " patch release mends it. Waiting changes nothing.",
+        "Read kube-scheduler's log; name gates that differ with --feature-gates; see whether a "
+        "later patch release mends it. Waiting changes nothing.",
         Progress.STOPPED,
     )
     is_root_cause = True
@@ -486,8 +486,8 @@ class SchedulerDiffers(Cause, frozen=True, kw_only=True):
         times = f" ({self.words.times})" if self.words.times else ""
         fails = "fails" if self.words.is_failure else "refuses it"
         return (
-            f"the scheduler {fails}{times}: {self.words.message.rstrip('.')}; by the objects it would"
-            f" fit on {abbreviate(self.nodes)}"
+            f"the scheduler {fails}{times}: {self.words.message.rstrip('.')}; by the objects it "
+            f"would fit on {abbreviate(self.nodes)}"
         )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
@@ -502,8 +502,8 @@ class SchedulerDiffers(Cause, frozen=True, kw_only=True):
             "kubectl get --raw /metrics | grep kubernetes_feature_enabled",
         )
         yield NextStep(
-            f"see whether a later patch release of Kubernetes {self.release} mends it: it may be a bug"
-            " of kube-scheduler",
+            f"see whether a later patch release of Kubernetes {self.release} mends it: it may be "
+            "a bug of kube-scheduler",
             "kubectl version",
         )
 

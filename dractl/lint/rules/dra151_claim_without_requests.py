@@ -6,7 +6,8 @@ Finds claims and templates whose `devices.requests` is missing or empty.
 
 ## Why is this bad
 
-The API server accepts the claim, and the scheduler allocates it without devices: the pod runs and sees none.
+The API server accepts the claim, and the scheduler allocates it without devices: the pod runs and
+sees none.
 
 ## Example
 
@@ -24,7 +25,8 @@ The API server accepts the claim, and the scheduler allocates it without devices
 
 ## Source
 
-kubernetes/kubernetes pkg/apis/resource/validation/validation.go (validateDeviceClaim): requests may be empty
+kubernetes/kubernetes pkg/apis/resource/validation/validation.go (validateDeviceClaim): requests may
+be empty
 """
 
 from dractl.lint.model import Advice, Found, Run

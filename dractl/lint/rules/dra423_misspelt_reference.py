@@ -1,16 +1,19 @@
-"""A pod or request names a claim, template or class that the input lacks, but the input has one with a similar name.
+"""A pod or request names a claim, template or class that the input lacks, but the input has one
+with a similar name.
 
 ## What it does
 
-Looks up the claims and templates that pods name, and the classes that requests name, among the objects of the input.
-The cluster is unknown, so a name is reported only if an object of the same folder or kustomization has nearly that
-name, if the object is in another namespace (both must name one), or if a claim is named where a template belongs, or
-the other way round. The classes in Kueue's `deviceClassMappings` are looked up, too, their resources among the quotas
-of ClusterQueues, and classes that containers request as `deviceclass.resource.kubernetes.io/CLASS`.
+Looks up the claims and templates that pods name, and the classes that requests name, among the
+objects of the input. The cluster is unknown, so a name is reported only if an object of the same
+folder or kustomization has nearly that name, if the object is in another namespace (both must name
+one), or if a claim is named where a template belongs, or the other way round. The classes in
+Kueue's `deviceClassMappings` are looked up, too, their resources among the quotas of ClusterQueues,
+and classes that containers request as `deviceclass.resource.kubernetes.io/CLASS`.
 
-Where Flux, Argo CD or a kustomization applies a pod, its claims and templates have to be applied, too: one that stands in
-a file which no kustomization lists is reported, and one that a component makes of its variables which is not among the
-components. What goes to one cluster is looked up there, and not in the folders of others.
+Where Flux, Argo CD or a kustomization applies a pod, its claims and templates have to be applied,
+too: one that stands in a file which no kustomization lists is reported, and one that a component
+makes of its variables which is not among the components. What goes to one cluster is looked up
+there, and not in the folders of others.
 
 ## Why is this bad
 
@@ -45,8 +48,8 @@ Pods wait forever: a claim in another namespace is never found, nor is a class t
 
 ## Source
 
-kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources; kubernetes-sigs/kueue pkg/dra and
-apis/config/v1beta2 configuration_types.go DeviceClassMapping
+kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources; kubernetes-sigs/kueue
+pkg/dra and apis/config/v1beta2 configuration_types.go DeviceClassMapping
 """
 
 from __future__ import annotations
@@ -226,7 +229,10 @@ def _advise_on_name(run: Run, subject: Manifest, path: Path, name: str, names: _
     if others := run.find_here(kind, name):
         candidate = min(others, key=lambda other: closeness(other, subject))
         namespace, user_namespace = namespace_of(candidate), namespace_of(subject)
-        message = f"{kind} {name} is in namespace {namespace}, the pod in {user_namespace}, where its claims must be"
+        message = (
+            f"{kind} {name} is in namespace {namespace}, the pod in {user_namespace}, where its "
+            "claims must be"
+        )
         yield _advise_other_object(
             subject,
             path,
@@ -273,7 +279,8 @@ def _advise_unapplied(
 
 
 def _list_delivered(run: Run, subject: Manifest, kind: str) -> str:
-    """Return the end of a sentence: the objects of a kind that are applied together with the pod."""
+    """Return the end of a sentence: the objects of a kind that are applied together with the
+    pod."""
     rendered = subject.document.rendered
     beside = [item.name for item in run.of(kind) if item.document.rendered == rendered]
     return f"; {rendered} makes {', '.join(beside)}" if beside else ""

@@ -2,13 +2,14 @@
 
 ## What it does
 
-Finds workloads of several pods (DaemonSets, Jobs with parallelism, Deployments, StatefulSets and ReplicaSets with
-replicas, JobSets, LeaderWorkerSets, Ray clusters) whose pods name a claim (`resourceClaimName`) instead of a template.
+Finds workloads of several pods (DaemonSets, Jobs with parallelism, Deployments, StatefulSets and
+ReplicaSets with replicas, JobSets, LeaderWorkerSets, Ray clusters) whose pods name a claim
+(`resourceClaimName`) instead of a template.
 
 ## Why is this bad
 
-A claim is allocated once, mostly on one node: pods that do not fit there stay pending. A template gives each pod its
-own claim.
+A claim is allocated once, mostly on one node: pods that do not fit there stay pending. A template
+gives each pod its own claim.
 
 ## Example
 
@@ -71,7 +72,10 @@ def check(run: Run) -> Found:
                         subject,
                         (*path, "resourceClaimName"),
                         f"all pods of the {kind} share the claim {name}, which is allocated once",
-                        help="name a template (resourceClaimTemplateName) to give each pod its own devices",
+                        help=(
+                            "name a template (resourceClaimTemplateName) to give each pod its "
+                            "own devices"
+                        ),
                         severity="warning" if kind == "DaemonSet" else "info",
                         confidence="likely" if kind == "DaemonSet" else "possible",
                     )

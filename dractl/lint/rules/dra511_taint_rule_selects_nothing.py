@@ -6,8 +6,8 @@ Finds DeviceTaintRules without `deviceSelector`.
 
 ## Why is this bad
 
-From 1.37 on, such a rule taints no device, as the API documents. Up to 1.36, it taints every device of every driver. An
-empty selector (`{}`) taints all of them in every release.
+From 1.37 on, such a rule taints no device, as the API documents. Up to 1.36, it taints every device
+of every driver. An empty selector (`{}`) taints all of them in every release.
 
 ## Example
 
@@ -22,7 +22,8 @@ empty selector (`{}`) taints all of them in every release.
 
 ## Source
 
-k8s.io/api/resource/v1 DeviceTaintRuleSpec; k8s.io/dynamic-resource-allocation/resourceslice/tracker of 0.36 and 0.37;
+k8s.io/api/resource/v1 DeviceTaintRuleSpec; k8s.io/dynamic-resource-allocation/resourceslice/tracker
+of 0.36 and 0.37;
 
 """
 

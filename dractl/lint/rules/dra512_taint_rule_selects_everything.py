@@ -6,7 +6,8 @@ Finds DeviceTaintRules whose `deviceSelector` is empty.
 
 ## Why is this bad
 
-All devices of all drivers are tainted; with the effect `NoExecute` every pod that uses one is evicted.
+All devices of all drivers are tainted; with the effect `NoExecute` every pod that uses one is
+evicted.
 
 ## Example
 

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Compares the objects of a file, of a chart, and of the files of one kustomization. Files that merely share a folder,
-such as examples, are not compared.
+Compares the objects of a file, of a chart, and of the files of one kustomization. Files that merely
+share a folder, such as examples, are not compared.
 
 ## Why is this bad
 
@@ -30,7 +30,8 @@ kubectl applies both, and the last one wins; kustomize and Helm fail.
 
 ## Source
 
-kubernetes-sigs/kustomize api/resmap/reswrangler.go (Append: "may not add resource with an already registered id")
+kubernetes-sigs/kustomize api/resmap/reswrangler.go (Append: "may not add resource with an already
+registered id")
 """
 
 from dractl.lint.model import Advice, Found, Manifest, Run

@@ -2,13 +2,13 @@
 
 ## What it does
 
-If a ResourceQuota is part of the run, counts what the claims of its namespace ask for: claims, and devices of each
-class. Pods and workloads with a template count once per replica.
+If a ResourceQuota is part of the run, counts what the claims of its namespace ask for: claims, and
+devices of each class. Pods and workloads with a template count once per replica.
 
 ## Why is this bad
 
-The API server rejects the claim that is created last. If it is made from a template, only the events of the pod show
-that, and the pod stays pending.
+The API server rejects the claim that is created last. If it is made from a template, only the
+events of the pod show that, and the pod stays pending.
 
 ## Example
 
@@ -88,7 +88,8 @@ def check(run: Run) -> Found:
             yield Advice(
                 first.subject,
                 first.path,
-                f"this exceeds quota {quota.name}: the manifests ask for {totals[-1]} {noun}, its limit is {written}",
+                f"this exceeds quota {quota.name}: the manifests ask for {totals[-1]} {noun}, "
+                f"its limit is {written}",
                 help=f"raise {key} in the quota, or ask for less",
                 confidence="likely",
                 related=((f"quota {quota.name}", quota, ("spec", "hard", key)),),

@@ -2,14 +2,14 @@
 
 ## What it does
 
-Compares the attributes in constraints, in selectors and in the devices of slices with those that Kubernetes defines:
-`resource.kubernetes.io/pcieRoot`, `pciBusID` and `numaNode`. A release that is not out yet may define more: there, it is a
-warning without a fix.
+Compares the attributes in constraints, in selectors and in the devices of slices with those that
+Kubernetes defines: `resource.kubernetes.io/pcieRoot`, `pciBusID` and `numaNode`. A release that is
+not out yet may define more: there, it is a warning without a fix.
 
 ## Why is this bad
 
-Nobody checks that an attribute exists. A device without it never satisfies a constraint, so the pod stays pending
-forever; a selector fails with an error.
+Nobody checks that an attribute exists. A device without it never satisfies a constraint, so the pod
+stays pending forever; a selector fails with an error.
 
 ## Example
 

@@ -1,14 +1,16 @@
-"""An attribute has to match and to differ, or a constraint has both `matchAttribute` and `distinctAttribute`.
+"""An attribute has to match and to differ, or a constraint has both `matchAttribute` and
+`distinctAttribute`.
 
 ## What it does
 
-Finds constraints with both fields, and pairs of constraints that want the same attribute of the same devices to be
-equal and to be different.
+Finds constraints with both fields, and pairs of constraints that want the same attribute of the
+same devices to be equal and to be different.
 
 ## Why is this bad
 
-The API server accepts both. Of one constraint the scheduler ignores `distinctAttribute`: the devices may all have the
-same value. Of two it respects both: no devices satisfy them, and the pod stays pending.
+The API server accepts both. Of one constraint the scheduler ignores `distinctAttribute`: the
+devices may all have the same value. Of two it respects both: no devices satisfy them, and the pod
+stays pending.
 
 ## Example
 
@@ -82,7 +84,8 @@ def _advise_opposites(claim: Claim) -> Found:
                 yield Advice(
                     claim.subject,
                     (*distinct.path, "distinctAttribute"),
-                    f"{distinct.attribute} has to differ here and to match in another constraint on the same devices",
+                    f"{distinct.attribute} has to differ here and to match in another constraint "
+                    "on the same devices",
                     help="remove one of them",
                     related=(
                         ("the other constraint", claim.subject, (*match.path, "matchAttribute")),

@@ -2,14 +2,15 @@
 
 ## What it does
 
-Finds `tolerationSeconds` with an effect other than `NoExecute`, the operator `Equal` without a key, tolerations without
-an effect, and more than 16 tolerations.
+Finds `tolerationSeconds` with an effect other than `NoExecute`, the operator `Equal` without a key,
+tolerations without an effect, and more than 16 tolerations.
 
 ## Why is this bad
 
-The API server accepts them all. The seconds are ignored. Without a key, `Equal` tolerates taints of any key with the
-same value. A toleration without an effect lets a pod onto a device with a `NoExecute` taint, and then the pod is
-evicted: only a toleration with the effect `NoExecute` prevents that.
+The API server accepts them all. The seconds are ignored. Without a key, `Equal` tolerates taints of
+any key with the same value. A toleration without an effect lets a pod onto a device with a
+`NoExecute` taint, and then the pod is evicted: only a toleration with the effect `NoExecute`
+prevents that.
 
 ## Example
 
@@ -23,14 +24,19 @@ evicted: only a toleration with the effect `NoExecute` prevents that.
      - name: gpu
        exactly:
          deviceClassName: gpu.example.com
--        tolerations: [{key: gpu.example.com/hot, operator: Exists, effect: NoSchedule, tolerationSeconds: 60}]
-+        tolerations: [{key: gpu.example.com/hot, operator: Exists, effect: NoExecute, tolerationSeconds: 60}]
+         tolerations:
+         - key: gpu.example.com/hot
+           operator: Exists
+-          effect: NoSchedule
++          effect: NoExecute
+           tolerationSeconds: 60
 ```
 
 ## Source
 
-k8s.io/api/resource/v1 DeviceToleration; k8s.io/dynamic-resource-allocation/resourceclaim/devicetoleration.go;
-kubernetes/kubernetes pkg/controller/devicetainteviction of 1.33 to 1.37
+k8s.io/api/resource/v1 DeviceToleration;
+k8s.io/dynamic-resource-allocation/resourceclaim/devicetoleration.go; kubernetes/kubernetes
+pkg/controller/devicetainteviction of 1.33 to 1.37
 """
 
 from collections.abc import Mapping
@@ -49,7 +55,10 @@ def check(run: Run) -> Found:
     for claim, request in run.requests:
         path, tolerations = (*request.path, "tolerations"), request.tolerations
         if len(tolerations) > MAX_TOLERATIONS:
-            message = f"{len(tolerations)} tolerations: the API documents at most {MAX_TOLERATIONS}, unchecked so far"
+            message = (
+                f"{len(tolerations)} tolerations: the API documents at most {MAX_TOLERATIONS}, "
+                "unchecked so far"
+            )
             yield Advice(claim.subject, path, message, severity="info")
         unkept = next(
             (at for at, item in enumerate(tolerations) if _is_unkept(item, tolerations)), None
@@ -58,8 +67,12 @@ def check(run: Run) -> Found:
             yield Advice(
                 claim.subject,
                 (*path, unkept),
-                "without an effect it lets the pod onto devices with a NoExecute taint, but does not keep it there",
-                help="to keep the pod on such devices, add the same toleration with effect: NoExecute",
+                "without an effect it lets the pod onto devices with a NoExecute taint, but "
+                "does not keep it there",
+                help=(
+                    "to keep the pod on such devices, add the same toleration with effect: "
+                    "NoExecute"
+                ),
                 severity="info",
                 confidence="possible",
             )
@@ -69,14 +82,16 @@ def check(run: Run) -> Found:
                 yield Advice(
                     claim.subject,
                     (*path, at, "tolerationSeconds"),
-                    f"tolerationSeconds only applies to the effect NoExecute, not to {effect or 'every effect'}",
+                    "tolerationSeconds only applies to the effect NoExecute, not to "
+                    f"{effect or 'every effect'}",
                     help="set effect: NoExecute, or remove the seconds",
                 )
             if not toleration.get("key") and toleration.get("operator") in (None, "", "Equal"):
                 yield Advice(
                     claim.subject,
                     (*path, at),
-                    "a toleration without a key compares values only: it tolerates any key with that value",
+                    "a toleration without a key compares values only: it tolerates any key with "
+                    "that value",
                     help="name the key, or use operator: Exists to tolerate every taint",
                 )
 

@@ -6,9 +6,9 @@ Checks the amounts in `capacity.requests`.
 
 ## Why is this bad
 
-The API server does not check them. Zero reserves nothing, unless the device's policy has a minimum. A negative amount
-ends the scheduling of the pod from 1.37 on ("capacity value is negative"); before, it leaves more of a shared device to
-others than there is.
+The API server does not check them. Zero reserves nothing, unless the device's policy has a minimum.
+A negative amount ends the scheduling of the pod from 1.37 on ("capacity value is negative");
+before, it leaves more of a shared device to others than there is.
 
 ## Example
 
@@ -43,7 +43,10 @@ FIELDS = ("capacity",)
 def check(run: Run) -> Found:
     less = "is negative"
     if run.target.has("strict-amounts"):
-        less += ': scheduling ends in an error ("capacity value is negative") unless the device has a policy with a minimum'
+        less += (
+            ': scheduling ends in an error ("capacity value is negative") unless the device has '
+            "a policy with a minimum"
+        )
     for claim, request in run.requests:
         for key, written in request.capacity.items():
             amount = quantity(written)

@@ -6,8 +6,8 @@ Adds up how many devices the requests of a constraint ask for.
 
 ## Why is this bad
 
-A constraint compares devices with each other. With only one, there is nothing to compare; the attribute merely has to
-exist.
+A constraint compares devices with each other. With only one, there is nothing to compare; the
+attribute merely has to exist.
 
 ## Example
 

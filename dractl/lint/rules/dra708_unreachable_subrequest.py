@@ -2,8 +2,9 @@
 
 ## What it does
 
-Compares the subrequests of `firstAvailable`: no additional selector, no more devices, and the same class, or one whose
-selectors require nothing that those of the later subrequest and its class do not require.
+Compares the subrequests of `firstAvailable`: no additional selector, no more devices, and the same
+class, or one whose selectors require nothing that those of the later subrequest and its class do
+not require.
 
 ## Why is this bad
 
@@ -54,8 +55,11 @@ def check(run: Run) -> Found:
                     yield Advice(
                         claim.subject,
                         later.path,
-                        f"{later.name} is never chosen: wherever it fits, the earlier {earlier.name} fits too",
-                        help="put the most wanted alternative, the one that is hardest to get, first",
+                        f"{later.name} is never chosen: wherever it fits, the earlier "
+                        f"{earlier.name} fits too",
+                        help=(
+                            "put the most wanted alternative, the one that is hardest to get, first"
+                        ),
                         confidence="likely",
                     )
 

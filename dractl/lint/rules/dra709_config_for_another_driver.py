@@ -2,11 +2,13 @@
 
 ## What it does
 
-If the classes of the run say `device.driver == "..."`, compares that with `opaque.driver` of a claim's configurations.
+If the classes of the run say `device.driver == "..."`, compares that with `opaque.driver` of a
+claim's configurations.
 
 ## Why is this bad
 
-A driver gets only the configurations that name it. No driver gets this one, and the devices are prepared without it.
+A driver gets only the configurations that name it. No driver gets this one, and the devices are
+prepared without it.
 
 ## Example
 
@@ -27,8 +29,10 @@ A driver gets only the configurations that name it. No driver gets this one, and
      - name: gpu
        exactly: {deviceClassName: gpu.example.com}
      config:
--    - opaque: {driver: gpu.exmaple.com, parameters: {apiVersion: gpu.example.com/v1, kind: GpuConfig}}
-+    - opaque: {driver: gpu.example.com, parameters: {apiVersion: gpu.example.com/v1, kind: GpuConfig}}
+     - opaque:
+-        driver: gpu.exmaple.com
++        driver: gpu.example.com
+         parameters: {apiVersion: gpu.example.com/v1, kind: GpuConfig}
 ```
 
 ## Source
@@ -55,7 +59,8 @@ def check(run: Run) -> Found:
                 yield Advice(
                     claim.subject,
                     (*config.path, "driver"),
-                    f"this configuration is for {config.driver}, but the request's devices belong to {names}",
+                    f"this configuration is for {config.driver}, but the request's devices "
+                    f"belong to {names}",
                     help=f"write driver: {names}" if len(drivers) == 1 else None,
                     confidence="likely",
                 )

@@ -6,8 +6,8 @@ Finds requests with `allocationMode: All` that a constraint applies to.
 
 ## Why is this bad
 
-The request takes all matching devices of the node, and all of them must satisfy the constraint: a single device with a
-different value makes the allocation fail on that node.
+The request takes all matching devices of the node, and all of them must satisfy the constraint: a
+single device with a different value makes the allocation fail on that node.
 
 ## Example
 
@@ -27,8 +27,8 @@ different value makes the allocation fail on that node.
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/structured ("cannot add device ... because a claim constraint would not be
-satisfied")
+k8s.io/dynamic-resource-allocation/structured ("cannot add device ... because a claim constraint
+would not be satisfied")
 """
 
 from dractl.lint.model import Advice, Found, Run
@@ -46,8 +46,12 @@ def check(run: Run) -> Found:
                 yield Advice(
                     claim.subject,
                     (*request.path, "allocationMode"),
-                    f"request {request.reference} takes all devices: every one of them must satisfy the constraint",
-                    help="ask for a number of devices unless all devices of a node can satisfy the constraint",
+                    f"request {request.reference} takes all devices: every one of them must "
+                    "satisfy the constraint",
+                    help=(
+                        "ask for a number of devices unless all devices of a node can satisfy "
+                        "the constraint"
+                    ),
                     confidence="possible",
                     related=(("the constraint", claim.subject, constraint.path),),
                 )

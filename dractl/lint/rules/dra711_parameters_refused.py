@@ -2,14 +2,14 @@
 
 ## What it does
 
-Compares `opaque.parameters` of claims and classes with what the named driver accepts: kinds, field names, types and
-values. dractl knows the configurations of gpu.nvidia.com, compute-domain.nvidia.com, dra.net, dra.cpu and
-gpu.example.com, as of their newest versions.
+Compares `opaque.parameters` of claims and classes with what the named driver accepts: kinds, field
+names, types and values. dractl knows the configurations of gpu.nvidia.com,
+compute-domain.nvidia.com, dra.net, dra.cpu and gpu.example.com, as of their newest versions.
 
 ## Why is this bad
 
-The API server accepts any object as parameters. The driver checks them when the pod starts on a node: the pod stays in
-ContainerCreating, with an event that names the error.
+The API server accepts any object as parameters. The driver checks them when the pod starts on a
+node: the pod stays in ContainerCreating, with an event that names the error.
 
 ## Example
 

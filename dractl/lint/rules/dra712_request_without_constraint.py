@@ -2,11 +2,13 @@
 
 ## What it does
 
-Where constraints name two or more requests, finds requests of the same classes that no constraint names.
+Where constraints name two or more requests, finds requests of the same classes that no constraint
+names.
 
 ## Why is this bad
 
-A forgotten request gets any device, on another PCIe root or NUMA node than the rest, and nothing reports it.
+A forgotten request gets any device, on another PCIe root or NUMA node than the rest, and nothing
+reports it.
 
 ## Example
 
@@ -72,7 +74,8 @@ def check(run: Run) -> Found:
                 yield Advice(
                     claim.subject,
                     (*claim.path, "requests", number, "name"),
-                    f"no constraint names request {group[0].whole}, but one names {like.whole} of the same class",
+                    f"no constraint names request {group[0].whole}, but one names {like.whole} "
+                    "of the same class",
                     help="add it to the constraint if its device should be aligned with the others",
                     confidence="possible",
                     related=(("the constraint", claim.subject, bound[like.path].path),),

@@ -2,14 +2,15 @@
 
 ## What it does
 
-Compares the attributes and capacities in selectors and constraints with what any version of the domain's driver
-publishes, if dractl knows the driver (`dractl rule DRIVER`). Only names that nearly match are reported. If `--devices`
-has devices of the driver, those are checked instead (DRA751, DRA753).
+Compares the attributes and capacities in selectors and constraints with what any version of the
+domain's driver publishes, if dractl knows the driver (`dractl rule DRIVER`). Only names that nearly
+match are reported. If `--devices` has devices of the driver, those are checked instead (DRA751,
+DRA753).
 
 ## Why is this bad
 
-Nobody checks that an attribute exists. A selector fails with an error, which stops the scheduling of the pod on all
-nodes; a device without the attribute never satisfies a constraint.
+Nobody checks that an attribute exists. A selector fails with an error, which stops the scheduling
+of the pod on all nodes; a device without the attribute never satisfies a constraint.
 
 ## Example
 
@@ -70,7 +71,10 @@ def check(run: Run) -> Found:
             fix: Replacement | None
             if meant:
                 fix = Replacement(expression.path, meant, span=lookup.name_span)
-                message = f"{lookup.domain} publishes no {_WORDS[lookup.kind]} {lookup.name}; did you mean {meant}?"
+                message = (
+                    f"{lookup.domain} publishes no {_WORDS[lookup.kind]} {lookup.name}; did you "
+                    f"mean {meant}?"
+                )
             elif lookup.name in in_domain(lookup.domain)[_OTHER[lookup.kind]]:
                 fix = _swap_kind(run, expression, lookup)
                 message = (

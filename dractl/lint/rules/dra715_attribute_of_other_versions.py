@@ -2,13 +2,15 @@
 
 ## What it does
 
-Looks up the names in selectors and constraints in the catalogue of the driver and compares the versions: a warning if
-the current release no longer publishes the attribute or capacity, an info if only later versions do.
+Looks up the names in selectors and constraints in the catalogue of the driver and compares the
+versions: a warning if the current release no longer publishes the attribute or capacity, an info if
+only later versions do.
 
 ## Why is this bad
 
-On devices that lack the attribute the selector is an error, which stops the scheduling of the pod on all nodes; a
-constraint is never satisfied. NVIDIA's driver, for one, published `index` in its first release only.
+On devices that lack the attribute the selector is an error, which stops the scheduling of the pod
+on all nodes; a constraint is never satisfied. NVIDIA's driver, for one, published `index` in its
+first release only.
 
 ## Example
 
@@ -62,10 +64,16 @@ def check(run: Run) -> Found:
 
 def _versions(driver: KnownDriver, row: Row) -> tuple[str, Severity] | None:
     last = driver.last_with(row)
-    which = f"{'this is judged as' if driver.stated else 'the newest is'} {driver.newest}, read on {driver.fact.read}"
+    which = (
+        f"{'this is judged as' if driver.stated else 'the newest is'} {driver.newest}, read on "
+        f"{driver.fact.read}"
+    )
     if last is not None:
         return (
-            f"{driver.name} no longer publishes {row.name}: {last} was the last release with it; {which}",
+            (
+                f"{driver.name} no longer publishes {row.name}: {last} was the last release with "
+                f"it; {which}"
+            ),
             "warning",
         )
     if driver.is_later(row):

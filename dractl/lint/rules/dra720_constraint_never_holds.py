@@ -1,16 +1,17 @@
-"""A constraint compares an attribute that the devices of a request never have, or that is never equal.
+"""A constraint compares an attribute that the devices of a request never have, or that is never
+equal.
 
 ## What it does
 
-Looks up the attribute of a constraint in the catalogues of the drivers of the requests' classes. Reports attributes
-that a driver does not publish for these devices, capacities, attributes of different types, the identity of devices
-(`uuid`, `pciBusID`) across several of them, and values that are known to differ or to be equal. A constraint that
-always holds is an info.
+Looks up the attribute of a constraint in the catalogues of the drivers of the requests' classes.
+Reports attributes that a driver does not publish for these devices, capacities, attributes of
+different types, the identity of devices (`uuid`, `pciBusID`) across several of them, and values
+that are known to differ or to be equal. A constraint that always holds is an info.
 
 ## Why is this bad
 
-A device without the attribute never satisfies a constraint, and no two devices have the same identity: the claim is
-never allocated.
+A device without the attribute never satisfies a constraint, and no two devices have the same
+identity: the claim is never allocated.
 
 ## Example
 
@@ -79,7 +80,10 @@ def check(run: Run) -> Found:
             fix = Replacement((*item.constraint.path, item.field), meant) if has_standard else None
             yield item.advice(*explanation, fix=fix)
         elif (value := _constant_value(item)) is not None:
-            message = f"every device for these requests has {item.attribute} {value}: the constraint always holds"
+            message = (
+                f"every device for these requests has {item.attribute} {value}: the constraint "
+                "always holds"
+            )
             yield item.advice(message, "remove it", severity="info")
 
 
@@ -99,7 +103,10 @@ def _explain_absence(
     hint = _alignment_hint(item)
     if row is not None:
         if side.lacks(row):
-            kinds = f"only devices of type {', '.join(row.devices)} have it, not those of type {', '.join(side.types)}"
+            kinds = (
+                f"only devices of type {', '.join(row.devices)} have it, not those of type "
+                f"{', '.join(side.types)}"
+            )
             return (
                 f"no device for request {reference} has {item.attribute}: {kinds}",
                 driver.explain_absence(hint),
@@ -115,7 +122,10 @@ def _explain_absence(
     if domain == driver.name and nearest_published("attributes", domain, name):
         return None  # DRA713
     unless = f", unless {driver.fact.extension} adds it" if driver.fact.extension else ""
-    message = f"no device for request {reference} has {item.attribute}: {driver.name} does not publish it{unless}"
+    message = (
+        f"no device for request {reference} has {item.attribute}: {driver.name} does not publish "
+        f"it{unless}"
+    )
     return message, driver.explain_absence(hint)
 
 
@@ -137,7 +147,10 @@ def _explain_types(item: ComparedDevices) -> tuple[str, str | None] | None:
             kind = row.type.removesuffix("s") if row.type != "ints" else "int"
             other = next((earlier for earlier in first_requests if earlier != kind), None)
             if other:
-                message = f"{item.attribute} has type {other} for request {first_requests[other]} and {kind} for {reference}"
+                message = (
+                    f"{item.attribute} has type {other} for request {first_requests[other]} and "
+                    f"{kind} for {reference}"
+                )
                 return f"{message}: they never match", None
             first_requests.setdefault(kind, reference)
     return None
@@ -187,7 +200,10 @@ def _explain_values(item: ComparedDevices) -> tuple[str, str | None] | None:
             and not item.claim.binds_one(item.constraint)
         ):
             return (
-                f"every device for these requests has {item.attribute} {distinct.pop()}: no two differ",
+                (
+                    f"every device for these requests has {item.attribute} {distinct.pop()}: no "
+                    "two differ"
+                ),
                 None,
             )
     elif len(distinct) > 1 and not any(

@@ -2,13 +2,15 @@
 
 ## What it does
 
-Looks up the classes that requests name in the files, and among those that known drivers install. Reports names that
-nearly match one of the latter, and classes that drivers no longer have: `imex.nvidia.com` was removed when
-ComputeDomains were introduced. If `--devices` has classes, those are checked instead (DRA755).
+Looks up the classes that requests name in the files, and among those that known drivers install.
+Reports names that nearly match one of the latter, and classes that drivers no longer have:
+`imex.nvidia.com` was removed when ComputeDomains were introduced. If `--devices` has classes, those
+are checked instead (DRA755).
 
 ## Why is this bad
 
-Nobody checks that a class exists when a claim is created. The pod stays pending until somebody creates it.
+Nobody checks that a class exists when a claim is created. The pod stays pending until somebody
+creates it.
 
 ## Example
 
@@ -27,8 +29,8 @@ Nobody checks that a class exists when a claim is created. The pod stays pending
 
 ## Source
 
-The classes of the drivers in dractl/drivers; kubernetes-sigs/dra-driver-nvidia-gpu f3afd1a4 (2025-02-06) removed
-`imex.nvidia.com`
+The classes of the drivers in dractl/drivers; kubernetes-sigs/dra-driver-nvidia-gpu f3afd1a4
+(2025-02-06) removed `imex.nvidia.com`
 """
 
 from collections.abc import Iterator
@@ -95,7 +97,8 @@ def _class_references(run: Run) -> Iterator[tuple[Manifest, Path, str, str]]:
 
 @lru_cache(1024)
 def _guess_class(name: str) -> str | None:
-    """Return the one installed class that a name is a misspelling of, or whose first part it lacks."""
+    """Return the one installed class that a name is a misspelling of, or whose first part it
+    lacks."""
     if f"gpu.{name}" in classes():
         return f"gpu.{name}"
     near = [

@@ -2,16 +2,17 @@
 
 ## What it does
 
-Compares the drivers in selectors and configurations with the known ones and with those mentioned in the files: a name
-that is nearly one of them, the domain of its vendor alone (`nvidia.com`), or a name that no driver can have
-(`nvidia.com/gpu`). Where the class does not tell the driver, the domains of attributes are compared too. Also reports
-configurations that name a different driver than that of the request's class, if a driver installs that class (for
-classes in the files: DRA709).
+Compares the drivers in selectors and configurations with the known ones and with those mentioned in
+the files: a name that is nearly one of them, the domain of its vendor alone (`nvidia.com`), or a
+name that no driver can have (`nvidia.com/gpu`). Where the class does not tell the driver, the
+domains of attributes are compared too. Also reports configurations that name a different driver
+than that of the request's class, if a driver installs that class (for classes in the files:
+DRA709).
 
 ## Why is this bad
 
-A driver that does not exist has no devices, and nobody reads the configuration of another driver: it is silently
-ignored.
+A driver that does not exist has no devices, and nobody reads the configuration of another driver:
+it is silently ignored.
 
 ## Example
 
@@ -35,8 +36,9 @@ ignored.
 
 ## Source
 
-The drivers in dractl/drivers; dynamic-resource-allocation/structured, configurations in AllocationResult;
-kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateDriverName
+The drivers in dractl/drivers; dynamic-resource-allocation/structured, configurations in
+AllocationResult; kubernetes/kubernetes pkg/apis/resource/validation/validation.go
+validateDriverName
 """
 
 from __future__ import annotations
@@ -119,7 +121,8 @@ def _advise_mismatch(run: Run, config: Configuration, path: Path) -> Advice | No
     return Advice(
         config.subject,
         path,
-        f"devices of class {asked} belong to {' and '.join(owners)}: {config.driver} never gets the configuration",
+        f"devices of class {asked} belong to {' and '.join(owners)}: {config.driver} never gets "
+        "the configuration",
         help=f"write driver: {meant}" if meant else None,
         confidence="likely",
         fix=Replacement(path, meant) if meant else None,

@@ -2,13 +2,15 @@
 
 ## What it does
 
-Looks up the names in `capacity.requests` in the catalogue of the driver. Up to Kubernetes 1.37 names are compared as
-they are written: a driver that publishes `memory` does not publish `gpu.example.com/memory`. From 1.38 on both are the
-same capacity, and a request that has both is an error.
+Looks up the names in `capacity.requests` in the catalogue of the driver. Up to Kubernetes 1.37
+names are compared as they are written: a driver that publishes `memory` does not publish
+`gpu.example.com/memory`. From 1.38 on both are the same capacity, and a request that has both is an
+error.
 
 ## Why is this bad
 
-The scheduler passes over devices without the requested capacity: the pod stays pending. Nothing says so.
+The scheduler passes over devices without the requested capacity: the pod stays pending. Nothing
+says so.
 
 ## Example
 
@@ -29,8 +31,9 @@ The scheduler passes over devices without the requested capacity: the pod stays 
 ## Source
 
 k8s.io/dynamic-resource-allocation structured/internal/incubating/consumable_capacity.go
-(requestsContainNonExistCapacity); k8s.io/api v0.38.0-alpha.2 resource/v1/types.go (CapacityRequirements); the
-catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
+(requestsContainNonExistCapacity); k8s.io/api v0.38.0-alpha.2 resource/v1/types.go
+(CapacityRequirements); the catalogues of dractl/drivers, each with its driver's source: `dractl
+rule DRIVER`
 """
 
 from dractl.facts import Capacity
@@ -72,7 +75,8 @@ def check(run: Run) -> Found:
                 yield Advice(
                     selection.subject,
                     path,
-                    f"no device satisfies this: {first} and {key} are the same capacity of {known_driver.name}",
+                    f"no device satisfies this: {first} and {key} are the same capacity of "
+                    f"{known_driver.name}",
                     help="leave one of them out",
                     key=True,
                 )
@@ -86,7 +90,8 @@ def check(run: Run) -> Found:
             advice = Advice(
                 selection.subject,
                 path,
-                f"no device satisfies this: {_explain(known_driver.name, key, row, meant, selection.types)}",
+                "no device satisfies this: "
+                f"{_explain(known_driver.name, key, row, meant, selection.types)}",
                 help=f"`{program_name()} rule {known_driver.name}` lists what its devices have "
                 f"({known_driver.known_to})",
                 key=True,
@@ -100,11 +105,17 @@ def _explain(
     driver: str, key: str, row: Capacity | None, meant: str | None, types: tuple[str, ...]
 ) -> str:
     if row is not None:
-        return f"{driver} publishes {key} of devices of type {', '.join(row.devices)}, not {', '.join(types)}"
+        return (
+            f"{driver} publishes {key} of devices of type {', '.join(row.devices)}, not "
+            f"{', '.join(types)}"
+        )
     if meant is None:
         return f"{driver} publishes no capacity {key}"
     if meant.rpartition("/")[2] == key.rpartition("/")[2]:
-        return f"{driver} publishes this capacity as {meant}, and names are compared as they are written"
+        return (
+            f"{driver} publishes this capacity as {meant}, and names are compared as they are "
+            "written"
+        )
     return f"{driver} publishes no capacity {key}; did you mean {meant}?"
 
 

@@ -2,9 +2,9 @@
 
 ## What it does
 
-Compares the tolerations of requests with the taints that drivers set on their own devices, and with those of
-DeviceTaintRules and ResourceSlices of the run: a key in a driver's domain that it does not set, another effect, or a
-value that the taint does not have. Also finds the keys of node taints.
+Compares the tolerations of requests with the taints that drivers set on their own devices, and with
+those of DeviceTaintRules and ResourceSlices of the run: a key in a driver's domain that it does not
+set, another effect, or a value that the taint does not have. Also finds the keys of node taints.
 
 ## Why is this bad
 
@@ -113,7 +113,10 @@ def _compare_with_taint(
 ) -> Found:
     effect, value = text(toleration.get("effect")), text(toleration.get("value"))
     if effect and effect not in taint.effects:
-        message = f"{driver} sets {taint.key} with the effect {' or '.join(taint.effects)}, never {effect}"
+        message = (
+            f"{driver} sets {taint.key} with the effect {' or '.join(taint.effects)}, never "
+            f"{effect}"
+        )
         yield Advice(subject, (*path, "effect"), message, help=help_, confidence="likely")
     elif toleration.get("operator") in (None, "", "Equal") and bool(value) != bool(taint.value):
         has = f"has a value, {taint.value}" if taint.value else "has no value"

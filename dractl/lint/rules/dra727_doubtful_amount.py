@@ -2,12 +2,14 @@
 
 ## What it does
 
-Looks at comparisons of capacities of known drivers with `quantity("...")`, and at `capacity.requests`: less than a
-mebibyte of something that is counted in bytes, or an amount with a binary suffix of something that is not.
+Looks at comparisons of capacities of known drivers with `quantity("...")`, and at
+`capacity.requests`: less than a mebibyte of something that is counted in bytes, or an amount with a
+binary suffix of something that is not.
 
 ## Why is this bad
 
-A quantity without a suffix is in bytes: every GPU has more than `quantity("80")`, so the selector excludes none.
+A quantity without a suffix is in bytes: every GPU has more than `quantity("80")`, so the selector
+excludes none.
 
 ## Example
 

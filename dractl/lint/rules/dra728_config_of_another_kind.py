@@ -2,14 +2,15 @@
 
 ## What it does
 
-Compares the `kind` of parameters for `gpu.nvidia.com` with the devices of the requests that they are for: GpuConfig is
-for GPUs, MigDeviceConfig for MIG devices, VfioDeviceConfig for vfio devices.
+Compares the `kind` of parameters for `gpu.nvidia.com` with the devices of the requests that they
+are for: GpuConfig is for GPUs, MigDeviceConfig for MIG devices, VfioDeviceConfig for vfio devices.
 
 ## Why is this bad
 
-The driver refuses to prepare the device ("cannot apply GpuConfig to device ..."), so the pod does not start; or, if the
-configuration names no requests, does not apply it. From Kubernetes 1.37 on that is so for a configuration that names
-all requests of the claim, too: the allocator leaves the names out.
+The driver refuses to prepare the device ("cannot apply GpuConfig to device ..."), so the pod does
+not start; or, if the configuration names no requests, does not apply it. From Kubernetes 1.37 on
+that is so for a configuration that names all requests of the claim, too: the allocator leaves the
+names out.
 
 ## Example
 
@@ -34,8 +35,10 @@ all requests of the claim, too: the allocator leaves the names out.
 
 ## Source
 
-kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/device_state.go prepareDevices (v25.3.0 to v0.4.1);
-kubernetes staging/src/k8s.io/dynamic-resource-allocation/structured/internal/stable/allocator_stable.go (v1.37.1)
+kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/device_state.go prepareDevices (v25.3.0
+to v0.4.1); kubernetes
+staging/src/k8s.io/dynamic-resource-allocation/structured/internal/stable/allocator_stable.go
+(v1.37.1)
 """
 
 from dractl.facts.parameters import kind_of
@@ -78,14 +81,17 @@ def _on_claim(run: Run, config: Configuration, kind: str, wanted: str) -> str | 
         if side and side.driver.name == _DRIVER
     }
     others = [name for name, type_names in types.items() if type_names and wanted not in type_names]
-    # The allocator of 1.37 clears `requests` of a configuration that names all requests, and the driver passes
-    # over one of another kind that names none.
+    # The allocator of 1.37 clears `requests` of a configuration that names all requests, and the
+    # driver skips a configuration of another kind that names none.
     every = len(sides) == len(claim.targets([])) and run.target.has(
         "configuration-of-all-names-none"
     )
     if others and config.requests and not every:
         type_names = ", ".join(sorted(types[others[0]]))
-        return f"gpu.nvidia.com refuses {kind} for request {others[0]}, whose devices are of type {type_names}"
+        return (
+            f"gpu.nvidia.com refuses {kind} for request {others[0]}, whose devices are of type "
+            f"{type_names}"
+        )
     if others and len(others) == len(sides):
         type_names = ", ".join(sorted(set().union(*types.values())))
         return f"gpu.nvidia.com does not apply {kind} to devices of type {type_names}"
@@ -97,5 +103,8 @@ def _on_class(run: Run, config: Configuration, kind: str, wanted: str) -> str | 
         run.program(expression) for expression in config.subject.selectors
     )
     if profile and profile.driver.name == _DRIVER and profile.types and wanted not in profile.types:
-        return f"gpu.nvidia.com refuses {kind} for devices of this class, which are of type {', '.join(profile.types)}"
+        return (
+            f"gpu.nvidia.com refuses {kind} for devices of this class, which are of type "
+            f"{', '.join(profile.types)}"
+        )
     return None

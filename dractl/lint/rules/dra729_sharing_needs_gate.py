@@ -2,13 +2,14 @@
 
 ## What it does
 
-Finds parameters for `gpu.nvidia.com` with `sharing.strategy`: `TimeSlicing` needs the driver's feature gate
-TimeSlicingSettings, `MPS` needs MPSSupport. Both are off by default in every release since v25.8.0.
+Finds parameters for `gpu.nvidia.com` with `sharing.strategy`: `TimeSlicing` needs the driver's
+feature gate TimeSlicingSettings, `MPS` needs MPSSupport. Both are off by default in every release
+since v25.8.0.
 
 ## Why is this bad
 
-Without the gate the driver refuses to prepare the device ("is selected as the GPU sharing strategy, but the ... feature
-gate is not enabled"), and the pod does not start.
+Without the gate the driver refuses to prepare the device ("is selected as the GPU sharing strategy,
+but the ... feature gate is not enabled"), and the pod does not start.
 
 ## Example
 
@@ -32,8 +33,8 @@ gate is not enabled"), and the pod does not start.
 
 ## Source
 
-kubernetes-sigs/dra-driver-nvidia-gpu api/nvidia.com/resource/v1beta1/validate.go, pkg/featuregates/featuregates.go
-(v25.8.0 to v0.4.1)
+kubernetes-sigs/dra-driver-nvidia-gpu api/nvidia.com/resource/v1beta1/validate.go,
+pkg/featuregates/featuregates.go (v25.8.0 to v0.4.1)
 """
 
 from dractl.facts.parameters import sharing_gate
@@ -59,8 +60,8 @@ def check(run: Run) -> Found:
             yield Advice(
                 config.subject,
                 (*config.path, "parameters", "sharing", "strategy"),
-                f"gpu.nvidia.com refuses {strategy} unless its feature gate {gate} is on; since v25.8.0 it is off by "
-                "default",
+                f"gpu.nvidia.com refuses {strategy} unless its feature gate {gate} is on; since "
+                "v25.8.0 it is off by default",
                 help=f"install the driver with featureGates.{gate}=true",
                 confidence="possible",
             )

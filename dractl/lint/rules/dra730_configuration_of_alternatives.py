@@ -2,14 +2,15 @@
 
 ## What it does
 
-Finds entries of `config` that name a request with `firstAvailable`, for drivers that look for the name of the request
-alone. It is reported for drivers whose code has been read, up to the version that mends it.
+Finds entries of `config` that name a request with `firstAvailable`, for drivers that look for the
+name of the request alone. It is reported for drivers whose code has been read, up to the version
+that mends it.
 
 ## Why is this bad
 
-By the API a configuration for a request counts for all of its alternatives. The result of an allocation has the name
-`REQUEST/ALTERNATIVE`. A driver that compares the two names finds no configuration, and prepares the device with its
-defaults without a word.
+By the API a configuration for a request counts for all of its alternatives. The result of an
+allocation has the name `REQUEST/ALTERNATIVE`. A driver that compares the two names finds no
+configuration, and prepares the device with its defaults without a word.
 
 ## Example
 
@@ -34,8 +35,8 @@ defaults without a word.
 
 ## Source
 
-kubernetes/kubernetes staging/src/k8s.io/api/resource/v1/types.go DeviceClaimConfiguration.Requests; the drivers' code is
-named by `dractl rule DRIVER`; kubernetes-sigs/dra-example-driver#257
+kubernetes/kubernetes staging/src/k8s.io/api/resource/v1/types.go DeviceClaimConfiguration.Requests;
+the drivers' code is named by `dractl rule DRIVER`; kubernetes-sigs/dra-example-driver#257
 """
 
 from collections.abc import Iterator, Mapping
@@ -73,7 +74,8 @@ def check(run: Run) -> Found:
 
 
 def _parents(claim: Claim, config: Mapping[str, Any]) -> Iterator[tuple[int, str, list[str]]]:
-    """Yield the requests with alternatives that a configuration names: position, name, and theirs."""
+    """Yield the requests with alternatives that a configuration names: position, name, and
+    theirs."""
     alternatives: dict[str, list[str]] = {}
     for part in claim.alternatives:
         if part.parent is not None:

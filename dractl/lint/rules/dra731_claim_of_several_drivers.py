@@ -2,14 +2,14 @@
 
 ## What it does
 
-Finds claims whose requests are for devices of several drivers, if one of them looks for all devices of the claim among its
-own. It is reported up to the version of that driver that mends it: the version is that of `--driver-version`, or of the
-driver's image in the input.
+Finds claims whose requests are for devices of several drivers, if one of them looks for all devices
+of the claim among its own. It is reported up to the version of that driver that mends it: the
+version is that of `--driver-version`, or of the driver's image in the input.
 
 ## Why is this bad
 
-The claim is allocated and the pod gets its node. There the driver fails with a device that is not its own, again and
-again, and the pod does not start.
+The claim is allocated and the pod gets its node. There the driver fails with a device that is not
+its own, again and again, and the pod does not start.
 
 ## Example
 

@@ -2,13 +2,14 @@
 
 ## What it does
 
-Finds configurations of dra.net (`interface.name`) and of the SR-IOV driver (`ifName`) that count for two devices of a claim
-or more, and two configurations of a claim with the same name for different requests. Requests of other drivers do not count.
+Finds configurations of dra.net (`interface.name`) and of the SR-IOV driver (`ifName`) that count
+for two devices of a claim or more, and two configurations of a claim with the same name for
+different requests. Requests of other drivers do not count.
 
 ## Why is this bad
 
-All devices of a claim come into the network namespace of the pod, where each name exists once. The second device cannot be
-moved there, and the pod does not start.
+All devices of a claim come into the network namespace of the pod, where each name exists once. The
+second device cannot be moved there, and the pod does not start.
 
 ## Example
 
@@ -30,9 +31,9 @@ moved there, and the pod does not start.
 
 ## Source
 
-kubernetes-sigs/dranet pkg/driver/hostdevice.go nsAttachNetdev (f258477); k8snetworkplumbingwg/dra-driver-sriov
-pkg/devicestate/state.go applyConfigOnDevice, pkg/cni/cni.go (cd9404f); Linux net/core/dev.c __dev_change_net_namespace
-(EEXIST)
+kubernetes-sigs/dranet pkg/driver/hostdevice.go nsAttachNetdev (f258477);
+k8snetworkplumbingwg/dra-driver-sriov pkg/devicestate/state.go applyConfigOnDevice, pkg/cni/cni.go
+(cd9404f); Linux net/core/dev.c __dev_change_net_namespace (EEXIST)
 """
 
 from collections.abc import Mapping
@@ -71,8 +72,11 @@ def check(run: Run) -> Found:
                 yield Advice(
                     claim.subject,
                     path,
-                    f"{devices} devices get the name {name}: a pod has each name of an interface once",
-                    help="leave the name out, or write a request and a configuration for each device",
+                    f"{devices} devices get the name {name}: a pod has each name of an interface "
+                    "once",
+                    help=(
+                        "leave the name out, or write a request and a configuration for each device"
+                    ),
                     confidence="likely",
                 )
             names = frozenset(request.whole for request in targets)
@@ -81,8 +85,8 @@ def check(run: Run) -> Found:
                 yield Advice(
                     claim.subject,
                     path,
-                    f"{', '.join(sorted(before[1] | names))} get the same name {name}: a pod has each name of an"
-                    " interface once",
+                    f"{', '.join(sorted(before[1] | names))} get the same name {name}: a pod has "
+                    "each name of an interface once",
                     help="give each request a name of its own",
                     confidence="likely",
                     related=(

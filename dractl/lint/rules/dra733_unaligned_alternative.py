@@ -2,19 +2,21 @@
 
 ## What it does
 
-Finds constraints that name an alternative of a request which is not the first of the constraint, while the request has
-a later alternative that the constraint does not name.
+Finds constraints that name an alternative of a request which is not the first of the constraint,
+while the request has a later alternative that the constraint does not name.
 
 ## Why is this bad
 
-The scheduler tries all alternatives of the later request before it tries other devices for the earlier one. If the first
-device of the earlier request has no aligned partner, the later request gets its alternative without alignment, and
-other devices that are aligned stay free. Nothing reports it but the name of the alternative in the claim's status.
+The scheduler tries all alternatives of the later request before it tries other devices for the
+earlier one. If the first device of the earlier request has no aligned partner, the later request
+gets its alternative without alignment, and other devices that are aligned stay free. Nothing
+reports it but the name of the alternative in the claim's status.
 
 ## How to fix
 
-Give alternatives to the first request alone, and let the constraint name its first alternative and the whole of the
-others: the scheduler then tries all devices of the first alternative with aligned ones before it takes the second.
+Give alternatives to the first request alone, and let the constraint name its first alternative and
+the whole of the others: the scheduler then tries all devices of the first alternative with aligned
+ones before it takes the second.
 
 ## Example
 
@@ -69,8 +71,8 @@ def check(run: Run) -> Found:
                 yield Advice(
                     claim.subject,
                     free.path,
-                    f"request {whole} gets {free.name} without alignment, before the scheduler tries"
-                    f" other devices for request {first}",
+                    f"request {whole} gets {free.name} without alignment, before the scheduler "
+                    f"tries other devices for request {first}",
                     help=f"give alternatives to request {first} alone, and name {whole} as a whole"
                     " in the constraint",
                     related=(("the constraint", claim.subject, constraint.path),),

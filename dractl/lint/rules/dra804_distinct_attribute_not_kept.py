@@ -2,13 +2,15 @@
 
 ## What it does
 
-Finds constraints with `distinctAttribute` for which the scheduler of the chosen release does not compare all values.
+Finds constraints with `distinctAttribute` for which the scheduler of the chosen release does not
+compare all values.
 
 ## Why is this bad
 
-Devices with equal values are silently allocated together. 1.34 compares nothing: a device only needs to have the
-attribute. 1.35 and 1.36 remember one value for each request, that of its last device: from the third device of a
-request on, and in requests after one with two devices or more, earlier values may recur. 1.37 compares all.
+Devices with equal values are silently allocated together. 1.34 compares nothing: a device only
+needs to have the attribute. 1.35 and 1.36 remember one value for each request, that of its last
+device: from the third device of a request on, and in requests after one with two devices or more,
+earlier values may recur. 1.37 compares all.
 
 ## Example
 
@@ -29,8 +31,9 @@ spec:
 
 ## Source
 
-kubernetes/kubernetes#140438; k8s.io/dynamic-resource-allocation/structured/internal/experimental/constraint.go of
-0.34, 0.35 and 0.36
+kubernetes/kubernetes#140438;
+k8s.io/dynamic-resource-allocation/structured/internal/experimental/constraint.go of 0.34, 0.35 and
+0.36
 """
 
 from dractl.lint.model import Advice, Claim, Found, Run
@@ -80,8 +83,14 @@ def _explain_no_comparison(amounts: list[tuple[Request, int]]) -> tuple[str, str
     if sum(amount for _, amount in amounts) < 2:
         return None
     return (
-        "kube-scheduler 1.34 does not compare the values: it accepts any devices that have the attribute",
-        "tell the devices apart with selectors; 1.36 and later compare, before 1.37 only for requests of one device",
+        (
+            "kube-scheduler 1.34 does not compare the values: it accepts any devices that have the "
+            "attribute"
+        ),
+        (
+            "tell the devices apart with selectors; 1.36 and later compare, before 1.37 only for "
+            "requests of one device"
+        ),
     )
 
 
@@ -91,6 +100,9 @@ def _explain_forgotten_values(amounts: list[tuple[Request, int]]) -> tuple[str, 
             last = f"the last device of request {request.whole}"
             return (
                 f"up to 1.36 kube-scheduler compares with {last} only: earlier values may recur",
-                "use requests of one device each, all under the constraint; 1.37 compares every value",
+                (
+                    "use requests of one device each, all under the constraint; 1.37 compares "
+                    "every value"
+                ),
             )
     return None

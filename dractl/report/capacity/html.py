@@ -139,8 +139,9 @@ def change(
     taken: frozenset[str],
     about: str = "",
 ) -> str:
-    """The cluster before and after a change: ``stocks`` has its devices by heading, the later one last, in which the
-    devices ``taken`` are those that the change is for."""
+    """Return the cluster before and after a change: ``stocks`` has its devices by heading, the later
+    one last; the change is for the devices ``taken`` of the last one.
+    """
     last = list(stocks.values())[-1]
     pictures = [
         card
@@ -330,10 +331,8 @@ def _driver(
         or driver.partition(".")[0]
     )
     label = f'<span class="kind">{escape(name[:12])}</span>' if named else ""
-    return (
-        "<span"
-        f' class="driver">{label}{"".join(_square(row, taken, first=row is first) for row in rows)}</span>'
-    )
+    squares = "".join(_square(row, taken, first=row is first) for row in rows)
+    return f'<span class="driver">{label}{squares}</span>'
 
 
 def _holders(names: Sequence[str], rows: Sequence[DeviceRow]) -> str:

@@ -577,7 +577,7 @@ def shapes(
 
 
 def _count_aligned(copies: int, aligned: int) -> str:
-    """Return how many of the copies have the best alignment, as the end of a sentence about them."""
+    """Return the end of a sentence: how many of the copies have the best alignment."""
     if aligned < copies or copies == 0:
         return f"{aligned} of them with the best alignment"
     return "with the best alignment" if copies == 1 else "all with the best alignment"

@@ -152,8 +152,8 @@ def _note_more(count: int) -> list[str]:
 
 
 def _wrap_lines(text: str, canvas: Canvas, indent: str, max_lines: int = 0) -> list[str]:
-    """Return the lines of a text, at most ``max_lines`` (0: any number); the last ends with an ellipsis
-    if there would be more.
+    """Return the lines of a text, at most ``max_lines`` (0: any number); the last ends with an
+    ellipsis if there would be more.
     """
     width = max(canvas.width - len(indent), 40)
     lines = wrap(text, width) or [""]

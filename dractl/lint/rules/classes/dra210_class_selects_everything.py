@@ -6,7 +6,8 @@ Finds classes without `selectors`.
 
 ## Why is this bad
 
-Such a class matches every device of every driver: a request for it gets whichever device comes first.
+Such a class matches every device of every driver: a request for it gets whichever device comes
+first.
 
 ## Example
 
@@ -38,7 +39,9 @@ def check(run: Run) -> Found:
                 subject,
                 ("spec",),
                 "the class has no selectors: it matches every device of every driver",
-                help=f'add a selector such as device.driver == "{subject.name or "gpu.example.com"}"',
+                help=(
+                    f'add a selector such as device.driver == "{subject.name or "gpu.example.com"}"'
+                ),
                 key=True,
             )
 

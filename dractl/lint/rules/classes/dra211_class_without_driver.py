@@ -6,9 +6,9 @@ Finds classes none of whose selectors mentions `device.driver`.
 
 ## Why is this bad
 
-The selectors are evaluated on the devices of all drivers. Looking up an attribute that a device lacks is an error, and
-one error on one device stops the scheduling of the pod on all nodes. The class is evaluated first, so checking the
-driver there guards the selectors of all claims.
+The selectors are evaluated on the devices of all drivers. Looking up an attribute that a device
+lacks is an error, and one error on one device stops the scheduling of the pod on all nodes. The
+class is evaluated first, so checking the driver there guards the selectors of all claims.
 
 ## Example
 
@@ -20,7 +20,9 @@ driver there guards the selectors of all claims.
    selectors:
    - cel:
 -      expression: device.attributes["gpu.example.com"].model == "A100"
-+      expression: device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].model == "A100"
++      expression: >-
++        device.driver == "gpu.example.com" &&
++        device.attributes["gpu.example.com"].model == "A100"
 ```
 
 ## Source
@@ -49,7 +51,8 @@ def check(run: Run) -> Found:
             yield Advice(
                 subject,
                 selectors[0].path,
-                "no selector checks device.driver: they are evaluated on the devices of all drivers",
+                "no selector checks device.driver: they are evaluated on the devices of all "
+                "drivers",
                 help=f'begin with device.driver == "{domain}" && ...',
                 confidence="likely",
             )

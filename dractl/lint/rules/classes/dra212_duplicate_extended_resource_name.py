@@ -6,8 +6,8 @@ Compares the `extendedResourceName` of all classes in the run.
 
 ## Why is this bad
 
-The scheduler uses the class that was created last; of two created in the same second, the first by name. A request for
-the resource may get devices of the wrong class.
+The scheduler uses the class that was created last; of two created in the same second, the first by
+name. A request for the resource may get devices of the wrong class.
 
 ## Example
 

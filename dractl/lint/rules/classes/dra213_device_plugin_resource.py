@@ -2,14 +2,14 @@
 
 ## What it does
 
-Finds classes whose `extendedResourceName` is what a device plugin calls its devices, such as `nvidia.com/gpu`: an info,
-and a warning if the class is for other hardware.
+Finds classes whose `extendedResourceName` is what a device plugin calls its devices, such as
+`nvidia.com/gpu`: an info, and a warning if the class is for other hardware.
 
 ## Why is this bad
 
-On a node where the device plugin still runs, it serves the requests, and the class does not: the scheduler asks the
-class only where a node has none of the resource allocatable. If the DRA driver runs there too, both give out the same
-devices.
+On a node where the device plugin still runs, it serves the requests, and the class does not: the
+scheduler asks the class only where a node has none of the resource allocatable. If the DRA driver
+runs there too, both give out the same devices.
 
 ## Example
 
@@ -64,8 +64,8 @@ def check(run: Run) -> Found:
             yield Advice(
                 subject,
                 path,
-                f"{name} is also a resource of a device plugin: on nodes where that runs, it serves the requests, not "
-                "this class",
+                f"{name} is also a resource of a device plugin: on nodes where that runs, it "
+                "serves the requests, not this class",
                 help="remove the device plugin from the nodes whose devices the driver publishes",
                 confidence="possible",
             )

@@ -2,12 +2,13 @@
 
 ## What it does
 
-For releases up to 1.33, finds claims with requests of several classes of one driver, one of which has a configuration.
+For releases up to 1.33, finds claims with requests of several classes of one driver, one of which
+has a configuration.
 
 ## Why is this bad
 
-Up to 1.34.1, the allocation does not say which requests the configuration of a class is for, so a driver has to apply
-it to all of its devices in the claim.
+Up to 1.34.1, the allocation does not say which requests the configuration of a class is for, so a
+driver has to apply it to all of its devices in the claim.
 
 ## Source
 
@@ -39,7 +40,8 @@ def check(run: Run) -> Found:
                         yield Advice(
                             claim.subject,
                             (*request.path, "deviceClassName"),
-                            f"{config.driver} gets the configuration of class {name} for request {request.reference} too",
+                            f"{config.driver} gets the configuration of class {name} for request "
+                            f"{request.reference} too",
                             help="move the request to its own claim",
                             related=(
                                 (

@@ -6,7 +6,8 @@ With `--for karpenter`: finds `distinctAttribute` in claims and templates.
 
 ## Why is this bad
 
-Karpenter refuses the claim ("DistinctAttribute constraints not done yet"), and launches no node for its pods.
+Karpenter refuses the claim ("DistinctAttribute constraints not done yet"), and launches no node for
+its pods.
 
 ## Example
 

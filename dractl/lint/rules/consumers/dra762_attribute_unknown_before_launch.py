@@ -2,18 +2,19 @@
 
 ## What it does
 
-With `--for karpenter` or `--for cluster-autoscaler`: finds selectors that compare what only a running node knows,
-such as UUIDs, serial numbers and MAC addresses; for Karpenter also PCI addresses and roots, there in constraints too.
-Of the drivers whose devices Karpenter on AWS describes (from 1.15 on), finds every attribute that is not in its list,
-unless an instance type serves the claim all the same, as with a guarded selector; and pods that get such devices
-through an extended resource. DRA773 finds the other claims that Karpenter serves with no instance type.
+With `--for karpenter` or `--for cluster-autoscaler`: finds selectors that compare what only a
+running node knows, such as UUIDs, serial numbers and MAC addresses; for Karpenter also PCI
+addresses and roots, there in constraints too. Of the drivers whose devices Karpenter on AWS
+describes (from 1.15 on), finds every attribute that is not in its list, unless an instance type
+serves the claim all the same, as with a guarded selector; and pods that get such devices through an
+extended resource. DRA773 finds the other claims that Karpenter serves with no instance type.
 
 ## Why is this bad
 
-Before it launches a node, Karpenter allocates from the cloud provider's description of the instance type. It compares
-an attribute that is unknown by then only if the provider declares which devices share its value. Cluster Autoscaler
-assumes that a new node has the devices of the node group's other nodes, so it adds nodes for a claim that none of them
-can satisfy.
+Before it launches a node, Karpenter allocates from the cloud provider's description of the instance
+type. It compares an attribute that is unknown by then only if the provider declares which devices
+share its value. Cluster Autoscaler assumes that a new node has the devices of the node group's
+other nodes, so it adds nodes for a claim that none of them can satisfy.
 
 ## Example
 
@@ -35,10 +36,10 @@ can satisfy.
 
 ## Source
 
-aws/karpenter-provider-aws website/content/en/preview/tasks/dra.md (the pack of facts, consumers.json);
-kubernetes-sigs/karpenter designs/dra-scheduling.md (Attribute Bindings) and
-pkg/scheduling/dynamicresources/constraint.go (2266468); kubernetes/autoscaler cluster-autoscaler/docs/dra_support.md
-(Node provisioning) (55c37cd)
+aws/karpenter-provider-aws website/content/en/preview/tasks/dra.md (the pack of facts,
+consumers.json); kubernetes-sigs/karpenter designs/dra-scheduling.md (Attribute Bindings) and
+pkg/scheduling/dynamicresources/constraint.go (2266468); kubernetes/autoscaler
+cluster-autoscaler/docs/dra_support.md (Node provisioning) (55c37cd)
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ def check(run: Run) -> Found:
             yield Advice(
                 subject,
                 expression.path,
-                f"{name} is not known before a node is launched: {autoscaler} cannot tell that a new node would have it",
+                f"{name} is not known before a node is launched: {autoscaler} cannot tell that a "
+                "new node would have it",
                 help=_HELP + knows,
                 span=lookup.span,
                 confidence="possible",
@@ -111,8 +113,8 @@ def _constraints(run: Run, unknown: frozenset[str]) -> Found:
             yield Advice(
                 claim.subject,
                 (*constraint.path, "matchAttribute"),
-                f"{name} is not known before a node is launched: Karpenter launches one only if the cloud provider "
-                "declares which devices of an instance type share it",
+                f"{name} is not known before a node is launched: Karpenter launches one only if "
+                "the cloud provider declares which devices of an instance type share it",
                 confidence="possible",
                 severity="info",
             )
@@ -135,7 +137,10 @@ def _advise_extended_resources(run: Run) -> Found:
         for at, container in enumerate(items(pod.fields.get("containers"))):
             limits = mapping(mapping(mapping(container).get("resources")).get("limits"))
             for name in sorted(set(map(str, limits)) & set(classes)):
-                message = f"{name} is served by class {classes[name]}, and Karpenter launches no node for that"
+                message = (
+                    f"{name} is served by class {classes[name]}, and Karpenter launches no node "
+                    "for that"
+                )
                 place = (*pod.item_path("containers", at), "resources", "limits", name)
                 yield Advice(
                     pod.subject,

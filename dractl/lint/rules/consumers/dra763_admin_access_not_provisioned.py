@@ -6,8 +6,8 @@ With `--for karpenter`: finds `adminAccess: true`.
 
 ## Why is this bad
 
-Karpenter does not look at `adminAccess`: it treats the request as one for unused devices, and launches nodes for pods
-that only watch the devices of existing nodes.
+Karpenter does not look at `adminAccess`: it treats the request as one for unused devices, and
+launches nodes for pods that only watch the devices of existing nodes.
 
 ## Example
 
@@ -26,8 +26,8 @@ that only watch the devices of existing nodes.
 
 ## Source
 
-kubernetes-sigs/karpenter pkg/scheduling/dynamicresources/request.go: deviceRequestAccessor has class, selectors,
-mode, count and capacity only (2266468)
+kubernetes-sigs/karpenter pkg/scheduling/dynamicresources/request.go: deviceRequestAccessor has
+class, selectors, mode, count and capacity only (2266468)
 """
 
 from dractl.lint.model import Advice, Found, Run
@@ -44,5 +44,6 @@ def check(run: Run) -> Found:
             yield Advice(
                 claim.subject,
                 (*request.path, "adminAccess"),
-                "Karpenter ignores adminAccess: it looks for unused devices, on new nodes if necessary",
+                "Karpenter ignores adminAccess: it looks for unused devices, on new nodes if "
+                "necessary",
             )

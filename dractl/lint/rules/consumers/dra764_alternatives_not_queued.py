@@ -6,7 +6,8 @@ With `--for kueue`: finds `firstAvailable` in templates, which Kueue counts for 
 
 ## Why is this bad
 
-Kueue refuses the workload ("FirstAvailable device selection is not supported"): its jobs stay suspended.
+Kueue refuses the workload ("FirstAvailable device selection is not supported"): its jobs stay
+suspended.
 
 ## Example
 
@@ -45,7 +46,8 @@ def check(run: Run) -> Found:
                 yield Advice(
                     claim.subject,
                     alternatives[0].path[:-1],
-                    "Kueue does not support firstAvailable: it refuses workloads that use this template",
+                    "Kueue does not support firstAvailable: it refuses workloads that use this "
+                    "template",
                     help="name one class with exactly, in a template for each",
                     key=True,
                 )

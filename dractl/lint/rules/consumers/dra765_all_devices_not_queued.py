@@ -2,11 +2,13 @@
 
 ## What it does
 
-With `--for kueue`: finds `allocationMode: All` in templates, except with `adminAccess`, which Kueue does not count.
+With `--for kueue`: finds `allocationMode: All` in templates, except with `adminAccess`, which Kueue
+does not count.
 
 ## Why is this bad
 
-Kueue refuses the workload ("AllocationMode 'All' is not supported"): it cannot tell how many devices that is.
+Kueue refuses the workload ("AllocationMode 'All' is not supported"): it cannot tell how many
+devices that is.
 
 ## Example
 
@@ -47,6 +49,7 @@ def check(run: Run) -> Found:
                 yield Advice(
                     claim.subject,
                     (*request.path, "allocationMode"),
-                    "Kueue does not support allocationMode All: it refuses workloads that use this template",
+                    "Kueue does not support allocationMode All: it refuses workloads that use "
+                    "this template",
                     help="set count to the number of devices",
                 )

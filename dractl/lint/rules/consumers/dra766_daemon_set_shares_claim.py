@@ -2,13 +2,14 @@
 
 ## What it does
 
-With `--for cluster-autoscaler`: finds DaemonSets whose pods share one ResourceClaim that is not for admin access
-only.
+With `--for cluster-autoscaler`: finds DaemonSets whose pods share one ResourceClaim that is not for
+admin access only.
 
 ## Why is this bad
 
-Cluster Autoscaler assumes that every new node runs a pod of the DaemonSet, but a claim can only be reserved for a
-limited number of pods, and its devices are on one node: the simulation of new nodes goes wrong.
+Cluster Autoscaler assumes that every new node runs a pod of the DaemonSet, but a claim can only be
+reserved for a limited number of pods, and its devices are on one node: the simulation of new nodes
+goes wrong.
 
 ## Example
 
@@ -55,6 +56,7 @@ def check(run: Run) -> Found:
                 yield Advice(
                     pod.subject,
                     (*path, "resourceClaimName"),
-                    f"Cluster Autoscaler advises against DaemonSets that share a claim, such as {name}",
+                    "Cluster Autoscaler advises against DaemonSets that share a claim, such as "
+                    f"{name}",
                     help="name a template, or ask for adminAccess in all requests",
                 )

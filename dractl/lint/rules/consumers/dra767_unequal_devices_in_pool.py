@@ -2,14 +2,15 @@
 
 ## What it does
 
-With `--for cluster-autoscaler`: compares the devices of a pool that shares no counters: the names of their attributes
-and capacities, their capacities, and attributes called `type`, `model`, `productName` or `profile`. In a pool that
-shares counters, compares the counter sets.
+With `--for cluster-autoscaler`: compares the devices of a pool that shares no counters: the names
+of their attributes and capacities, their capacities, and attributes called `type`, `model`,
+`productName` or `profile`. In a pool that shares counters, compares the counter sets.
 
 ## Why is this bad
 
-Cluster Autoscaler calculates how full a node is from the share of its devices that is allocated, or the average of its
-counter sets, pool by pool, and assumes that these are equal. With unequal ones it removes nodes too early or too late.
+Cluster Autoscaler calculates how full a node is from the share of its devices that is allocated, or
+the average of its counter sets, pool by pool, and assumes that these are equal. With unequal ones
+it removes nodes too early or too late.
 
 ## Example
 

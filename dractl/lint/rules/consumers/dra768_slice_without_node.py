@@ -2,13 +2,13 @@
 
 ## What it does
 
-With `--for cluster-autoscaler`: finds ResourceSlices whose devices are not on one node, by `nodeSelector`, `allNodes`
-or `perDeviceNodeSelection`.
+With `--for cluster-autoscaler`: finds ResourceSlices whose devices are not on one node, by
+`nodeSelector`, `allNodes` or `perDeviceNodeSelection`.
 
 ## Why is this bad
 
-Cluster Autoscaler expects a new node to bring only devices of that node. For a claim that only other devices satisfy,
-it launches nodes that do not help, or none.
+Cluster Autoscaler expects a new node to bring only devices of that node. For a claim that only
+other devices satisfy, it launches nodes that do not help, or none.
 
 ## Example
 
@@ -48,6 +48,7 @@ def check(run: Run) -> Found:
             yield Advice(
                 subject,
                 ("spec", field),
-                "Cluster Autoscaler supports devices of one node only: a new node brings none of these",
+                "Cluster Autoscaler supports devices of one node only: a new node brings none "
+                "of these",
                 key=True,
             )

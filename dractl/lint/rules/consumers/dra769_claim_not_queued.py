@@ -2,13 +2,13 @@
 
 ## What it does
 
-With `--for kueue`: finds pods with `resourceClaimName` in objects that Kueue queues, those with the label
-`kueue.x-k8s.io/queue-name`.
+With `--for kueue`: finds pods with `resourceClaimName` in objects that Kueue queues, those with the
+label `kueue.x-k8s.io/queue-name`.
 
 ## Why is this bad
 
-Kueue counts the devices of templates for quotas, and refuses workloads with other claims ("KueueDRAIntegration feature
-does not support use of resource claims"): the job stays suspended.
+Kueue counts the devices of templates for quotas, and refuses workloads with other claims
+("KueueDRAIntegration feature does not support use of resource claims"): the job stays suspended.
 
 ## Example
 

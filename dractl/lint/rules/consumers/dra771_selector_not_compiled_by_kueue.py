@@ -2,12 +2,13 @@
 
 ## What it does
 
-With `--for kueue`: finds selectors of templates that read `device.allowMultipleAllocations` or call `includes`.
+With `--for kueue`: finds selectors of templates that read `device.allowMultipleAllocations` or call
+`includes`.
 
 ## Why is this bad
 
-Kueue compiles the selectors of the templates that it counts, without these parts of the language, and refuses the
-workload ("CEL compilation failed"): its jobs stay suspended.
+Kueue compiles the selectors of the templates that it counts, without these parts of the language,
+and refuses the workload ("CEL compilation failed"): its jobs stay suspended.
 
 ## Example
 
@@ -56,7 +57,8 @@ def check(run: Run) -> Found:
                 yield Advice(
                     subject,
                     expression.path,
-                    f"Kueue does not know {name.text} in selectors: it refuses workloads that use this template",
+                    f"Kueue does not know {name.text} in selectors: it refuses workloads that "
+                    "use this template",
                     help="select by a class instead",
                     span=name.span,
                 )

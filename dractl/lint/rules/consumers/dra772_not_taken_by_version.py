@@ -2,14 +2,15 @@
 
 ## What it does
 
-With `--for kueue=0.17` or `--for cluster-autoscaler=1.35`, finds what only later versions take, or what only the main
-branch takes: in templates for Kueue selectors, constraints, configurations and `adminAccess`; for Cluster Autoscaler
-`adminAccess` and slices with `sharedCounters`. Without a version the newest release counts.
+With `--for kueue=0.17` or `--for cluster-autoscaler=1.35`, finds what only later versions take, or
+what only the main branch takes: in templates for Kueue selectors, constraints, configurations and
+`adminAccess`; for Cluster Autoscaler `adminAccess` and slices with `sharedCounters`. Without a
+version the newest release counts.
 
 ## Why is this bad
 
-Kueue refuses the workload, and the job stays suspended. Cluster Autoscaler simulates new nodes without the field: it
-launches too many nodes, or none.
+Kueue refuses the workload, and the job stays suspended. Cluster Autoscaler simulates new nodes
+without the field: it launches too many nodes, or none.
 
 ## Example
 

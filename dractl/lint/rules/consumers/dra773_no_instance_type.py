@@ -2,14 +2,14 @@
 
 ## What it does
 
-With `--for karpenter`: judges each claim, each template, and the claims of each pod together, as Karpenter's allocator
-does on the devices that its AWS provider declares for an instance type. It finds those that no instance type serves,
-unless DRA761 or DRA762 says why.
+With `--for karpenter`: judges each claim, each template, and the claims of each pod together, as
+Karpenter's allocator does on the devices that its AWS provider declares for an instance type. It
+finds those that no instance type serves, unless DRA761 or DRA762 says why.
 
 ## Why is this bad
 
-No node comes, and the pod stays pending. Karpenter knows only whole GPUs and EFA interfaces, compares only what its
-provider declares of them, and tries devices in every order for five seconds.
+No node comes, and the pod stays pending. Karpenter knows only whole GPUs and EFA interfaces,
+compares only what its provider declares of them, and tries devices in every order for five seconds.
 
 ## Example
 
@@ -28,8 +28,9 @@ provider declares of them, and tries devices in every order for five seconds.
 
 ## Source
 
-kubernetes-sigs/karpenter v1.15.0 pkg/scheduling/dynamicresources (allocator.go, request.go, constraint.go) with the tables of
-aws/karpenter-provider-aws v1.15.1 pkg/providers/nvidiadra and efadra
+kubernetes-sigs/karpenter v1.15.0 pkg/scheduling/dynamicresources (allocator.go, request.go,
+constraint.go) with the tables of aws/karpenter-provider-aws v1.15.1 pkg/providers/nvidiadra and
+efadra
 """
 
 from collections.abc import Iterator

@@ -2,14 +2,14 @@
 
 ## What it does
 
-With `--for karpenter`: finds `capacity.requests` of devices that the AWS provider declares, none of which are shared,
-where Karpenter would launch an instance type whose devices have less than that.
+With `--for karpenter`: finds `capacity.requests` of devices that the AWS provider declares, none of
+which are shared, where Karpenter would launch an instance type whose devices have less than that.
 
 ## Why is this bad
 
-Karpenter compares capacities of devices that can be shared, and of no others. So it takes any instance type to have
-enough, may launch the cheapest one, and counts on the pod running there. kube-scheduler compares every capacity, and the
-pod stays pending beside a new node.
+Karpenter compares capacities of devices that can be shared, and of no others. So it takes any
+instance type to have enough, may launch the cheapest one, and counts on the pod running there.
+kube-scheduler compares every capacity, and the pod stays pending beside a new node.
 
 ## Example
 
@@ -26,13 +26,15 @@ pod stays pending beside a new node.
            deviceClassName: gpu.nvidia.com
 -          capacity: {requests: {memory: 40Gi}}
 +          selectors:
-+          - cel: {expression: 'device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("40Gi")) >= 0'}
++          - cel:
++              expression: device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("40Gi")) >= 0
 ```
 
 ## Source
 
-kubernetes-sigs/karpenter v1.15.0 pkg/scheduling/dynamicresources/consumable_capacity.go checkCapacity: nothing is compared unless
-the device allows multiple allocations; aws/karpenter-provider-aws v1.15.1 pkg/providers/nvidiadra
+kubernetes-sigs/karpenter v1.15.0 pkg/scheduling/dynamicresources/consumable_capacity.go
+checkCapacity: nothing is compared unless the device allows multiple allocations;
+aws/karpenter-provider-aws v1.15.1 pkg/providers/nvidiadra
 """
 
 from collections.abc import Iterator, Mapping
@@ -81,7 +83,8 @@ def _capacity_requests(request: Request) -> Mapping[str, Quantity]:
 def _types_with_less(
     run: Run, claim: Claim, name: str, wanted: Quantity
 ) -> Iterator[tuple[str, str]]:
-    """Yield the instance types that Karpenter may launch and whose devices have less, with the amount."""
+    """Yield the instance types that Karpenter may launch and whose devices have less, with the
+    amount."""
     for instance_type, judgement in (judge_claims(run, [claim]) or {}).items():
         if judgement.verdict != "serves":
             continue

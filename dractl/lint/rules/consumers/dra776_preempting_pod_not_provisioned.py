@@ -2,13 +2,15 @@
 
 ## What it does
 
-With `--for cluster-autoscaler`: finds pods with claims whose PriorityClass has the `preemptionPolicy`
-PreemptLowerPriority, which is the default. The class is in the input, or one of Kubernetes' own.
+With `--for cluster-autoscaler`: finds pods with claims whose PriorityClass has the
+`preemptionPolicy` PreemptLowerPriority, which is the default. The class is in the input, or one of
+Kubernetes' own.
 
 ## Why is this bad
 
-While such a pod waits for a preemption, Cluster Autoscaler counts it on its node, but its claims have no devices there.
-It launches no node for the pod, and takes the devices for free that the pod will get.
+While such a pod waits for a preemption, Cluster Autoscaler counts it on its node, but its claims
+have no devices there. It launches no node for the pod, and takes the devices for free that the pod
+will get.
 
 ## Example
 
@@ -28,8 +30,9 @@ It launches no node for the pod, and takes the devices for free that the pod wil
 
 ## Source
 
-kubernetes-sigs/cluster-autoscaler pkg/docs/dra_support.md (Limitations/caveats) and kubernetes/autoscaler#7683;
-kubernetes/autoscaler cluster-autoscaler-1.36.1 cluster-autoscaler/core/static_autoscaler.go
+kubernetes-sigs/cluster-autoscaler pkg/docs/dra_support.md (Limitations/caveats) and
+kubernetes/autoscaler#7683; kubernetes/autoscaler cluster-autoscaler-1.36.1
+cluster-autoscaler/core/static_autoscaler.go
 """
 
 from dractl.lint.model import Advice, Found, Run

@@ -2,14 +2,16 @@
 
 ## What it does
 
-With `--for cluster-autoscaler`: reads the version, the provider and the flags of a Deployment that runs Cluster
-Autoscaler. It finds one before 1.35 without `--enable-dynamic-resource-allocation=true`, one from 1.35 on with `=false`,
-and one whose provider expects no devices of a node group without nodes.
+With `--for cluster-autoscaler`: reads the version, the provider and the flags of a Deployment that
+runs Cluster Autoscaler. It finds one before 1.35 without
+`--enable-dynamic-resource-allocation=true`, one from 1.35 on with `=false`, and one whose provider
+expects no devices of a node group without nodes.
 
 ## Why is this bad
 
-Before 1.35 Cluster Autoscaler ignores claims by default; from 1.35 on it does not start if claims are switched off. A
-node group without nodes stays without them if its provider expects no devices there.
+Before 1.35 Cluster Autoscaler ignores claims by default; from 1.35 on it does not start if claims
+are switched off. A node group without nodes stays without them if its provider expects no devices
+there.
 
 ## Example
 
@@ -34,8 +36,8 @@ node group without nodes stays without them if its provider expects no devices t
 
 ## Source
 
-kubernetes/autoscaler cluster-autoscaler/config/flags/flags.go of cluster-autoscaler-1.34.5 and cluster-autoscaler-1.36.1;
-kubernetes/autoscaler#10199 (the pack of facts, cluster-autoscaler.json)
+kubernetes/autoscaler cluster-autoscaler/config/flags/flags.go of cluster-autoscaler-1.34.5 and
+cluster-autoscaler-1.36.1; kubernetes/autoscaler#10199 (the pack of facts, cluster-autoscaler.json)
 """
 
 from dractl.autoscaler.cluster_autoscaler import find_claim_limit

@@ -2,9 +2,10 @@
 
 ## What it does
 
-Evaluates each selector as the scheduler does: a class's on all devices, a request's on those of its class that earlier
-selectors accept. Needs `--devices`. If the devices come without classes, those that the drivers install are used; for
-your own classes, only findings that hold for all devices of the drivers that the selector names are reported.
+Evaluates each selector as the scheduler does: a class's on all devices, a request's on those of its
+class that earlier selectors accept. Needs `--devices`. If the devices come without classes, those
+that the drivers install are used; for your own classes, only findings that hold for all devices of
+the drivers that the selector names are reported.
 
 ## Why is this bad
 
@@ -32,7 +33,8 @@ def check(run: Run) -> Found:
                 yield Advice(
                     funnel.subject,
                     step.expression.path,
-                    f"the selector fails on {len(step.failed)} of {step.before} devices, first on {device}: {error}",
+                    f"the selector fails on {len(step.failed)} of {step.before} devices, first "
+                    f"on {device}: {error}",
                     help=describe_published(program, step.failed),
                     span=spot(program, error.partition("no such key: ")[2]),
                     severity="warning" if funnel.guessed else None,

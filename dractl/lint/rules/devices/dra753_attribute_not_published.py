@@ -6,8 +6,8 @@ Checks the devices that the requests of a constraint can get. Needs `--devices`.
 
 ## Why is this bad
 
-A device without the attribute never satisfies a constraint, and values of different types are never equal: 0 is not
-"0". The pod stays pending.
+A device without the attribute never satisfies a constraint, and values of different types are never
+equal: 0 is not "0". The pod stays pending.
 
 ## Source
 
@@ -47,7 +47,10 @@ def _explain_absence(
         values = [value for device in devices if (value := device.attribute(attribute)) is not None]
         if devices and not values:
             return (
-                f"no device for request {request.reference} has {attribute} ({len(devices)} checked)",
+                (
+                    f"no device for request {request.reference} has {attribute} ({len(devices)} "
+                    "checked)"
+                ),
                 _explain_driver(
                     attribute, devices[0].driver, nearest_attribute(attribute, devices)
                 ),
@@ -69,7 +72,10 @@ def _explain_absence(
                 " or ".join(sorted(names)) for names in (kinds, other[1])
             )
             return (
-                f"{attribute} has type {other_type_names} for request {other[0]} and {type_names} for {name}: they never match",
+                (
+                    f"{attribute} has type {other_type_names} for request {other[0]} and "
+                    f"{type_names} for {name}: they never match"
+                ),
                 "both drivers have to publish it with the same type",
             )
     return None

@@ -2,7 +2,8 @@
 
 ## What it does
 
-Checks the devices that the request can get; capacities are compared by their exact name. Needs `--devices`.
+Checks the devices that the request can get; capacities are compared by their exact name. Needs
+`--devices`.
 
 ## Why is this bad
 
@@ -40,7 +41,8 @@ def check(run: Run) -> Found:
                 yield Advice(
                     claim.subject,
                     path,
-                    f"no device for request {request.reference} has a capacity {name} ({len(devices)} checked)",
+                    f"no device for request {request.reference} has a capacity {name} "
+                    f"({len(devices)} checked)",
                     help=nearest_capacity(name, devices),
                     key=True,
                     confidence="likely",

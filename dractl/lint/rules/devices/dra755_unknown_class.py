@@ -2,8 +2,8 @@
 
 ## What it does
 
-If the devices come from a cluster, or from a dump with device classes, looks up the classes of requests there and in
-the run. Needs `--devices`.
+If the devices come from a cluster, or from a dump with device classes, looks up the classes of
+requests there and in the run. Needs `--devices`.
 
 ## Why is this bad
 
@@ -11,7 +11,8 @@ The claim is accepted, and the pod stays pending until somebody creates the clas
 
 ## Source
 
-kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources ("device class ... does not exist")
+kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources ("device class ... does not
+exist")
 """
 
 from functools import cache

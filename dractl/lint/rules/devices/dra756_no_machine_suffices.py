@@ -2,9 +2,10 @@
 
 ## What it does
 
-Allocates the claim, as kube-scheduler does, on each node of the devices, all of them free, and reports a claim that no
-node can satisfy: counts, constraints and capacities together. Needs `--devices` or `--hardware`. Requests without any
-matching device are reported by other rules, and so are attributes that the devices lack.
+Allocates the claim, as kube-scheduler does, on each node of the devices, all of them free, and
+reports a claim that no node can satisfy: counts, constraints and capacities together. Needs
+`--devices` or `--hardware`. Requests without any matching device are reported by other rules, and
+so are attributes that the devices lack.
 
 ## Why is this bad
 
@@ -145,7 +146,10 @@ def _advice(
         most = max(Counter(homes[device.driver, device.pool] for device in devices).values())
         if fails_anyway and len(matches) == 1 and request.amount > most:
             path = (*request.path, "count")
-            message = f"request {request.reference} wants {request.amount} devices; the largest machine has {most}"
+            message = (
+                f"request {request.reference} wants {request.amount} devices; the largest "
+                f"machine has {most}"
+            )
             return Advice(claim.subject, path, f"{message} that match", confidence="likely")
     if not fails_anyway and len(claim.constraints) == 1:
         (constraint,) = claim.constraints

@@ -2,14 +2,15 @@
 
 ## What it does
 
-Finds claims that ask for an accelerator and for a NIC or a disk without a constraint over both, where the machines
-have them on the same PCIe root and on different ones. Needs `--devices` or `--hardware`, and counts how often a choice
-of one device for each request is aligned there.
+Finds claims that ask for an accelerator and for a NIC or a disk without a constraint over both,
+where the machines have them on the same PCIe root and on different ones. Needs `--devices` or
+`--hardware`, and counts how often a choice of one device for each request is aligned there.
 
 ## Why is this bad
 
-The scheduler takes the first devices that fit, in the order of the slices. Once a device is in use, that order puts
-every later pair apart: the pod runs, and data takes the way through the CPU, at half the bandwidth.
+The scheduler takes the first devices that fit, in the order of the slices. Once a device is in use,
+that order puts every later pair apart: the pod runs, and data takes the way through the CPU, at
+half the bandwidth.
 
 ## Use instead
 
@@ -30,7 +31,8 @@ spec:
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/structured (the first solution is taken); kubernetes-sigs/dra-driver-nvidia-gpu#213
+k8s.io/dynamic-resource-allocation/structured (the first solution is taken);
+kubernetes-sigs/dra-driver-nvidia-gpu#213
 """
 
 from collections import Counter
@@ -66,9 +68,12 @@ def check(run: Run) -> Found:
                     yield Advice(
                         claim.subject,
                         (*partner.path,),
-                        f"no constraint keeps {request.reference} and {partner.reference} together: of {every} choices of a "
-                        f"device for each, {near} {'is' if near == 1 else 'are'} on one PCIe root",
-                        help=f"add the constraint {{requests: {requests}, matchAttribute: {_ROOT}}}",
+                        f"no constraint keeps {request.reference} and {partner.reference} "
+                        f"together: of {every} choices of a device for each, {near} "
+                        f"{'is' if near == 1 else 'are'} on one PCIe root",
+                        help=(
+                            f"add the constraint {{requests: {requests}, matchAttribute: {_ROOT}}}"
+                        ),
                         confidence="possible",
                     )
 

@@ -2,9 +2,10 @@
 
 ## What it does
 
-Checks `resources.deviceClassMappings` as Kueue does when it starts: at most 16 mappings with 1 to 8 classes each, no
-resource and no class twice, a class in several mappings only if each counts another counter, and sources with one kind, a
-name, a driver and an expression that compiles. The configuration may be a file of its own, the text in a ConfigMap, or
+Checks `resources.deviceClassMappings` as Kueue does when it starts: at most 16 mappings with 1 to 8
+classes each, no resource and no class twice, a class in several mappings only if each counts
+another counter, and sources with one kind, a name, a driver and an expression that compiles. The
+configuration may be a file of its own, the text in a ConfigMap, or
 `managerConfig.controllerManagerConfigYaml` of the chart's values.
 
 ## Why is this bad
@@ -27,7 +28,8 @@ Kueue exits with "invalid configuration", and no job is admitted any more.
 
 ## Source
 
-kubernetes-sigs/kueue pkg/config/validation.go validateDeviceClassMappings, validateDeviceClassSource (ff69552e79)
+kubernetes-sigs/kueue pkg/config/validation.go validateDeviceClassMappings,
+validateDeviceClassSource (ff69552e79)
 """
 
 from dractl.lint.model import Advice, Found, Run

@@ -2,19 +2,21 @@
 
 ## What it does
 
-Compares strategic merge patches of claims, templates and classes with the object that they change: `requests`,
-`constraints` and `config` of claims, `selectors` and `config` of classes. Reports what the object has in such a list and
-the patch does not repeat. A patch that says `$patch: replace` means it.
+Compares strategic merge patches of claims, templates and classes with the object that they change:
+`requests`, `constraints` and `config` of claims, `selectors` and `config` of classes. Reports what
+the object has in such a list and the patch does not repeat. A patch that says `$patch: replace`
+means it.
 
 ## Why is this bad
 
-kustomize knows no merge keys of these lists, so the list in the patch takes the place of the whole list. A patch that
-only raises a count drops the selectors of the request: the pod gets any device of the class.
+kustomize knows no merge keys of these lists, so the list in the patch takes the place of the whole
+list. A patch that only raises a count drops the selectors of the request: the pod gets any device
+of the class.
 
 ## Source
 
-kubernetes-sigs/kustomize kyaml/openapi (no merge keys for resource.k8s.io); k8s.io/api/resource/v1/types.go (the lists are
-atomic); `kubectl kustomize` of 1.37
+kubernetes-sigs/kustomize kyaml/openapi (no merge keys for resource.k8s.io);
+k8s.io/api/resource/v1/types.go (the lists are atomic); `kubectl kustomize` of 1.37
 """
 
 from msgspec.json import encode
@@ -40,7 +42,8 @@ def check(run: Run) -> Found:
                 yield Advice(
                     subject,
                     loss.path,
-                    f"the patch replaces the whole list {loss.path[-1]}: {lost} of {base.document.file} is lost",
+                    f"the patch replaces the whole list {loss.path[-1]}: {lost} of "
+                    f"{base.document.file} is lost",
                     help=_patch(subject.kind, base.name, encode(loss.operations).decode())
                     if loss.operations
                     else "leave the list out: the patch changes nothing in it",
@@ -52,7 +55,8 @@ def check(run: Run) -> Found:
 
 def _patch(kind: str, name: str, operations: str) -> str:
     """Return the entry of ``patches`` that changes only what the patch changes."""
+    quoted = operations.replace("'", "''")
     return (
         "change the fields alone, in patches of the kustomization: "
-        f"{{target: {{kind: {kind}, name: {name}}}, patch: '{operations.replace(chr(39), chr(39) * 2)}'}}"
+        f"{{target: {{kind: {kind}, name: {name}}}, patch: '{quoted}'}}"
     )

@@ -2,13 +2,14 @@
 
 ## What it does
 
-Compares the pod's `resourceClaims` with the `resources.claims` of its containers. Claims of network drivers are
-skipped: a network device is moved into the pod's network namespace, and no container names it. So are virtual machines
-of KubeVirt, which use claims in `devices.gpus` and `devices.hostDevices`. If the claim is not in the input, or its
-driver is unknown to dractl, the finding is only an info: a driver may configure the pod as a whole.
+Compares the pod's `resourceClaims` with the `resources.claims` of its containers. Claims of network
+drivers are skipped: a network device is moved into the pod's network namespace, and no container
+names it. So are virtual machines of KubeVirt, which use claims in `devices.gpus` and
+`devices.hostDevices`. If the claim is not in the input, or its driver is unknown to dractl, the
+finding is only an info: a driver may configure the pod as a whole.
 
-In the values of app-template, and of other charts of the same library, every controller has a pod: with its own
-`pod.resourceClaims`, or else those of `defaultPodOptions`.
+In the values of app-template, and of other charts of the same library, every controller has a pod:
+with its own `pod.resourceClaims`, or else those of `defaultPodOptions`.
 
 ## Why is this bad
 
@@ -37,8 +38,9 @@ The devices are allocated and prepared, but no container can see them.
 
 ## Source
 
-k8s.io/api/core/v1 types.go PodSpec.ResourceClaims; google/dranet pkg/driver; kubevirt.io/api/core/v1 schema.go GPU;
-bjw-s-labs/helm-charts charts/library/common/templates/lib/pod/_getOption.tpl
+k8s.io/api/core/v1 types.go PodSpec.ResourceClaims; google/dranet pkg/driver;
+kubevirt.io/api/core/v1 schema.go GPU; bjw-s-labs/helm-charts
+charts/library/common/templates/lib/pod/_getOption.tpl
 """
 
 import re
@@ -56,7 +58,8 @@ from dractl.validation.violation import Path
 SEVERITY = "warning"
 KINDS = ("Pod template",)
 _NETWORK = re.compile(
-    r"(?:^|[^a-z])(?:net|nic|rdma|roce|eth|ib\b|vfs?\b|cni\b|sriov|infiniband|interface)|(?:nic|net|interfaces?)\b"
+    r"(?:^|[^a-z])(?:net|nic|rdma|roce|eth|ib\b|vfs?\b|cni\b|sriov|infiniband|interface)"
+    r"|(?:nic|net|interfaces?)\b"
 )
 """Words in the names of network drivers, of their classes and of claims for them."""
 
@@ -103,7 +106,8 @@ def _advise_unused(run: Run, path: Path, pods: Sequence[PodSpec], *, used: bool)
     yield Advice(
         pod.subject,
         (*path, "name"),
-        f"no container{of} uses the claim {name}: its devices are allocated, but no container can see them",
+        f"no container{of} uses the claim {name}: its devices are allocated, but no container "
+        "can see them",
         help="list the claim only in the controllers that use it: pod: {resourceClaims: [...]}"
         if used
         else f"add it to a container: resources: {{claims: [{{name: {name}}}]}}",

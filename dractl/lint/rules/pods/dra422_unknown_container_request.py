@@ -2,12 +2,13 @@
 
 ## What it does
 
-If the claim or template of a pod is part of the run, compares the `request` of `resources.claims` with its requests.
+If the claim or template of a pod is part of the run, compares the `request` of `resources.claims`
+with its requests.
 
 ## Why is this bad
 
-The pod is accepted and scheduled, and its container starts without devices of the claim: the kubelet passes on only
-what the driver prepared for this request, or for no request in particular.
+The pod is accepted and scheduled, and its container starts without devices of the claim: the
+kubelet passes on only what the driver prepared for this request, or for no request in particular.
 
 ## Example
 
@@ -76,7 +77,8 @@ def check(run: Run) -> Found:
 
 
 def _guess_request(name: str, requests: Sequence[Request], names: Sequence[str]) -> str | None:
-    """Return the request that was probably meant: the parent of an alternative, or the nearest name."""
+    """Return the request that was probably meant: the parent of an alternative, or the nearest
+    name."""
     parents = [request.parent for request in requests if request.parent and request.name == name]
     if len(parents) == 1:
         return parents[0]

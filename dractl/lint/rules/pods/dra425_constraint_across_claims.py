@@ -2,13 +2,14 @@
 
 ## What it does
 
-If the claims of a pod are part of the run, finds two of them with `matchAttribute` on the same attribute, where one
-covers a single device and so can only be meant to align it with the other claim's devices.
+If the claims of a pod are part of the run, finds two of them with `matchAttribute` on the same
+attribute, where one covers a single device and so can only be meant to align it with the other
+claim's devices.
 
 ## Why is this bad
 
-A constraint holds within its claim. The devices of different claims are chosen independently, and nothing reports that
-they are not aligned.
+A constraint holds within its claim. The devices of different claims are chosen independently, and
+nothing reports that they are not aligned.
 
 ## Example
 
@@ -54,7 +55,8 @@ they are not aligned.
 
 ## Source
 
-k8s.io/api/resource/v1 DeviceClaim.constraints; k8s.io/dynamic-resource-allocation/structured Allocate
+k8s.io/api/resource/v1 DeviceClaim.constraints; k8s.io/dynamic-resource-allocation/structured
+Allocate
 """
 
 from dractl.lint.model import Advice, Claim, Found, PodSpec, Run
@@ -77,8 +79,12 @@ def check(run: Run) -> Found:
                 yield Advice(
                     pod.subject,
                     (*pod.claims[entries[-1]][0], "name"),
-                    f"claims {names} match {attribute} separately: their devices are not aligned with each other",
-                    help="put the requests that belong together into one claim: constraints do not span claims",
+                    f"claims {names} match {attribute} separately: their devices are not aligned "
+                    "with each other",
+                    help=(
+                        "put the requests that belong together into one claim: constraints do "
+                        "not span claims"
+                    ),
                     confidence="likely",
                     related=tuple(
                         (

@@ -2,13 +2,14 @@
 
 ## What it does
 
-Finds `nodeName` in the specification of a pod with `resourceClaims`. Pods with a status are skipped: there, the
-scheduler set it.
+Finds `nodeName` in the specification of a pod with `resourceClaims`. Pods with a status are
+skipped: there, the scheduler set it.
 
 ## Why is this bad
 
-kube-scheduler allocates claims, and `nodeName` bypasses it. The kubelet waits for a claim that is allocated and
-reserved for the pod, which never happens unless another pod got the claim allocated before.
+kube-scheduler allocates claims, and `nodeName` bypasses it. The kubelet waits for a claim that is
+allocated and reserved for the pod, which never happens unless another pod got the claim allocated
+before.
 
 ## Example
 
@@ -30,8 +31,8 @@ reserved for the pod, which never happens unless another pod got the claim alloc
 
 ## Source
 
-kubernetes/website content/en/docs/concepts/scheduling-eviction/dynamic-resource-allocation.md ("Pre-scheduled Pods");
-kubernetes/kubernetes pkg/kubelet/cm/dra/manager.go (PrepareResources)
+kubernetes/website content/en/docs/concepts/scheduling-eviction/dynamic-resource-allocation.md
+("Pre-scheduled Pods"); kubernetes/kubernetes pkg/kubelet/cm/dra/manager.go (PrepareResources)
 """
 
 from dractl.lint.model import Advice, Found, Run
@@ -48,6 +49,7 @@ def check(run: Run) -> Found:
             yield Advice(
                 pod.subject,
                 (*pod.path, "nodeName"),
-                "nodeName bypasses the scheduler, and only the scheduler allocates the pod's claims",
+                "nodeName bypasses the scheduler, and only the scheduler allocates the pod's "
+                "claims",
                 help=f"select the node instead: nodeSelector: {{kubernetes.io/hostname: {node}}}",
             )

@@ -2,14 +2,16 @@
 
 ## What it does
 
-Finds containers that ask for an extended resource of a device plugin (`nvidia.com/gpu`) and use a claim whose class has
-devices of the driver for the same hardware. A resource that a DeviceClass in the input provides
-(`extendedResourceName`) does not count, nor does adminAccess, which takes no device.
+Finds containers that ask for an extended resource of a device plugin (`nvidia.com/gpu`) and use a
+claim whose class has devices of the driver for the same hardware. A resource that a DeviceClass in
+the input provides (`extendedResourceName`) does not count, nor does adminAccess, which takes no
+device.
 
 ## Why is this bad
 
-Device plugin and DRA driver know nothing of each other: each gives out every device of the node. The container gets
-devices from both, and the two may be the same one, or one that another pod already uses.
+Device plugin and DRA driver know nothing of each other: each gives out every device of the node.
+The container gets devices from both, and the two may be the same one, or one that another pod
+already uses.
 
 ## Example
 
@@ -39,8 +41,9 @@ devices from both, and the two may be the same one, or one that another pod alre
 
 ## Source
 
-kubernetes/kubernetes pkg/scheduler/framework/plugins/noderesources/fit.go (a resource that a node has allocatable is
-not asked of a class), pkg/kubelet/cm/devicemanager and pkg/kubelet/cm/dra (which keep separate accounts)
+kubernetes/kubernetes pkg/scheduler/framework/plugins/noderesources/fit.go (a resource that a node
+has allocatable is not asked of a class), pkg/kubelet/cm/devicemanager and pkg/kubelet/cm/dra (which
+keep separate accounts)
 """
 
 from collections.abc import Iterator, Mapping
@@ -76,10 +79,13 @@ def check(run: Run) -> Found:
                     yield Advice(
                         pod.subject,
                         resource_path,
-                        f"{resource} and claim {drivers[of_plugin[0]]} are both for devices of {of_plugin[0]}: device "
-                        "plugin and driver give them out independently of each other",
-                        help="ask for all of them through the claim, or provide the resource by a DeviceClass with "
-                        f"extendedResourceName: {resource}",
+                        f"{resource} and claim {drivers[of_plugin[0]]} are both for devices of "
+                        f"{of_plugin[0]}: device plugin and driver give them out independently "
+                        "of each other",
+                        help=(
+                            "ask for all of them through the claim, or provide the resource by "
+                            f"a DeviceClass with extendedResourceName: {resource}"
+                        ),
                         key=True,
                         confidence="likely",
                     )

@@ -2,13 +2,15 @@
 
 ## What it does
 
-Checks `gpus` and `hostDevices` of KubeVirt's machines as its webhook does: a device has either `deviceName`, or both
-`claimName` and `requestName`; the claim is in `resourceClaims`; no claim and request stand twice; and GPUs are all of one
-sort. If the claim or template is in the input, the request must be one of its own.
+Checks `gpus` and `hostDevices` of KubeVirt's machines as its webhook does: a device has either
+`deviceName`, or both `claimName` and `requestName`; the claim is in `resourceClaims`; no claim and
+request stand twice; and GPUs are all of one sort. If the claim or template is in the input, the
+request must be one of its own.
 
 ## Why is this bad
 
-KubeVirt's webhook refuses the machine. One whose request the claim does not have is accepted, and never starts.
+KubeVirt's webhook refuses the machine. One whose request the claim does not have is accepted, and
+never starts.
 
 ## Example
 
@@ -28,7 +30,8 @@ KubeVirt's webhook refuses the machine. One whose request the claim does not hav
 
 ## Source
 
-kubevirt/kubevirt pkg/dra/admitter/dra_admitter.go (0157b115) validateCreationDRA, validateDRADevices
+kubevirt/kubevirt pkg/dra/admitter/dra_admitter.go (0157b115) validateCreationDRA,
+validateDRADevices
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -113,7 +116,8 @@ def _pairs(pod: PodSpec, claimed: Sequence[_Device]) -> Found:
             yield Advice(
                 pod.subject,
                 device.path,
-                f"request {device.request} of claim {device.claim} stands twice: a device of the machine each",
+                f"request {device.request} of claim {device.claim} stands twice: a device of the "
+                "machine each",
                 related=(("the other device", pod.subject, before.path),),
             )
 
@@ -146,7 +150,8 @@ def _references(run: Run, pod: PodSpec, device: _Device) -> Found:
         yield Advice(
             pod.subject,
             path,
-            f"the claim has no request {device.request}, but {', '.join(sorted(names))}: the machine does not start",
+            f"the claim has no request {device.request}, but {', '.join(sorted(names))}: the "
+            "machine does not start",
             confidence="likely",
             severity="warning",
             fix=Replacement(path, near) if near else None,

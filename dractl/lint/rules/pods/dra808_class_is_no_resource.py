@@ -2,14 +2,15 @@
 
 ## What it does
 
-Finds `deviceclass.resource.kubernetes.io/CLASS` in requests and limits, for a release whose scheduler does not ask a
-DeviceClass for it: the feature gate DRAExtendedResource is off, as by default up to 1.35, or the release is 1.34, which
-knows only names in `extendedResourceName`.
+Finds `deviceclass.resource.kubernetes.io/CLASS` in requests and limits, for a release whose
+scheduler does not ask a DeviceClass for it: the feature gate DRAExtendedResource is off, as by
+default up to 1.35, or the release is 1.34, which knows only names in `extendedResourceName`.
 
 ## Why is this bad
 
-Without the gate the scheduler looks for a node that has such a resource, and there is none: the pod stays pending. 1.34
-with the gate leaves the resource to DRA, but makes no claim for it: the pod runs without any device.
+Without the gate the scheduler looks for a node that has such a resource, and there is none: the pod
+stays pending. 1.34 with the gate leaves the resource to DRA, but makes no claim for it: the pod
+runs without any device.
 
 ## Example
 
@@ -54,8 +55,8 @@ spec:
 
 ## Source
 
-kubernetes/kubernetes pkg/scheduler/framework/plugins/noderesources/fit.go, and dynamicresources/extended/util.go of
-1.34 (DeviceClassMapping)
+kubernetes/kubernetes pkg/scheduler/framework/plugins/noderesources/fit.go, and
+dynamicresources/extended/util.go of 1.34 (DeviceClassMapping)
 """
 
 from dractl.lint.model import Advice, Found, Run
@@ -72,9 +73,15 @@ def check(run: Run) -> Found:
     if on and target.has("implicit-extended-names"):
         return
     if on:
-        message = f"kube-scheduler {target.release} makes no claim for NAME: the pod runs without a device"
+        message = (
+            f"kube-scheduler {target.release} makes no claim for NAME: the pod runs without a "
+            "device"
+        )
     else:
-        message = f"no node of {target.release} has NAME: feature gate {_GATE} is off, and classes are no resources"
+        message = (
+            f"no node of {target.release} has NAME: feature gate {_GATE} is off, and classes are "
+            "no resources"
+        )
     for pod in run.pods:
         for paths, name in pod.implicit_classes:
             yield Advice(

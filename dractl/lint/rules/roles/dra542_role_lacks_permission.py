@@ -2,15 +2,16 @@
 
 ## What it does
 
-Looks at roles that may create or update ResourceSlices, as a driver does to publish its devices. Such a driver lists,
-watches, creates, updates and deletes slices; on a node it also gets its Node and the claims that it prepares. What the
-other roles of the same account allow counts, as far as the input has them. A role that may neither get Nodes nor claims
-may be that of a controller: an info, unless a DaemonSet runs as the account.
+Looks at roles that may create or update ResourceSlices, as a driver does to publish its devices.
+Such a driver lists, watches, creates, updates and deletes slices; on a node it also gets its Node
+and the claims that it prepares. What the other roles of the same account allow counts, as far as
+the input has them. A role that may neither get Nodes nor claims may be that of a controller: an
+info, unless a DaemonSet runs as the account.
 
 ## Why is this bad
 
-The API server refuses the request: the driver publishes no devices, or fails to prepare each claim, and the pods do not
-start.
+The API server refuses the request: the driver publishes no devices, or fails to prepare each claim,
+and the pods do not start.
 
 ## Example
 
@@ -32,8 +33,9 @@ start.
 
 ## Source
 
-k8s.io/dynamic-resource-allocation v0.37.1 resourceslice/resourceslicecontroller.go (initInformer, syncPool) and
-kubeletplugin/draplugin.go (getResourceClaims); rh-ecosystem-edge/kernel-module-management#1840
+k8s.io/dynamic-resource-allocation v0.37.1 resourceslice/resourceslicecontroller.go (initInformer,
+syncPool) and kubeletplugin/draplugin.go (getResourceClaims);
+rh-ecosystem-edge/kernel-module-management#1840
 """
 
 from dractl.lint.driver_roles import faults_of_roles

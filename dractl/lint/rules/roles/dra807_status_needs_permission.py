@@ -2,16 +2,17 @@
 
 ## What it does
 
-Looks at roles with `update` or `patch` on `resourceclaims/status`, for releases in which the API server also asks for
-permission on the part that is written: `update` or `patch` on `resourceclaims/binding` for `status.allocation` and
-`status.reservedFor`, and for `status.devices` the same verb with a prefix on `resourceclaims/driver`, which may be limited
-to the driver's name: `associated-node:update` on the node of the claim, `arbitrary-node:update` elsewhere. What the other
+Looks at roles with `update` or `patch` on `resourceclaims/status`, for releases in which the API
+server also asks for permission on the part that is written: `update` or `patch` on
+`resourceclaims/binding` for `status.allocation` and `status.reservedFor`, and for `status.devices`
+the same verb with a prefix on `resourceclaims/driver`, which may be limited to the driver's name:
+`associated-node:update` on the node of the claim, `arbitrary-node:update` elsewhere. What the other
 roles of the same account allow counts, as far as the input has them.
 
 ## Why is this bad
 
-From Kubernetes 1.36 on the API server refuses each change of the status: a network driver cannot report the addresses of
-its devices, and an allocator cannot allocate.
+From Kubernetes 1.36 on the API server refuses each change of the status: a network driver cannot
+report the addresses of its devices, and an allocator cannot allocate.
 
 ## Example
 
@@ -31,8 +32,9 @@ its devices, and an allocator cannot allocate.
 
 ## Source
 
-kubernetes/kubernetes pkg/registry/resource/utils.go (AuthorizedForBinding, AuthorizedForDeviceStatus), gate
-DRAResourceClaimGranularStatusAuthorization; kubernetes/kubernetes#134947
+kubernetes/kubernetes pkg/registry/resource/utils.go (AuthorizedForBinding,
+AuthorizedForDeviceStatus), gate DRAResourceClaimGranularStatusAuthorization;
+kubernetes/kubernetes#134947
 """
 
 from dractl.lint.driver_roles import faults_of_roles

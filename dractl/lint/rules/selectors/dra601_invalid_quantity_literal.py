@@ -6,8 +6,8 @@ Parses the literal arguments of `quantity` in selectors.
 
 ## Why is this bad
 
-The expression compiles, and the API server accepts it. Evaluating it on a device is an error, and one error stops the
-scheduling of the pod on all nodes.
+The expression compiles, and the API server accepts it. Evaluating it on a device is an error, and
+one error stops the scheduling of the pod on all nodes.
 
 ## Example
 
@@ -23,7 +23,7 @@ scheduling of the pod on all nodes.
          deviceClassName: gpu.example.com
          selectors:
          - cel:
--            expression: 'device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("6 GiB"))'
+-            expression: device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("6 GiB"))
 +            expression: 'device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("6Gi"))'
 ```
 

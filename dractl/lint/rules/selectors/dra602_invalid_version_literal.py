@@ -2,13 +2,13 @@
 
 ## What it does
 
-Parses the literal arguments of `semver` in selectors. A second argument `true` allows a leading `v`, leading zeros
-and missing parts.
+Parses the literal arguments of `semver` in selectors. A second argument `true` allows a leading
+`v`, leading zeros and missing parts.
 
 ## Why is this bad
 
-The expression compiles, and the API server accepts it. Evaluating it on a device is an error, and one error stops the
-scheduling of the pod on all nodes.
+The expression compiles, and the API server accepts it. Evaluating it on a device is an error, and
+one error stops the scheduling of the pod on all nodes.
 
 ## Example
 
@@ -24,8 +24,10 @@ scheduling of the pod on all nodes.
          deviceClassName: gpu.example.com
          selectors:
          - cel:
--            expression: 'device.attributes["gpu.example.com"].driverVersion.isGreaterThan(semver("550.08.1"))'
-+            expression: 'device.attributes["gpu.example.com"].driverVersion.isGreaterThan(semver("550.8.1"))'
+-            expression: >-
+-              device.attributes["gpu.example.com"].driverVersion.isGreaterThan(semver("550.08.1"))
++            expression: >-
++              device.attributes["gpu.example.com"].driverVersion.isGreaterThan(semver("550.8.1"))
 ```
 
 ## Source
@@ -47,7 +49,8 @@ def check(run: Run) -> Found:
         if "semver" not in expression.text:
             continue
         for literal, after in first_arguments(run.program(expression).tokens, "semver"):
-            # A second argument may be false, but what even normalizing cannot parse is an error either way.
+            # A second argument may be false, but a text that even normalizing cannot parse is an
+            # error either way.
             parse = Version.parse_tolerant if after == "," else Version.parse
             try:
                 parse(literal.text)

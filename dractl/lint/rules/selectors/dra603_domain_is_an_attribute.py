@@ -2,12 +2,13 @@
 
 ## What it does
 
-Finds `device.attributes["model"]`: the first key is a domain, usually the driver's name, and contains a dot.
+Finds `device.attributes["model"]`: the first key is a domain, usually the driver's name, and
+contains a dot.
 
 ## Why is this bad
 
-A domain that a device does not have is an empty map, so the lookup is an error, or the guarded expression is never
-true.
+A domain that a device does not have is an empty map, so the lookup is an error, or the guarded
+expression is never true.
 
 ## Example
 

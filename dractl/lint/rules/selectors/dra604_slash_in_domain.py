@@ -6,8 +6,8 @@ Finds `device.attributes["gpu.example.com/model"]`.
 
 ## Why is this bad
 
-Devices keep attributes by domain, then by name. A domain with a slash is always an empty map, so the lookup is an error
-or never true.
+Devices keep attributes by domain, then by name. A domain with a slash is always an empty map, so
+the lookup is an error or never true.
 
 ## Example
 
@@ -48,7 +48,8 @@ def check(run: Run) -> Found:
             domain, slash, name = lookup.domain.partition("/")
             if not slash:
                 continue
-            driver_name = f"{name.partition('-')[0]}.{domain}"  # nvidia.com/gpu, the resource of the device plugin
+            # nvidia.com/gpu is the resource of the device plugin
+            driver_name = f"{name.partition('-')[0]}.{domain}"
             driver = (
                 driver_at(run, subject, expression)
                 or (driver_name if in_domain(driver_name) else None)
@@ -74,7 +75,8 @@ def check(run: Run) -> Found:
 
 
 def _find_lookup(domain: str, kind: str, names: Sequence[str]) -> str | None:
-    """Return the lookup of an attribute or capacity that the driver publishes by one of the names."""
+    """Return the lookup of an attribute or capacity that the driver publishes by one of the
+    names."""
     kinds = (kind, "attributes", "capacity")
     matches = (
         (field, name)

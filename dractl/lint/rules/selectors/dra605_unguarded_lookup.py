@@ -2,14 +2,16 @@
 
 ## What it does
 
-If the class of a request is part of the run and accepts devices of every driver, evaluates the request's selectors on a
-device of each other driver that the slices and classes of the run name. That device has only the standard attributes.
-Attributes in a domain that belongs to no driver are not checked. With `--devices`, real devices are tried: DRA751.
+If the class of a request is part of the run and accepts devices of every driver, evaluates the
+request's selectors on a device of each other driver that the slices and classes of the run name.
+That device has only the standard attributes. Attributes in a domain that belongs to no driver are
+not checked. With `--devices`, real devices are tried: DRA751.
 
 ## Why is this bad
 
-A class that does not check the driver leaves the devices of all drivers to the request. Looking up an attribute that
-such a device lacks is an error, and one error on one device stops the scheduling of the pod on all nodes.
+A class that does not check the driver leaves the devices of all drivers to the request. Looking up
+an attribute that such a device lacks is an error, and one error on one device stops the scheduling
+of the pod on all nodes.
 
 ## Example
 
@@ -50,7 +52,9 @@ such a device lacks is an error, and one error on one device stops the schedulin
          selectors:
          - cel:
 -            expression: device.attributes["gpu.example.com"].model == "A100"
-+            expression: device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].model == "A100"
++            expression: >-
++              device.driver == "gpu.example.com" &&
++              device.attributes["gpu.example.com"].model == "A100"
 ```
 
 ## Source
@@ -124,7 +128,10 @@ def _advise_failing(
                 subject,
                 selector.path,
                 f"{passed} devices of {driver} pass, and the selector fails on them: {error}",
-                help='begin it with device.driver == "..." && ..., or the first selector of the class',
+                help=(
+                    'begin it with device.driver == "..." && ..., or the first selector of the '
+                    "class"
+                ),
                 span=spot(run.program(selector), missing),
                 confidence="likely",
                 related=((f"the driver {driver}", named, path),),

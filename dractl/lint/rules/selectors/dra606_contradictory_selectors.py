@@ -2,13 +2,13 @@
 
 ## What it does
 
-Reads the selectors of a class and those of its requests (if both are part of the run) and finds two comparisons that
-require different values of one attribute, or different drivers.
+Reads the selectors of a class and those of its requests (if both are part of the run) and finds two
+comparisons that require different values of one attribute, or different drivers.
 
 ## Why is this bad
 
-A device must satisfy all selectors: none is ever found, and the pod stays pending. An alternative of `firstAvailable`
-is never chosen.
+A device must satisfy all selectors: none is ever found, and the pod stays pending. An alternative
+of `firstAvailable` is never chosen.
 
 ## Example
 
@@ -31,7 +31,9 @@ is never chosen.
          deviceClassName: gpu.example.com
          selectors:
          - cel:
--            expression: device.driver == "gpu.exmaple.com" && device.attributes["gpu.example.com"].model == "A100"
+-            expression: >-
+-              device.driver == "gpu.exmaple.com" &&
+-              device.attributes["gpu.example.com"].model == "A100"
 +            expression: device.attributes["gpu.example.com"].model == "A100"
 ```
 
@@ -100,8 +102,12 @@ def _advice(first: MustHold, second: MustHold) -> Advice:
     return Advice(
         second.subject,
         second.expression.path,
-        f"no device satisfies this: {before} requires {name} to be {first_values}, not {second_values}",
-        help="a device must satisfy all selectors of class and request; join alternatives with || in one of them",
+        f"no device satisfies this: {before} requires {name} to be {first_values}, not "
+        f"{second_values}",
+        help=(
+            "a device must satisfy all selectors of class and request; join alternatives with "
+            "|| in one of them"
+        ),
         span=second.comparison.span,
         related=((f"{name} is {first_values}", first.subject, first.expression.path),),
     )
@@ -135,6 +141,7 @@ def _demands(run: Run, subject: Manifest, expression: Expression) -> Iterator[Mu
         if not (comparison.required and compares and comparison.operator in ("==", "in")):
             continue
         values = {literal.key: literal for literal in comparison.literals}
-        # A device without the attribute satisfies the comparison if .orValue(...) gives a wanted value.
+        # If .orValue(...) gives a wanted value, a device without the attribute satisfies the
+        # comparison.
         if comparison.default is None or comparison.default.key not in values:
             yield MustHold(subject, expression, comparison, values)

@@ -6,9 +6,9 @@ Finds `add(...)` and `sub(...)` as the right operand of `==`, and in the list of
 
 ## Why is this bad
 
-`add` and `sub` return a different Go type than that of a device's quantity. On the right of `==`, that is the error "no
-such overload", which stops the scheduling of the pod on all nodes; in the list of an `in`, it never compares equal. The
-API server accepts both.
+`add` and `sub` return a different Go type than that of a device's quantity. On the right of `==`,
+that is the error "no such overload", which stops the scheduling of the pod on all nodes; in the
+list of an `in`, it never compares equal. The API server accepts both.
 
 ## Example
 
@@ -24,7 +24,8 @@ spec:
         deviceClassName: gpu.example.com
         selectors:
         - cel:
-            expression: 'device.capacity["gpu.example.com"].memory == quantity("4Gi").add(quantity("8Gi"))'
+            expression: >-
+              device.capacity["gpu.example.com"].size == quantity("4Gi").add(quantity("8Gi"))
 ```
 
 ## Use instead
@@ -41,13 +42,15 @@ spec:
         deviceClassName: gpu.example.com
         selectors:
         - cel:
-            expression: 'device.capacity["gpu.example.com"].memory.compareTo(quantity("4Gi").add(quantity("8Gi"))) == 0'
+            expression: >-
+              device.capacity["gpu.example.com"].size.compareTo(
+              quantity("4Gi").add(quantity("8Gi"))) == 0
 ```
 
 ## Source
 
-k8s.io/apiserver/pkg/cel/library/quantity.go: quantityAdd and quantitySub return a pointer, which Equal of
-pkg/cel/quantity.go does not take
+k8s.io/apiserver/pkg/cel/library/quantity.go: quantityAdd and quantitySub return a pointer, which
+Equal of pkg/cel/quantity.go does not take
 """
 
 from dractl.cel.ast import Call, ListLiteral, Node

@@ -2,15 +2,15 @@
 
 ## What it does
 
-Looks up the names in selectors in the catalogue of the driver: the driver of the class if it is known (from the run, or
-installed by a known driver), else the one that the selector names, else the one that owns the domain. Reports names
-that no version of the driver publishes and that are not a near miss (DRA713). If `--devices` has devices of the driver,
-those are checked instead (DRA751).
+Looks up the names in selectors in the catalogue of the driver: the driver of the class if it is
+known (from the run, or installed by a known driver), else the one that the selector names, else the
+one that owns the domain. Reports names that no version of the driver publishes and that are not a
+near miss (DRA713). If `--devices` has devices of the driver, those are checked instead (DRA751).
 
 ## Why is this bad
 
-Nobody checks that an attribute exists. On a device without it the selector is an error, which stops the scheduling of
-the pod on all nodes; with a guard it never matches.
+Nobody checks that an attribute exists. On a device without it the selector is an error, which stops
+the scheduling of the pod on all nodes; with a guard it never matches.
 
 ## Example
 
@@ -27,7 +27,7 @@ the pod on all nodes; with a guard it never matches.
          selectors:
          - cel:
 -            expression: 'device.attributes["gpu.nvidia.com"].model == "H100"'
-+            expression: 'device.attributes["gpu.nvidia.com"].productName == "NVIDIA H100 80GB HBM3"'
++            expression: device.attributes["gpu.nvidia.com"].productName == "NVIDIA H100 80GB HBM3"
 ```
 
 ## Source
@@ -62,7 +62,10 @@ def check(run: Run) -> Found:
             if not any(
                 sign in read.program.text for sign in ("||", " ? ")
             ):  # else other conditions may decide
-                message += f": the selector {'never matches' if read.guarded else 'fails on each of its devices'}"
+                message += (
+                    ": the selector "
+                    f"{'never matches' if read.guarded else 'fails on each of its devices'}"
+                )
             added = driver.fact.extension and lookup.kind == "attributes"
             message += f", unless {driver.fact.extension} adds it" if added else ""
             command = f"`{program_name()} rule {driver.name}`"

@@ -2,15 +2,15 @@
 
 ## What it does
 
-Looks up the names in selectors in the catalogue of the driver, and reports attributes and capacities that only some of
-its devices have, unless this selector or an earlier one tests for them: `"name" in device.attributes[...]`, `has(...)`,
-or `.?name.orValue(...)`. It is an info where other conditions come first, or where the attribute depends on an option
-of the driver.
+Looks up the names in selectors in the catalogue of the driver, and reports attributes and
+capacities that only some of its devices have, unless this selector or an earlier one tests for
+them: `"name" in device.attributes[...]`, `has(...)`, or `.?name.orValue(...)`. It is an info where
+other conditions come first, or where the attribute depends on an option of the driver.
 
 ## Why is this bad
 
-On a device without the attribute the selector is an error, not false, and one error stops the scheduling of the pod
-on all nodes: a network card without an interface name is enough.
+On a device without the attribute the selector is an error, not false, and one error stops the
+scheduling of the pod on all nodes: a network card without an interface name is enough.
 
 ## Example
 
@@ -61,7 +61,8 @@ def check(run: Run) -> Found:
                 read
             )
             yield read.advice(
-                f"devices of {read.driver.name} may lack {row.name} ({missing}): the selector fails on them",
+                f"devices of {read.driver.name} may lack {row.name} ({missing}): the selector "
+                "fails on them",
                 help=f"write {_test(read)} && ... before it",
                 confidence="likely" if varies else "possible",
                 fix=_guard(read),

@@ -2,13 +2,14 @@
 
 ## What it does
 
-Compares the domains in a selector with those in which the driver of the request's class publishes attributes, if class
-and driver are known.
+Compares the domains in a selector with those in which the driver of the request's class publishes
+attributes, if class and driver are known.
 
 ## Why is this bad
 
-Attributes have the domain of their driver, such as `gpu.nvidia.com`, or that of Kubernetes. In another domain no device
-of the class has any: the selector is an error on each of them, or never matches.
+Attributes have the domain of their driver, such as `gpu.nvidia.com`, or that of Kubernetes. In
+another domain no device of the class has any: the selector is an error on each of them, or never
+matches.
 
 ## Example
 
@@ -25,7 +26,7 @@ of the class has any: the selector is an error on each of them, or never matches
          selectors:
          - cel:
 -            expression: 'device.attributes["nvidia.com"].productName == "NVIDIA H100 80GB HBM3"'
-+            expression: 'device.attributes["gpu.nvidia.com"].productName == "NVIDIA H100 80GB HBM3"'
++            expression: device.attributes["gpu.nvidia.com"].productName == "NVIDIA H100 80GB HBM3"
 ```
 
 ## Source
@@ -65,8 +66,9 @@ def check(run: Run) -> Found:
         if row is not None and driver(lookup.domain) is None:  # else the class may be the mistake
             fix = Replacement(read.expression.path, known_driver.name, span=lookup.domain_span)
         message = (
-            f"the devices of this class belong to {known_driver.name}, which publishes nothing in the domain {lookup.domain}: "
-            f"the selector {'never matches' if read.guarded else 'fails on each of them'}"
+            f"the devices of this class belong to {known_driver.name}, which publishes nothing "
+            f"in the domain {lookup.domain}: the selector "
+            f"{'never matches' if read.guarded else 'fails on each of them'}"
         )
         message += (
             f", unless {known_driver.fact.extension} adds it" if known_driver.fact.extension else ""

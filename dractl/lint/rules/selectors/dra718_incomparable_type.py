@@ -2,13 +2,15 @@
 
 ## What it does
 
-Evaluates each comparison of an attribute or capacity with a literal on a device that has it, with the type that the
-driver publishes. Reports comparisons that are an error, and those that are false for every value.
+Evaluates each comparison of an attribute or capacity with a literal on a device that has it, with
+the type that the driver publishes. Reports comparisons that are an error, and those that are false
+for every value.
 
 ## Why is this bad
 
-Compare versions with `compareTo(semver("..."))`, not with a string. `==` between a number and a string is never true,
-and `<` or `>` between them is an error, which stops the scheduling of the pod on all nodes.
+Compare versions with `compareTo(semver("..."))`, not with a string. `==` between a number and a
+string is never true, and `<` or `>` between them is an error, which stops the scheduling of the pod
+on all nodes.
 
 ## Example
 
@@ -25,13 +27,14 @@ and `<` or `>` between them is an error, which stops the scheduling of the pod o
          selectors:
          - cel:
 -            expression: 'device.attributes["gpu.nvidia.com"].driverVersion >= "580"'
-+            expression: 'device.attributes["gpu.nvidia.com"].driverVersion.compareTo(semver("580.0.0")) >= 0'
++            expression: >-
++              device.attributes["gpu.nvidia.com"].driverVersion.compareTo(semver("580.0.0")) >= 0
 ```
 
 ## Source
 
-The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`; cel-go common/types,
-k8s.io/apiserver/pkg/cel/library/semverlib.go
+The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`; cel-go
+common/types, k8s.io/apiserver/pkg/cel/library/semverlib.go
 """
 
 from typing import Any
@@ -97,7 +100,10 @@ def _advise_calls(run: Run, read: Read, row: Row) -> Found:
         device = Device({"name": "device", "attributes": {row.name: {row.type: sample}}})
         result = program.evaluate(read.driver.name, device) if program.ok else None
         if isinstance(result, EvalError) and result.text.startswith("no such overload"):
-            message = f"{row.name} {_describe_type(row)}: this is an error on every device ({result.text})"
+            message = (
+                f"{row.name} {_describe_type(row)}: this is an error on every device "
+                f"({result.text})"
+            )
             yield read.advice(message, span=part.span)
 
 

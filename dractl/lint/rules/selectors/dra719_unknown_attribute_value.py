@@ -2,14 +2,16 @@
 
 ## What it does
 
-Compares the literals of `==` and `in` with the values that the driver can publish, if its catalogue has all of them
-(`architecture`, `type`, `addressingMode`), product names with the known ones (`"H100"` is not a product name but part
-of `NVIDIA H100 80GB HBM3`, so neither `startsWith("H100")` nor `contains("h100")` is ever true), and MIG
-profiles with the form that NVML gives them: `1g.5gb`, not `mig-1g.5gb`.
+Compares the literals of `==` and `in` with the values that the driver can publish, if its catalogue
+has all of them (`architecture`, `type`, `addressingMode`), product names with the known ones
+(`"H100"` is not a product name but part of `NVIDIA H100 80GB HBM3`, so neither `startsWith("H100")`
+nor `contains("h100")` is ever true), and MIG profiles with the form that NVML gives them: `1g.5gb`,
+not `mig-1g.5gb`.
 
 ## Why is this bad
 
-Comparisons of strings respect case and spaces, so this one is false on every device, and the pod stays pending.
+Comparisons of strings respect case and spaces, so this one is false on every device, and the pod
+stays pending.
 
 ## Example
 
@@ -31,8 +33,8 @@ Comparisons of strings respect case and spaces, so this one is false on every de
 
 ## Source
 
-The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`; of MIG profiles NVIDIA/go-nvlib
-pkg/nvlib/device/mig_profile.go (MigProfileInfo.String)
+The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`; of MIG
+profiles NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go (MigProfileInfo.String)
 """
 
 import re
@@ -113,8 +115,10 @@ def _judge_value(read: Read, row: Row, literal: Literal) -> Found:
                 read,
                 literal,
                 part[0] if len(part) == 1 else None,
-                f'{row.name} holds full product names such as "{part[0]}"; "{value}" is only part of one',
-                f'known names that contain it: {", ".join(part[:6])}; or write .contains("{value}")',
+                f'{row.name} holds full product names such as "{part[0]}"; "{value}" is only '
+                "part of one",
+                f"known names that contain it: {', '.join(part[:6])}; or write "
+                f'.contains("{value}")',
             )
 
 

@@ -2,16 +2,17 @@
 
 ## What it does
 
-Reports selectors that are false or an error without reading the device, or by their logic alone (`x && !x`,
-`x && false`), by themselves or together with the class and the other selectors; conditions that name a different driver
-than the class, types of devices that the class excludes, and conditions that no possible value of an attribute
-satisfies. Selectors that require different values are DRA606.
+Reports selectors that are false or an error without reading the device, or by their logic alone (`x
+&& !x`, `x && false`), by themselves or together with the class and the other selectors; conditions
+that name a different driver than the class, types of devices that the class excludes, and
+conditions that no possible value of an attribute satisfies. Selectors that require different values
+are DRA606.
 
 ## Why is this bad
 
-A device must satisfy all selectors of class and request, so the request is never satisfied. A selector that is always
-true (`x || true`, `x != "a" || x != "b"`), or true for every device that its class takes, selects nothing and is
-reported as info.
+A device must satisfy all selectors of class and request, so the request is never satisfied. A
+selector that is always true (`x || true`, `x != "a" || x != "b"`), or true for every device that
+its class takes, selects nothing and is reported as info.
 
 ## Example
 

@@ -3,13 +3,14 @@
 ## What it does
 
 Reports comparisons of attributes that an option of the driver turns into lists (KEP-5491), such as
-`resource.kubernetes.io/numaNode`, for releases whose API has lists (feature gate DRAListTypeAttributes).
+`resource.kubernetes.io/numaNode`, for releases whose API has lists (feature gate
+DRAListTypeAttributes).
 
 ## Why is this bad
 
-A device between two NUMA nodes is near both, and its driver publishes `ints: [0, 1]`. `== 0` is then false, and `<` an
-error, which stops the scheduling of the pod on all nodes. `includes(0)`, which needs the feature gate too, works with
-both forms.
+A device between two NUMA nodes is near both, and its driver publishes `ints: [0, 1]`. `== 0` is
+then false, and `<` an error, which stops the scheduling of the pod on all nodes. `includes(0)`,
+which needs the feature gate too, works with both forms.
 
 ## Example
 
@@ -50,8 +51,8 @@ def check(run: Run) -> Found:
         for comparison in read.program.comparisons:
             if row is not None and row.list_with and comparison.lookup == read.lookup:
                 yield read.advice(
-                    f"{read.driver.name} publishes {row.name} as a list if configured to and if the feature gate "
-                    "DRAListTypeAttributes is on: the comparison then fails",
+                    f"{read.driver.name} publishes {row.name} as a list if configured to and if "
+                    "the feature gate DRAListTypeAttributes is on: the comparison then fails",
                     confidence="possible",
                     span=comparison.span,
                 )

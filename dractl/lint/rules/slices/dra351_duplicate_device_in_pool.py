@@ -6,8 +6,8 @@ Compares the devices of all slices of a pool's newest generation, except those o
 
 ## Why is this bad
 
-The API server checks one slice at a time and accepts it. The scheduler treats the pool as invalid and uses none of its
-devices.
+The API server checks one slice at a time and accepts it. The scheduler treats the pool as invalid
+and uses none of its devices.
 
 ## Example
 

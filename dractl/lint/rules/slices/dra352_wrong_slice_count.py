@@ -2,13 +2,14 @@
 
 ## What it does
 
-Counts the slices of a pool's newest generation and compares that with `resourceSliceCount`. If there are fewer than
-announced, the others may only be missing from the run. A node can use the pool if its own slices are complete.
+Counts the slices of a pool's newest generation and compares that with `resourceSliceCount`. If
+there are fewer than announced, the others may only be missing from the run. A node can use the pool
+if its own slices are complete.
 
 ## Why is this bad
 
-The scheduler treats the pool as incomplete and uses none of its devices; 1.34 and earlier only refuse requests for all
-devices.
+The scheduler treats the pool as incomplete and uses none of its devices; 1.34 and earlier only
+refuse requests for all devices.
 
 ## Example
 
@@ -57,8 +58,12 @@ def check(run: Run) -> Found:
             yield Advice(
                 first,
                 ("spec", "pool", "resourceSliceCount"),
-                f"{pool} announces {announced} {noun} in generation {pool.generation}, but has {count}",
-                help="every slice states how many slices the pool has; update all of them when that changes",
+                f"{pool} announces {announced} {noun} in generation {pool.generation}, but has "
+                f"{count}",
+                help=(
+                    "every slice states how many slices the pool has; update all of them when "
+                    "that changes"
+                ),
                 severity="error" if count > announced else "warning",
                 confidence="certain" if count > announced else "possible",
             )

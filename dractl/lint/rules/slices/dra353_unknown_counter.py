@@ -2,12 +2,13 @@
 
 ## What it does
 
-If all slices of a pool are part of the run, looks up the counter sets and counters that its devices consume.
+If all slices of a pool are part of the run, looks up the counter sets and counters that its devices
+consume.
 
 ## Why is this bad
 
-The API server checks one slice at a time and accepts it. The scheduler treats the pool as invalid and uses none of its
-devices.
+The API server checks one slice at a time and accepts it. The scheduler treats the pool as invalid
+and uses none of its devices.
 
 ## Example
 
@@ -52,7 +53,8 @@ KINDS = ("ResourceSlice",)
 
 
 def check(run: Run) -> Found:
-    # Where the gate is off, the API server drops what devices consume (DRA802); 1.34 looks counters up itself (DRA332).
+    # Where the gate is off, the API server drops `consumesCounters` (DRA802); 1.34 looks
+    # counters up itself (DRA332).
     if not run.target.has("counters-apart-from-devices") or not run.target.enabled(
         "DRAPartitionableDevices"
     ):

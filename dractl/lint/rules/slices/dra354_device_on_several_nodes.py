@@ -2,13 +2,14 @@
 
 ## What it does
 
-Compares what a driver publishes on different nodes: slices of one pool with different `nodeName`s and equal device
-names.
+Compares what a driver publishes on different nodes: slices of one pool with different `nodeName`s
+and equal device names.
 
 ## Why is this bad
 
-A device is identified by driver, pool and its own name. If they are equal on two nodes, the scheduler sees one device:
-once it is allocated on one node, it is in use on the other too and cannot be allocated there.
+A device is identified by driver, pool and its own name. If they are equal on two nodes, the
+scheduler sees one device: once it is allocated on one node, it is in use on the other too and
+cannot be allocated there.
 
 ## Example
 
@@ -66,8 +67,9 @@ def check(run: Run) -> Found:
                 yield Advice(
                     subject,
                     path,
-                    f"{node} and {node_of(subject)} both publish {listed} in {pool}: "
-                    "to the scheduler that is one device, in use on both nodes once it is allocated on one",
+                    f"{node} and {node_of(subject)} both publish {listed} in {pool}: to the "
+                    "scheduler that is one device, in use on both nodes once it is allocated on "
+                    "one",
                     help=f"name the pool after its node: {node_of(subject)}",
                     related=((f"the pool on {node}", others[node], path),),
                 )

@@ -6,8 +6,8 @@ Finds attributes named after a NUMA node whose value is -1.
 
 ## Why is this bad
 
-The kernel reports -1 for an unknown node. If drivers publish it, all such devices seem to be on the same node and
-satisfy constraints that they should not.
+The kernel reports -1 for an unknown node. If drivers publish it, all such devices seem to be on the
+same node and satisfy constraints that they should not.
 
 ## Example
 

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Checks the values of capacities. A zero beside other capacities that are positive is accepted: MIG devices have no
-encoders.
+Checks the values of capacities. A zero beside other capacities that are positive is accepted: MIG
+devices have no encoders.
 
 ## Why is this bad
 
@@ -28,7 +28,8 @@ The API server does not check them. Nothing can be allocated from such a capacit
 
 ## Source
 
-kubernetes/kubernetes pkg/apis/resource/validation/validation.go (validateDeviceCapacity) takes any quantity
+kubernetes/kubernetes pkg/apis/resource/validation/validation.go (validateDeviceCapacity) takes any
+quantity
 """
 
 from dractl.lint.model import Advice, Found, Run
@@ -45,7 +46,8 @@ def check(run: Run) -> Found:
             signs = {name: _sign(_value(capacity)) for name, capacity in capacities.items()}
             for name, capacity in capacities.items():
                 value = _value(capacity)
-                # MIG devices have 0 encoders and 14 multiprocessors, and that is what their driver means to say.
+                # MIG devices have 0 encoders and 14 multiprocessors, and their driver publishes
+                # both on purpose.
                 if signs[name] < 0 or (signs[name] == 0 and max(signs.values()) == 0):
                     path = (
                         *device.path,

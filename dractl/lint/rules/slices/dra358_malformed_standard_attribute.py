@@ -2,13 +2,13 @@
 
 ## What it does
 
-Checks `resource.kubernetes.io/pcieRoot` (`pci0000:17`, the name of the first folder below `/sys/devices`), `pciBusID`
-(`0000:3b:00.0`) and `numaNode` (an integer), and lists of such values.
+Checks `resource.kubernetes.io/pcieRoot` (`pci0000:17`, the name of the first folder below
+`/sys/devices`), `pciBusID` (`0000:3b:00.0`) and `numaNode` (an integer), and lists of such values.
 
 ## Why is this bad
 
-Constraints compare these attributes across drivers. A value of another form or type never equals those of the other
-drivers, so devices that belong together are not allocated together.
+Constraints compare these attributes across drivers. A value of another form or type never equals
+those of the other drivers, so devices that belong together are not allocated together.
 
 ## Example
 
@@ -75,7 +75,10 @@ def check(run: Run) -> Found:
                             subject,
                             (*device.path, "attributes", key, member),
                             f"{name} is {wrong}",
-                            help=f"publish {form.members[0]}: {form.example}, or remove the attribute",
+                            help=(
+                                f"publish {form.members[0]}: {form.example}, or remove the "
+                                "attribute"
+                            ),
                             confidence="likely",
                         )
 

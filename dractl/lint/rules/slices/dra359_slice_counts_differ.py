@@ -6,13 +6,14 @@ Compares `resourceSliceCount` of all slices of a pool's newest generation.
 
 ## Why is this bad
 
-The scheduler compares the number of slices with the count of whichever slice it happens to see first. So the pool is
-complete for one scheduling attempt and incomplete for the next, and after a restart of the scheduler it may be lost.
+The scheduler compares the number of slices with the count of whichever slice it happens to see
+first. So the pool is complete for one scheduling attempt and incomplete for the next, and after a
+restart of the scheduler it may be lost.
 
 ## How to fix
 
-Write the same count into every slice of the pool, and raise the generation of all of them when the count changes.
-`PublishResources` of k8s.io/dynamic-resource-allocation/kubeletplugin does both.
+Write the same count into every slice of the pool, and raise the generation of all of them when the
+count changes. `PublishResources` of k8s.io/dynamic-resource-allocation/kubeletplugin does both.
 
 ## Seen in
 
@@ -45,8 +46,8 @@ Drivers that write slices themselves, while they shard a growing pool: cilium/ci
 
 ## Source
 
-k8s.io/dynamic-resource-allocation structured/internal/experimental/pools_experimental.go GatherPools, which reads
-`slicesForPool[0].Spec.Pool.ResourceSliceCount`
+k8s.io/dynamic-resource-allocation structured/internal/experimental/pools_experimental.go
+GatherPools, which reads `slicesForPool[0].Spec.Pool.ResourceSliceCount`
 """
 
 from dractl.lint.model import Advice, Found, Run

@@ -2,21 +2,25 @@
 
 ## What it does
 
-Compares what each device consumes with the counters of the pool, if all slices of the pool are part of the run.
+Compares what each device consumes with the counters of the pool, if all slices of the pool are part
+of the run.
 
 ## Why is this bad
 
-The API server does not compare amounts. A device that needs more than the whole set is never allocated; one that
-consumes a negative amount adds to the set, so that other devices are allocated together although they do not fit.
+The API server does not compare amounts. A device that needs more than the whole set is never
+allocated; one that consumes a negative amount adds to the set, so that other devices are allocated
+together although they do not fit.
 
 ## How to fix
 
-Take the counters of the set and of its devices from one source, such as the profile that uses the whole device.
+Take the counters of the set and of its devices from one source, such as the profile that uses the
+whole device.
 
 ## Seen in
 
-No release is known. The amounts of MIG profiles differ by version of NVIDIA's driver (40192Mi and 40320Mi for the whole
-of an A100 with 40 GB), so a table that is part of a DRA driver can disagree with NVML.
+No release is known. The amounts of MIG profiles differ by version of NVIDIA's driver (40192Mi and
+40320Mi for the whole of an A100 with 40 GB), so a table that is part of a DRA driver can disagree
+with NVML.
 
 ## Example
 

@@ -2,11 +2,13 @@
 
 ## What it does
 
-Finds names without domain that a device also has in the domain of its driver: `model` and `gpu.example.com/model`.
+Finds names without domain that a device also has in the domain of its driver: `model` and
+`gpu.example.com/model`.
 
 ## Why is this bad
 
-Both are the same name to a selector, and which of the values it gets changes from one evaluation to the next.
+Both are the same name to a selector, and which of the values it gets changes from one evaluation to
+the next.
 
 ## How to fix
 
@@ -14,8 +16,8 @@ Publish each name once: without domain, or with the driver's.
 
 ## Seen in
 
-No release is known. The API server accepts it, and a capacity that has both names is an error of the request from
-Kubernetes 1.38 on.
+No release is known. The API server accepts it, and a capacity that has both names is an error of
+the request from Kubernetes 1.38 on.
 
 ## Example
 
@@ -36,8 +38,8 @@ Kubernetes 1.38 on.
 
 ## Source
 
-k8s.io/dynamic-resource-allocation/cel compile.go, where DeviceMatches fills the names of a domain from a Go map;
-kubernetes/kubernetes#142202
+k8s.io/dynamic-resource-allocation/cel compile.go, where DeviceMatches fills the names of a domain
+from a Go map; kubernetes/kubernetes#142202
 """
 
 from dractl.lint.model import Advice, Found, Run

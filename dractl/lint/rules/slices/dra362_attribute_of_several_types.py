@@ -6,17 +6,20 @@ Compares the types of each attribute over all devices of a driver in the run.
 
 ## Why is this bad
 
-A selector is written for one type. For a device with the other one it ends with an error such as `no such overload`, and
-an error ends the attempt for the pod: other devices, which match, are not tried.
+A selector is written for one type. For a device with the other one it ends with an error such as
+`no such overload`, and an error ends the attempt for the pod: other devices, which match, are not
+tried.
 
 ## How to fix
 
-Publish one type for a name, or two names. What was published first stays, since selectors of users rely on it.
+Publish one type for a name, or two names. What was published first stays, since selectors of users
+rely on it.
 
 ## Seen in
 
-CoHDI/composable-dra-driver 0.1.1 publishes under the name of the vendor's driver, with strings for everything:
-`driverVersion` is a version on the devices of `gpu.nvidia.com` that NVIDIA's driver publishes and a string on these.
+CoHDI/composable-dra-driver 0.1.1 publishes under the name of the vendor's driver, with strings for
+everything: `driverVersion` is a version on the devices of `gpu.nvidia.com` that NVIDIA's driver
+publishes and a string on these.
 
 ## Example
 
@@ -40,8 +43,9 @@ CoHDI/composable-dra-driver 0.1.1 publishes under the name of the vendor's drive
 
 ## Source
 
-k8s.io/dynamic-resource-allocation structured/internal/incubating/allocator_incubating.go isSelectable, which returns the
-error of a selector; CoHDI/composable-dra-driver@d30f6eb pkg/manager/manager.go
+k8s.io/dynamic-resource-allocation structured/internal/incubating/allocator_incubating.go
+isSelectable, which returns the error of a selector; CoHDI/composable-dra-driver@d30f6eb
+pkg/manager/manager.go
 """
 
 from msgspec import Struct

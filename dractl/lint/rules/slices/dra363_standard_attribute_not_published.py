@@ -2,25 +2,27 @@
 
 ## What it does
 
-Finds devices with an attribute whose value is a PCI address, but without `resource.kubernetes.io/pciBusID`, and devices
-with a NUMA node under another name, but without `resource.kubernetes.io/numaNode`.
+Finds devices with an attribute whose value is a PCI address, but without
+`resource.kubernetes.io/pciBusID`, and devices with a NUMA node under another name, but without
+`resource.kubernetes.io/numaNode`.
 
 ## Why is this bad
 
-A constraint over devices of several drivers compares attributes of one name. Devices without the standard name can never
-be placed together with those of other drivers.
+A constraint over devices of several drivers compares attributes of one name. Devices without the
+standard name can never be placed together with those of other drivers.
 
 ## How to fix
 
 Publish the standard attribute beside the present one, with the helpers of
-k8s.io/dynamic-resource-allocation/deviceattribute: `GetPCIBusIDAttribute`, `GetPCIeRootAttributeByPCIBusID`,
-`GetNUMANodeAttributeByPCIBusID`. Leave out what the node does not know.
+k8s.io/dynamic-resource-allocation/deviceattribute: `GetPCIBusIDAttribute`,
+`GetPCIeRootAttributeByPCIBusID`, `GetNUMANodeAttributeByPCIBusID`. Leave out what the node does not
+know.
 
 ## Seen in
 
-dra.net 1.4 has `dra.net/pciAddress` and `dra.net/numaNode` alone; dra.cpu 0.1 and 0.2 `dra.cpu/numaNodeID`;
-gpu.nvidia.com up to 25.8 `pcieBusID`; gpu.amd.com `pciAddr`, and `numaNode` without the domain (ROCm/k8s-gpu-dra-driver#92);
-spyre.ibm.com `pciAddress`.
+dra.net 1.4 has `dra.net/pciAddress` and `dra.net/numaNode` alone; dra.cpu 0.1 and 0.2
+`dra.cpu/numaNodeID`; gpu.nvidia.com up to 25.8 `pcieBusID`; gpu.amd.com `pciAddr`, and `numaNode`
+without the domain (ROCm/k8s-gpu-dra-driver#92); spyre.ibm.com `pciAddress`.
 
 ## Example
 
@@ -96,7 +98,8 @@ def _find_address(device: Device) -> str:
 
 
 def _find_numa_node(device: Device) -> str:
-    """Return the attribute with the device's NUMA node; "" if there is none or the node is unknown."""
+    """Return the attribute with the device's NUMA node; "" if there is none or the node is
+    unknown."""
     for name, value in device.attributes.items():
         if not _names_numa_node(name):
             continue

@@ -2,12 +2,13 @@
 
 ## What it does
 
-Looks at the names of devices in `kubernetes.io`, `k8s.io` and their subdomains. Misspelt standard attributes are DRA701.
+Looks at the names of devices in `kubernetes.io`, `k8s.io` and their subdomains. Misspelt standard
+attributes are DRA701.
 
 ## Why is this bad
 
-These domains belong to Kubernetes. A later release may define the same name with another type or meaning, and selectors
-that were written for the driver then change their meaning for all drivers.
+These domains belong to Kubernetes. A later release may define the same name with another type or
+meaning, and selectors that were written for the driver then change their meaning for all drivers.
 
 ## How to fix
 
@@ -15,7 +16,8 @@ Publish the attribute in the domain of the driver, beside the present one for a 
 
 ## Seen in
 
-dra.memory publishes `resource.kubernetes.io/pageSize` and `hugeTLB`, dra.nvme `resource.kubernetes.io/cpuSocketID`.
+dra.memory publishes `resource.kubernetes.io/pageSize` and `hugeTLB`, dra.nvme
+`resource.kubernetes.io/cpuSocketID`.
 
 ## Example
 
@@ -36,7 +38,8 @@ dra.memory publishes `resource.kubernetes.io/pageSize` and `hugeTLB`, dra.nvme `
 
 ## Source
 
-k8s.io/api/resource/v1/types.go QualifiedName; KEP-4381 and KEP-6072 define what is in `resource.kubernetes.io`
+k8s.io/api/resource/v1/types.go QualifiedName; KEP-4381 and KEP-6072 define what is in
+`resource.kubernetes.io`
 """
 
 from dractl.lint.conventions import list_own_slices

@@ -2,21 +2,24 @@
 
 ## What it does
 
-Looks at the domains of attributes and capacities: one of a driver that dractl knows, or one without a dot.
+Looks at the domains of attributes and capacities: one of a driver that dractl knows, or one without
+a dot.
 
 ## Why is this bad
 
-Who owns a domain decides what its names mean. If the other driver changes the name or its type, constraints over both
-drivers fail, and no one of the two can tell why. A domain without a dot belongs to nobody and can collide.
+Who owns a domain decides what its names mean. If the other driver changes the name or its type,
+constraints over both drivers fail, and no one of the two can tell why. A domain without a dot
+belongs to nobody and can collide.
 
 ## How to fix
 
-Publish what has a standard name under that (`resource.kubernetes.io/numaNode`), everything else in the driver's own domain.
+Publish what has a standard name under that (`resource.kubernetes.io/numaNode`), everything else in
+the driver's own domain.
 
 ## Seen in
 
-dra.cpu and sriovnetwork.k8snetworkplumbingwg.io publish `dra.net/numaNode`, so that a constraint can compare it with
-dra.net's; composite-dra-driver publishes in the domain `composite`.
+dra.cpu and sriovnetwork.k8snetworkplumbingwg.io publish `dra.net/numaNode`, so that a constraint
+can compare it with dra.net's; composite-dra-driver publishes in the domain `composite`.
 
 ## Example
 

@@ -2,17 +2,18 @@
 
 ## What it does
 
-Finds strings that are `true` or `false`, and strings of names that end in "version" that are semantic versions.
+Finds strings that are `true` or `false`, and strings of names that end in "version" that are
+semantic versions.
 
 ## Why is this bad
 
-A selector compares strings as text: `"1.10.0" < "1.9.0"`, and `semver()` functions and `compareTo` fail. For a boolean,
-`device.attributes["..."].x` alone is an error.
+A selector compares strings as text: `"1.10.0" < "1.9.0"`, and `semver()` functions and `compareTo`
+fail. For a boolean, `device.attributes["..."].x` alone is an error.
 
 ## How to fix
 
-Publish `version: 1.10.0` or `bool: true`. If a release has published the string, keep its name and add another one:
-a type that changes breaks selectors (DRA383).
+Publish `version: 1.10.0` or `bool: true`. If a release has published the string, keep its name and
+add another one: a type that changes breaks selectors (DRA383).
 
 ## Seen in
 
@@ -37,8 +38,8 @@ npu.rebellions.ai 0.1 and spyre.ibm.com 1.4 publish `driverVersion` as a string.
 
 ## Source
 
-k8s.io/api/resource/v1/types.go DeviceAttribute; RBLN-SW/rbln-k8s-dra-driver@dd9af1b cmd/npu-kubelet-plugin/state.go;
-ibm-aiu/dra-driver-spyre@ea0e624 pkg/types/allocatable_device.go
+k8s.io/api/resource/v1/types.go DeviceAttribute; RBLN-SW/rbln-k8s-dra-driver@dd9af1b
+cmd/npu-kubelet-plugin/state.go; ibm-aiu/dra-driver-spyre@ea0e624 pkg/types/allocatable_device.go
 """
 
 import re

@@ -2,22 +2,24 @@
 
 ## What it does
 
-Compares `resource.kubernetes.io/pciBusID` of the devices that a driver publishes for a node. Partitions of a device are
-left out, and so are devices that consume counters of one set, since then only one of them can be allocated.
+Compares `resource.kubernetes.io/pciBusID` of the devices that a driver publishes for a node.
+Partitions of a device are left out, and so are devices that consume counters of one set, since then
+only one of them can be allocated.
 
 ## Why is this bad
 
-The scheduler gives both to different pods. The second one fails when the node prepares its claim, after it was placed.
+The scheduler gives both to different pods. The second one fails when the node prepares its claim,
+after it was placed.
 
 ## How to fix
 
-Let both consume the same counter of a counter set (KEP-4815), or publish one device with an opaque configuration for
-its use.
+Let both consume the same counter of a counter set (KEP-4815), or publish one device with an opaque
+configuration for its use.
 
 ## Seen in
 
-gpu.nvidia.com with PassthroughSupport, from 25.12 on, publishes `gpu-0` and `gpu-vfio-0` for one GPU without counters; it
-removes the other one when a claim is prepared.
+gpu.nvidia.com with PassthroughSupport, from 25.12 on, publishes `gpu-0` and `gpu-vfio-0` for one
+GPU without counters; it removes the other one when a claim is prepared.
 
 ## Example
 

@@ -6,12 +6,13 @@ Compares the attribute `uuid` of the devices of a driver on a node.
 
 ## Why is this bad
 
-A UUID is what people select one device by, and what a repair is tracked by. If all devices of a node have the same one, a
-selector for a device matches all of them.
+A UUID is what people select one device by, and what a repair is tracked by. If all devices of a
+node have the same one, a selector for a device matches all of them.
 
 ## How to fix
 
-Publish what the hardware or its library calls the device; leave the attribute out where there is nothing.
+Publish what the hardware or its library calls the device; leave the attribute out where there is
+nothing.
 
 ## Seen in
 

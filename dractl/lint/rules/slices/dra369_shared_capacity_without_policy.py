@@ -6,17 +6,20 @@ Finds capacities without `requestPolicy` of devices with `allowMultipleAllocatio
 
 ## Why is this bad
 
-A request that names no amount consumes all of it. So the first claim that asks for "one device" leaves nothing for
-the others, although the device is published as shared. It is a warning if another capacity of the device has a policy.
+A request that names no amount consumes all of it. So the first claim that asks for "one device"
+leaves nothing for the others, although the device is published as shared. It is a warning if
+another capacity of the device has a policy.
 
 ## How to fix
 
-Publish a policy with the `default` that such a request means, and a range or list of amounts that the driver can serve.
+Publish a policy with the `default` that such a request means, and a range or list of amounts that
+the driver can serve.
 
 ## Seen in
 
-dra.cpu groups CPUs without a policy: a claim that names no amount takes all CPUs of the NUMA node. gpu.nvidia.com at
-9593204 (0.5, alpha) gives `memory` of a MIG device a policy, and none to its engines: the first claim takes them all.
+dra.cpu groups CPUs without a policy: a claim that names no amount takes all CPUs of the NUMA node.
+gpu.nvidia.com at 9593204 (0.5, alpha) gives `memory` of a MIG device a policy, and none to its
+engines: the first claim takes them all.
 
 ## Example
 
@@ -42,7 +45,8 @@ dra.cpu groups CPUs without a policy: a claim that names no amount takes all CPU
 
 ## Source
 
-KEP-5075; k8s.io/api/resource/v1/types.go DeviceCapacity; kubernetes-sigs/dra-driver-cpu@de98098 pkg/driver/dra_hooks.go
+KEP-5075; k8s.io/api/resource/v1/types.go DeviceCapacity; kubernetes-sigs/dra-driver-cpu@de98098
+pkg/driver/dra_hooks.go
 """
 
 from dractl.lint.conventions import list_own_slices

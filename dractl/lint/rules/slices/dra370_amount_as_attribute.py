@@ -6,8 +6,9 @@ Finds attributes called memory, or ending in it, whose value is a number or a qu
 
 ## Why is this bad
 
-Requests ask for capacities (`capacity.requests`), which the scheduler compares as quantities; an attribute is compared only by
-a selector, in the unit that the driver happens to use. `80Gi` as a string compares as text.
+Requests ask for capacities (`capacity.requests`), which the scheduler compares as quantities; an
+attribute is compared only by a selector, in the unit that the driver happens to use. `80Gi` as a
+string compares as text.
 
 ## How to fix
 
@@ -15,7 +16,8 @@ Publish it as a capacity: `capacity: {memory: {value: 80Gi}}`.
 
 ## Seen in
 
-ascend.project-hami.io publishes `memory` in GB, and `cores`, as integers unless its gate HAMivNPUCore is on.
+ascend.project-hami.io publishes `memory` in GB, and `cores`, as integers unless its gate
+HAMivNPUCore is on.
 
 ## Example
 
@@ -72,7 +74,8 @@ def check(run: Run) -> Found:
                     yield Advice(
                         subject,
                         (*device.path, "attributes", name),
-                        f"{name} of {device.name} is an amount, {amount}, published as an attribute",
+                        f"{name} of {device.name} is an amount, {amount}, published as an "
+                        "attribute",
                         help="publish it as a capacity, which requests can ask for",
                         key=True,
                     )
