@@ -3,6 +3,8 @@
 ``nox --no-venv`` runs a session in the environment that it was started from.
 """
 
+import shutil
+
 import nox
 
 nox.needs_version = ">=2025.2.9"
@@ -72,11 +74,15 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the site, and check every link between its pages."""
+    """Build the site, check every link between its pages, and look for messages in its search."""
     install(session, "docs")
     session.run("python", "tools/make_site.py")
     session.run("mkdocs", "build", "--strict", "--quiet", env={"NO_MKDOCS_2_WARNING": "1"})
     session.run("python", "tools/check_links.py")
+    if shutil.which("node"):
+        session.run("node", "tools/check_search.js", external=True)
+    else:
+        session.warn("the site's search was not asked: there is no node")
 
 
 @nox.session

@@ -49,6 +49,7 @@ def main() -> None:
     sys.path.insert(0, str(ROOT))
     shutil.rmtree(OUT, ignore_errors=True)
     shutil.copytree(ROOT / "docs" / "pictures", OUT / "pictures")
+    shutil.copy(ROOT / "docs" / "site" / "paste.js", OUT)
     for name, text in pages().items():
         path = OUT / name
         path.parent.mkdir(exist_ok=True)
@@ -183,12 +184,15 @@ def reasons() -> dict[str, str]:
     made: dict[str, str] = {}
     for page in REASONS.values():
         index.append(f"| [{page.code}](reasons/{page.code}.md) | {cell(page.title)} |")
+        # A message is a heading: the site's search looks for pasted words in headings first.
+        printed = "\n\n".join(f"### `{message}`" for message in page.messages)
         sections = (
             ("What it means", page.means),
-            ("How to see it", page.see),
-            ("How to fix it", page.fix),
+            ("What Kubernetes prints", printed),
+            ("How to see it", literal(page.see)),
+            ("How to fix it", literal(page.fix)),
         )
-        body = "\n\n".join(f"## {heading}\n\n{literal(text)}" for heading, text in sections)
+        body = "\n\n".join(f"## {heading}\n\n{text}" for heading, text in sections if text)
         made[f"reasons/{page.code}.md"] = f"# {page.code}\n\n{page.title}\n\n{body}"
     return {"reasons.md": "\n".join(index), **made}
 

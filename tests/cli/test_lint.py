@@ -1031,6 +1031,17 @@ def test_rule_shows_the_examples(capsys: pytest.CaptureFixture[str]) -> None:
     assert "exactly: {deviceClassName: gpu.example.com, count: 0}" in out
 
 
+def test_page_of_a_reason_quotes_the_messages_of_the_scheduler(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # v1.37.1, pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go:859
+    message = "request gpu: device class gpu.example.com does not exist"
+    assert main(["rule", "class-missing"]) == 0
+    assert message in capsys.readouterr().out
+    assert main(["rule", "class-missing", "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["reasons"][0]["messages"] == [message]
+
+
 def test_rule_shows_a_reason_of_explain(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rule", "device-in-use"]) == 0
     assert "How to fix it" in capsys.readouterr().out

@@ -150,12 +150,18 @@ def _render_rule(rule: Rule) -> str:
 def _render_reason(reason: ReasonPage) -> str:
     width = min(100, terminal.width(sys.stdout))
     lines = [f"{terminal.paint(reason.code, '1', sys.stdout)}: {reason.title}"]
+    printed = "\n".join(reason.messages)
     for heading, body in (
         ("What it means", reason.means),
+        *([("What Kubernetes prints", printed)] if printed else []),
         ("How to see it", reason.see),
         ("How to fix it", reason.fix),
     ):
-        wrapped = textwrap.wrap(spell_program(body), width - 2, break_on_hyphens=False)
+        wrapped = [
+            line
+            for paragraph in spell_program(body).splitlines()
+            for line in textwrap.wrap(paragraph, width - 2, break_on_hyphens=False)
+        ]
         lines += [
             "",
             terminal.paint(heading, "1;36", sys.stdout),
@@ -191,4 +197,5 @@ def _reason_json(reason: ReasonPage) -> dict[str, Any]:
         "see": spell_program(reason.see),
         "fix": spell_program(reason.fix),
         "mend": spell_program(reason.fix),  # the former name of fix, for this release
+        **({"messages": list(reason.messages)} if reason.messages else {}),
     }

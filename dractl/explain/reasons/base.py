@@ -60,6 +60,9 @@ class ReasonPage(Struct, frozen=True):
     """How to fix it."""
     progress: Progress
     """How far a pod gets on a node before this stops it."""
+    messages: tuple[str, ...] = ()
+    """What Kubernetes prints then, with example names: v1.37.1, plugins/dynamicresources,
+    dynamic-resource-allocation, pkg/controller/resourceclaim and devicetainteviction."""
 
 
 # How to see things with kubectl, for the pages.

@@ -41,6 +41,7 @@ class BindingPending(ClaimCause, frozen=True, kw_only=True):
         SEE_CLAIM + " (status.devices[].conditions); event BindingConditionsPending",
         "Look at the driver's controller that prepares the device.",
         Progress.STOPPED,
+        ("BindingConditionsPending: waiting for binding conditions for device on node node-1",),
     )
 
     request_name: str | None = None

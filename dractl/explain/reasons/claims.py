@@ -53,6 +53,7 @@ class ClaimMissing(ClaimStopCause[pre_enqueue.ClaimMissing], frozen=True, kw_onl
         "Create the claim in the pod's own namespace (claims are namespaced), or correct the name."
         " For a template, look at the pod's FailedResourceClaimCreation events.",
         Progress.STOPPED,
+        ('resourceclaim.resource.k8s.io "gpu" not found',),
     )
 
     nearest: str | None
@@ -261,6 +262,7 @@ class TemplateMissing(ClaimStopCause[pre_enqueue.TemplateMissing], frozen=True, 
         " FailedResourceClaimCreation)",
         "Create the template in the pod's namespace or correct the name, then recreate the pod.",
         Progress.STOPPED,
+        ('resource claim template "gpu": resourceclaimtemplate.resource.k8s.io "gpu" not found',),
     )
 
     nearest: str | None
@@ -350,6 +352,7 @@ class ClaimNotOwned(ClaimStopCause[pre_enqueue.ClaimNotOwned], frozen=True, kw_o
         SEE_CLAIM + " and compare metadata.ownerReferences[].uid with the pod's uid",
         "Wait until the garbage collector has removed the old claim, or delete it.",
         Progress.STOPPED,
+        ("ResourceClaim ml/train-0-gpu was not created for Pod ml/train-0 (Pod is not owner)",),
     )
 
     @property
@@ -377,6 +380,7 @@ class ClaimDeleting(ClaimStopCause[pre_enqueue.ClaimDeleting], frozen=True, kw_o
         "End the pods in status.reservedFor; if they are gone, restart the driver on their node so"
         " that it unprepares the claim.",
         Progress.STOPPED,
+        ('resourceclaim "train-0-gpu" is being deleted',),
     )
 
     absent_users: tuple[str, ...]
@@ -440,6 +444,7 @@ class ClaimUnsetSource(ClaimStopCause[pre_enqueue.ClaimUnsetSource], frozen=True
         SEE_POD_CLAIMS,
         "Set one of the two names.",
         Progress.STOPPED,
+        ('pod "ml/train-0", spec.resourceClaim "gpu": none of the supported fields are set',),
     )
 
     @property

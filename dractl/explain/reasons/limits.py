@@ -43,6 +43,9 @@ class QuotaExceeded(ClaimStopCause[quota.QuotaExceeded], frozen=True, kw_only=Tr
         " FailedResourceClaimCreation)",
         "Delete claims that are no longer needed, ask for fewer devices, or raise the quota.",
         Progress.STOPPED,
+        (
+            'create ResourceClaim : resourceclaims.resource.k8s.io "train-0-gpu-x" is forbidden: exceeded quota',
+        ),
     )
     steps_beside_fixes = True
 
@@ -200,6 +203,7 @@ class ClassMissing(RequestCause, frozen=True, kw_only=True):
         "Correct deviceClassName, or install the class with its driver (for gpu.nvidia.com: the"
         " chart with resources.gpus.enabled=true and gpuResourcesEnabledOverride=true).",
         Progress.STOPPED,
+        ("request gpu: device class gpu.example.com does not exist",),
     )
 
     nearest: str | None = None
@@ -313,6 +317,10 @@ class GateOff(RequestCause, frozen=True, kw_only=True):
         "Enable the gate in kube-apiserver, kube-scheduler and kube-controller-manager, or do"
         " without the feature.",
         Progress.STOPPED,
+        (
+            "resource claim ml/gpu, request gpu: has subrequests, but the DRAPrioritizedList feature is disabled",
+            "claim ml/gpu, request gpu: admin access is requested, but the feature is disabled",
+        ),
     )
 
     gate: str | None = None
@@ -340,6 +348,7 @@ class ClaimLimit(RequestsCause, frozen=True, kw_only=True):
         SEE_CLAIM,
         "Split the claim into several claims of the pod, or ask for fewer.",
         Progress.STOPPED,
+        ("claim ml/gpu, request gpu: adding 33 devices exceeds the claim limit of 32",),
     )
 
     claim: str

@@ -231,6 +231,9 @@ class PoolIncomplete(PoolCause, frozen=True, kw_only=True):
         "Wait a moment; if it persists, the driver is at fault: restart it. A dead node's slices go"
         " away with its Node object.",
         Progress.HIDDEN,
+        (
+            "claim ml/gpu, request gpu: asks for all devices, but resource pool gpu.example.com/node-1 is currently being updated",
+        ),
     )
 
     def sentence(self, names: Names, scope: Scope) -> str:
@@ -337,6 +340,9 @@ class PoolInvalid(PoolCause, frozen=True, kw_only=True):
         SEE_SLICES,
         "This is a bug in the driver: report it, or use a version without it.",
         Progress.HIDDEN,
+        (
+            "claim ml/gpu, request gpu: asks for all devices, but resource pool gpu.example.com/node-1 is currently invalid",
+        ),
     )
 
     fault: str = ""

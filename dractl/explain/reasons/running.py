@@ -715,6 +715,7 @@ class Evicted(Cause, frozen=True, kw_only=True):
         " node NODE",
         "Free what the node ran out of, or tolerate or remove the taint; then recreate the pod.",
         Progress.STOPPED,
+        ("DeviceTaintManagerEviction: Marking for deletion",),
     )
 
     why: str

@@ -111,6 +111,7 @@ class TimeoutRisk(ClaimCause, frozen=True, kw_only=True):
         "kubectl describe pod -n NS NAME (timed out trying to allocate devices)",
         "Fix the request that cannot be satisfied; narrow the selectors of the large one.",
         Progress.STOPPED,
+        ("node node-1: timed out trying to allocate devices",),
     )
     identity = ("pod_claim", "requests")
 

@@ -109,6 +109,10 @@ class SelectorError(RequestCause, frozen=True, kw_only=True):
         "Guard optional attributes (device.attributes['d'].?x.orValue(0) or has()), test"
         " device.driver first, compare with the attribute's own type.",
         Progress.STOPPED,
+        (
+            "claim ml/gpu: selector #0 on device gpu.example.com/node-1/gpu-0: CEL runtime error: no such key: productName",
+            "CEL compile error",
+        ),
     )
     identity = ("request", "selector")
 
