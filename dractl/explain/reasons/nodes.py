@@ -82,7 +82,10 @@ class ReservedLimit(ClaimStopCause[pre_bind.ReservedLimit], frozen=True, kw_only
         SEE_CLAIM + " (status.reservedFor)",
         "End a pod that uses it, or use a second claim.",
         Progress.STOPPED,
-        ("0/3 nodes are available: resourceclaim in use", "status.reservedFor: Too many: 257: must have at most 256 items"),
+        (
+            "0/3 nodes are available: resourceclaim in use",
+            "status.reservedFor: Too many: 257: must have at most 256 items",
+        ),
     )
 
     @property
