@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct, to_builtins
@@ -12,8 +12,6 @@ from typer import Argument, Exit, Option
 from dractl.capacity import (
     Copies,
     Fit,
-    MaxCopies,
-    StrandedDevices,
     copies,
     find_stranded_devices,
     max_copies,
@@ -53,6 +51,7 @@ from dractl.report.capacity import (
     machines as machines_text,
     text as capacity_text,
 )
+from dractl.report.capacity.fit_report import FitReport
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation import site
 from dractl.views import Pod
@@ -62,19 +61,6 @@ FORMATS = ("text", "json", "yaml", "html", "csv")
 
 Subject = tuple[Copies, ...]
 """The copies of an object, or of each claim that serves a shape, the closest alignment first."""
-
-
-class _FitDetails(Struct, frozen=True):
-    """The parts of a report besides the number of copies."""
-
-    stops: tuple[Reason, ...]
-    """Reasons why the next copy stays pending."""
-    stranded: tuple[StrandedDevices, ...]
-    """Free devices that no further copy can use."""
-    maximum: MaxCopies | None
-    """The most copies over all orders of placing, or None if it was not requested."""
-    by_node: Mapping[str, Sequence[Reason]]
-    """The reasons of each node by its name."""
 
 
 Name = Annotated[
@@ -557,11 +543,11 @@ def _stop_reasons(cluster: Cluster, fit: Fit) -> tuple[Reason, ...]:
     return explanation.reasons if explanation is not None else ()
 
 
-def _fit_details(cluster: Cluster, fit: Fit, pack: bool) -> _FitDetails:
+def _report(cluster: Cluster, count: _Count, options: CountOptions) -> FitReport:
     """Compute the parts that every format shows besides the number, as kube-scheduler sees them."""
-    fit = fit.scheduler_fit or fit
+    fit = count.fit.scheduler_fit or count.fit
     with terminal.progress() as progress:
-        maximum = max_copies(fit, cluster.features, progress) if pack else None
+        maximum = max_copies(fit, cluster.features, progress) if options.pack else None
         progress("looking for stranded devices")
         explanation = _explain_next_copy(cluster, fit)
         nodes = explanation.nodes if explanation is not None else ()
@@ -573,32 +559,24 @@ def _fit_details(cluster: Cluster, fit: Fit, pack: bool) -> _FitDetails:
         stranded_devices = find_stranded_devices(
             fit, Scheduler(fit.state, cluster.features), describe
         )
-        return _FitDetails(
+        return FitReport(
+            count.fit,
             explanation.reasons if explanation is not None else (),
             stranded_devices,
             maximum,
             by_node,
+            count.aligned,
+            options.replicas,
         )
 
 
-def _render_json(cluster: Cluster, counts: list[_Count], count: CountOptions) -> str:
+def _render_json(cluster: Cluster, counts: list[_Count], options: CountOptions) -> str:
     values = []
-    for entry in counts:
-        details = _fit_details(cluster, entry.fit, count.pack)
-        values.append(
-            capacity_json.fit_value(
-                entry.fit,
-                details.stops,
-                details.stranded,
-                details.maximum,
-                aligned=entry.aligned,
-                by_node=details.by_node,
-                replicas=count.replicas,
-                release=cluster.release_name,
-            )
-        )
-        if entry.machines:
-            values[-1]["machines"] = to_builtins(entry.machines)
+    for count in counts:
+        fit_report = _report(cluster, count, options)
+        values.append(capacity_json.fit_value(fit_report, cluster.release_name))
+        if count.machines:
+            values[-1]["machines"] = to_builtins(count.machines)
     report: dict[str, Any] = (
         values[0] if len(values) == 1 else {"schema": "dractl/fit/v1", "subjects": values}
     )
@@ -620,15 +598,13 @@ def _render_html(cluster: Cluster, counts: list[_Count], count: CountOptions) ->
         inventory = take_inventory(cluster.state, cluster.features)
         return capacity_html.shapes([entry.fit for entry in counts], inventory, title)
     fit, aligned = counts[0].fit, counts[0].aligned
-    details = _fit_details(cluster, fit, count.pack)
+    report = _report(cluster, counts[0], count)
     inventory = take_inventory(fit.state, cluster.features)
-    stops = capacity_text.describe_stops(details.stops)
+    stops = capacity_text.describe_stops(report.stops)
     stops += [
         f"kube-scheduler ends {', '.join(pods)} on {node} for it" for node, pods in fit.preempts[:4]
     ]
-    return capacity_html.fit(
-        fit, inventory, stops, details.stranded, details.maximum, aligned, title
-    )
+    return capacity_html.fit(fit, inventory, stops, report.stranded, report.maximum, aligned, title)
 
 
 def _render_text(
@@ -640,16 +616,6 @@ def _render_text(
         stops = [_stop_reasons(cluster, fit) for fit in fits]
         text = capacity_text.shapes(fits, canvas, [entry.aligned for entry in counts], stops)
         return text + "".join(machines_text.render(e.machines, canvas) for e in counts)
-    details = _fit_details(cluster, counts[0].fit, count.pack)
-    text = capacity_text.fit(
-        counts[0].fit,
-        details.stops,
-        details.stranded,
-        details.maximum,
-        canvas,
-        aligned=counts[0].aligned,
-        replicas=count.replicas,
-        release=cluster.release,
-        every=printing.verbose > 0,
-    )
+    report = _report(cluster, counts[0], count)
+    text = capacity_text.fit(report, canvas, cluster.release, every=printing.verbose > 0)
     return text + machines_text.render(counts[0].machines, canvas)

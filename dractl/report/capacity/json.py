@@ -1,21 +1,13 @@
 """``devices -o json`` and ``fit -o json``: the schemas dractl/devices/v1 and dractl/fit/v1."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dractl.alignment import Use
-from dractl.capacity import (
-    DeviceRow,
-    Fit,
-    Inventory,
-    MaxCopies,
-    PluginRow,
-    PoolRow,
-    Problem,
-    StrandedDevices,
-)
+from dractl.capacity import DeviceRow, Fit, Inventory, PluginRow, PoolRow, Problem
 from dractl.capacity.aligned_counts import AlignedCounts
+from dractl.capacity.placing import NodeFit
 from dractl.capacity.summaries import Amount, PartitionCount, ShareableDevices
 from dractl.capacity.what_if import list_unjudged_resources
 from dractl.cluster.coverage import Unread
@@ -24,6 +16,7 @@ from dractl.cluster.origin import NO_ORIGIN, Origin
 from dractl.explain.answer import Reason, plain
 from dractl.facts import current
 from dractl.report.alignment.json import constraint_json, use_json
+from dractl.report.capacity.fit_report import FitReport
 
 DEVICE_FIELDS = (
     *("driver", "pool", "device", "node", "classes", "model", "pcieRoot", "numaNode", "state"),
@@ -95,77 +88,59 @@ def _list(values: Iterable[Any]) -> str:
     return f"[\n{written}\n ]" if written else "[]"
 
 
-def fit_value(
-    found: Fit,
-    stops: Sequence[Reason],
-    stranded: Sequence[StrandedDevices],
-    most: MaxCopies | None,
-    *,
-    aligned: AlignedCounts | None = None,
-    by_node: Mapping[str, Sequence[Reason]],
-    replicas: int | None,
-    release: str,
-) -> dict[str, Any]:
-    """Return how many copies fit, as the plain value that is printed; ``by_node`` has the obstacle
-    of the next copy on each node.
-    """
-    return {
+def fit_value(report: FitReport, release: str) -> dict[str, Any]:
+    """Return how many copies fit, as the plain value that is printed."""
+    fit, maximum, shape = report.fit, report.maximum, report.fit.subject.shape
+    unjudged = list_unjudged_resources(fit.subject.state, fit.subject.pod)
+    value = {
         "schema": "dractl/fit/v1",
-        "subject": found.subject.name,
-        **({} if found.subject.shape is None else {"constraint": found.subject.shape.constraint}),
+        "subject": fit.subject.name,
+        "constraint": None if shape is None else shape.constraint,
         "kubernetesVersion": release,
-        "fits": found.fits if aligned is None else min(found.fits, aligned.first),
-        **({} if aligned is None else {"aligned": _alignment_value(found, aligned)}),
-        **({"handedOut": _plugin_values(found)} if found.plugin_allocations else {}),
-        "replicas": replicas,
-        "undecided": found.undecided,
-        "nodes": [
-            {
-                "name": n.name,
-                "fits": n.fits,
-                "devices": list(n.devices),
-                **(
-                    {
-                        "alignments": [
-                            {"alignment": group.alignment, "copies": group.copies}
-                            for group in n.alignments
-                        ]
-                    }
-                    if n.alignments
-                    else {}
-                ),
-                "stops": [
-                    {"code": reason.code, "message": reason.brief}
-                    for reason in by_node.get(n.name, ())
-                ],
-            }
-            for n in found.nodes
-        ],
-        "stops": plain(tuple(stops)),
-        "schedulerMessage": found.next_attempt.message,
-        **(
-            {"preempts": [{"node": n, "pods": list(pods)} for n, pods in found.preempts]}
-            if found.preempts
-            else {}
-        ),
+        "fits": report.count,
+        "aligned": None if report.aligned is None else _alignment_value(fit, report.aligned),
+        "handedOut": _plugin_values(fit),
+        "replicas": report.replicas,
+        "undecided": fit.undecided,
+        "nodes": [_node_value(node, report.by_node.get(node.name, ())) for node in fit.nodes],
+        "stops": plain(tuple(report.stops)),
+        "schedulerMessage": fit.next_attempt.message,
+        "preempts": [{"node": node, "pods": list(pods)} for node, pods in fit.preempts],
         "stranded": [
             {
-                "driver": s.driver,
-                "pcieRoot": s.pcie_root,
-                "node": s.node,
-                "devices": list(s.devices),
-                "why": s.why,
+                "driver": devices.driver,
+                "pcieRoot": devices.pcie_root,
+                "node": devices.node,
+                "devices": list(devices.devices),
+                "why": devices.why,
             }
-            for s in stranded
+            for devices in report.stranded
         ],
-        **(
-            {"unjudged": list(out)}
-            if (out := list_unjudged_resources(found.subject.state, found.subject.pod))
-            else {}
-        ),
+        "unjudged": list(unjudged),
         "most": None
-        if most is None
-        else {"fits": most.fits, "proven": most.proven, "bound": most.bound},
+        if maximum is None
+        else {"fits": maximum.fits, "proven": maximum.proven, "bound": maximum.bound},
+    }
+    absent = {
+        "constraint": shape is None,
+        "aligned": report.aligned is None,
+        "handedOut": not fit.plugin_allocations,
+        "preempts": not fit.preempts,
+        "unjudged": not unjudged,
+    }
+    return {key: item for key, item in value.items() if not absent.get(key)}
+
+
+def _node_value(node: NodeFit, reasons: Sequence[Reason]) -> dict[str, Any]:
+    alignments = [
+        {"alignment": group.alignment, "copies": group.copies} for group in node.alignments
+    ]
+    return {
+        "name": node.name,
+        "fits": node.fits,
+        "devices": list(node.devices),
+        **({"alignments": alignments} if alignments else {}),
+        "stops": [{"code": reason.code, "message": reason.brief} for reason in reasons],
     }
 
 

@@ -30,6 +30,7 @@ from dractl.model.order import natural
 from dractl.model.shapes import Constraint
 from dractl.report.alignment.text import percent
 from dractl.report.canvas import Canvas
+from dractl.report.capacity.fit_report import FitReport
 from dractl.report.plain import plural, printable, wrap
 from dractl.report.table import table
 
@@ -58,56 +59,67 @@ def devices(
     cleaning up. ``hidden`` says that not every claim may be read:
     a column counts the devices whose holders are unknown.
     """
-    groups: dict[tuple[str, ...], list[DeviceRow]] = {}
-    for row in stock.devices:
-        for key in _keys(row, by, owners or {}):
-            groups.setdefault(key, []).append(row)
-    parted = {
-        (pool.node or "(any node)", pool.driver): pool
-        for pool in stock.pools
-        if by == "node" and pool.counters
-    }
-    lines: list[Cells] = [
-        _line(key, rows, parted.get((key[0], key[-1])))
-        for key, rows in sorted(groups.items(), key=_by_name)
-    ]
-    for p in plugins if by == "node" else ():
-        counts = (p.allocatable, max(0, p.allocatable - p.requested), p.requested, 0)
-        lines.append(
-            (p.node, f"{p.resource} (device plugin)", "-", *(str(n) for n in counts), "0", "")
-        )
+    lines = _inventory_lines(stock, plugins if by == "node" else (), by, owners or {})
     if not lines:
         return "no device is published, and no node offers any through a device plugin\n"
-    head: Cells = (
-        by.upper(),
-        "DRIVER",
-        "MODEL",
-        "DEVICES",
-        "FREE",
-        "HELD",
-        _OUT_OF_SERVICE,
-        _UNKNOWN,
-        "HELD BY",
-    )
     totals = _totals(lines, release) if by == "node" and len(lines) > 1 and canvas.headers else ""
-    if all(line[head.index(_UNKNOWN)] == "0" for line in lines):
-        head, lines = _drop_column(head, lines, head.index(_UNKNOWN))
-    if canvas.sort_by != _OUT_OF_SERVICE.lower().replace(" ", "-"):
-        column = head.index(_OUT_OF_SERVICE)
-        if all(line[column] == "0" for line in lines):
-            head, lines = _drop_column(head, lines, column)
-    repeated = {"driver": "DRIVER", "model": "MODEL"}.get(by)
-    if repeated is not None:
-        head, lines = _drop_column(head, lines, head.index(repeated, 1))
+    head, lines = _drop_empty_columns(lines, by, canvas.sort_by)
     shown, lines = _fit_width(head, _merge_alike(lines, len(head)), canvas)
     left_out = [name for name in head if name not in shown]
     if left_out:
         them = "it" if len(left_out) == 1 else "them"
         note = f"hidden: {', '.join(left_out)}; -o wide shows {them}"
         hidden = "\n".join(filter(None, (note, hidden)))
-    head = shown
-    text = table(head, lines, canvas, numbers=[i for i, n in enumerate(head) if n in _NUMBERS])
+    numbers = [i for i, name in enumerate(shown) if name in _NUMBERS]
+    text = table(shown, lines, canvas, numbers=numbers)
     return text + _note(totals, canvas) + _note(hidden, canvas) + _problems(problems, canvas)
+
+
+def _inventory_lines(
+    stock: Inventory, plugins: Iterable[PluginRow], by: str, owners: Mapping[str, str]
+) -> list[Cells]:
+    """Return the lines of devices by name, then those of device plugins."""
+    groups: dict[tuple[str, ...], list[DeviceRow]] = {}
+    for row in stock.devices:
+        for key in _keys(row, by, owners):
+            groups.setdefault(key, []).append(row)
+    partitioned = {
+        (pool.node or "(any node)", pool.driver): pool
+        for pool in stock.pools
+        if by == "node" and pool.counters
+    }
+    lines = [
+        _line(key, rows, partitioned.get((key[0], key[-1])))
+        for key, rows in sorted(groups.items(), key=_by_name)
+    ]
+    for p in plugins:
+        counts = (p.allocatable, max(0, p.allocatable - p.requested), p.requested, 0)
+        lines.append(
+            (p.node, f"{p.resource} (device plugin)", "-", *(str(n) for n in counts), "0", "")
+        )
+    return lines
+
+
+def _drop_empty_columns(
+    lines: list[Cells], by: str, sort_by: str | None
+) -> tuple[Cells, list[Cells]]:
+    """Return the head and the lines, without columns of zeros and without a column that ``by``
+    repeats.
+    """
+    head: Cells = (
+        *(by.upper(), "DRIVER", "MODEL", "DEVICES", "FREE", "HELD"),
+        *(_OUT_OF_SERVICE, _UNKNOWN, "HELD BY"),
+    )
+    if all(line[head.index(_UNKNOWN)] == "0" for line in lines):
+        head, lines = _drop_column(head, lines, head.index(_UNKNOWN))
+    if sort_by != _OUT_OF_SERVICE.lower().replace(" ", "-"):
+        column = head.index(_OUT_OF_SERVICE)
+        if all(line[column] == "0" for line in lines):
+            head, lines = _drop_column(head, lines, column)
+    repeated = {"driver": "DRIVER", "model": "MODEL"}.get(by)
+    if repeated is not None:
+        head, lines = _drop_column(head, lines, head.index(repeated, 1))
+    return head, lines
 
 
 def _totals(lines: Sequence[Cells], release: str) -> str:
@@ -336,78 +348,76 @@ def wide(
     )
 
 
-def fit(
-    found: Fit,
-    stops: Sequence[Reason],
-    stranded: Sequence[StrandedDevices],
-    most: MaxCopies | None,
-    canvas: Canvas,
-    *,
-    aligned: AlignedCounts | None = None,
-    replicas: int | None,
-    release: str,
-    every: bool = False,
-) -> str:
+def fit(report: FitReport, canvas: Canvas, release: str, *, every: bool = False) -> str:
     """Return how many copies fit, where, the obstacles of the next one, and what is left unused;
     ``every``: all of them.
     """
-    wanted = replicas or 1
-    counted = found.fits if aligned is None else min(found.fits, aligned.first)
-    mark = canvas.glyph("✓", "ok:") if counted >= wanted else canvas.glyph("✗", "x")
-    number = more = f"{found.fits or 'no'} more {'copy fits' if found.fits == 1 else 'copies fit'}"
-    if replicas is not None:
-        number = f"{min(found.fits, replicas)} of {replicas} fit"
-    if found.undecided:
-        number = f"at least {number}: the search ended undecided"
-    if aligned is not None:
-        number += f", {_count_aligned(found.fits, aligned.first)}"
-    left_out = list_unjudged_resources(found.subject.state, found.subject.pod)
-    if found.scheduler_fit is not None and replicas is None:
-        number = f"at most {more}" if found.fits else more
-    if left_out:
-        number += f", by devices: {', '.join(left_out)} not judged"
+    copies = report.fit
+    fits_enough = report.count >= (report.replicas or 1)
+    mark = canvas.glyph("✓", "ok:") if fits_enough else canvas.glyph("✗", "x")
     lines = [
-        f"{describe_demand(found)}{'':4}Kubernetes {release}",
-        canvas.paint(f"{mark} {number}", "1"),
+        f"{describe_demand(copies)}{'':4}Kubernetes {release}",
+        canvas.paint(f"{mark} {_count_in_words(report)}", "1"),
     ]
-    if found.scheduler_fit is not None:
-        lines += [f"  {allocation}" for allocation in found.plugin_allocations[:_MAX_LISTED]]
+    if copies.scheduler_fit is not None:
+        lines += [f"  {allocation}" for allocation in copies.plugin_allocations[:_MAX_LISTED]]
         lines.append(
-            f"  kube-scheduler does not see it, and places {found.scheduler_fit.fits}"
+            f"  kube-scheduler does not see it, and places {copies.scheduler_fit.fits}"
             " (--trust-slices)"
         )
-    if aligned is not None:
-        lines += describe_aligned_counts(aligned)
-    if most is not None:
-        lines.append(_describe_most(found, most))
-    lines += ["", *nodes] if (nodes := _nodes(found, every=every)) else []
-    if stops:
-        lines += ["", "The next copy stays pending:"]
-        lines += [f"  {printable(line)}" for line in describe_stops(stops)[: None if every else 4]]
-    elif found.preempts:
-        node, pods = found.preempts[0]
-        others = (
-            f", or pods on {len(found.preempts) - 1} other nodes" if len(found.preempts) > 1 else ""
-        )
+    if report.aligned is not None:
+        lines += describe_aligned_counts(report.aligned)
+    if report.maximum is not None:
+        lines.append(_describe_most(copies, report.maximum))
+    lines += ["", *nodes] if (nodes := _nodes(copies, every=every)) else []
+    lines += _describe_next_copy(copies, report.stops, every=every)
+    if report.stranded:
         lines += [
+            "",
+            "Free, but unusable for this shape:",
+            *map(printable, _describe_stranded(report.stranded)),
+        ]
+    return (
+        canvas.plain("\n".join(wrapped for line in lines for wrapped in _wrap(line, canvas.width)))
+        + "\n"
+    )
+
+
+def _count_in_words(report: FitReport) -> str:
+    """Return the headline: how many copies fit, and what limits the statement."""
+    fits, copies = report.fit.fits, report.fit
+    number = more = f"{fits or 'no'} more {'copy fits' if fits == 1 else 'copies fit'}"
+    if report.replicas is not None:
+        number = f"{min(fits, report.replicas)} of {report.replicas} fit"
+    if copies.undecided:
+        number = f"at least {number}: the search ended undecided"
+    if report.aligned is not None:
+        number += f", {_count_aligned(fits, report.aligned.first)}"
+    if copies.scheduler_fit is not None and report.replicas is None:
+        number = f"at most {more}" if fits else more
+    if unjudged := list_unjudged_resources(copies.subject.state, copies.subject.pod):
+        number += f", by devices: {', '.join(unjudged)} not judged"
+    return number
+
+
+def _describe_next_copy(copies: Fit, stops: Sequence[Reason], *, every: bool) -> list[str]:
+    """Return why the next copy stays pending, or which pods it preempts; empty if unknown."""
+    if stops:
+        reasons = describe_stops(stops)[: None if every else 4]
+        return ["", "The next copy stays pending:", *(f"  {printable(line)}" for line in reasons)]
+    if copies.preempts:
+        node, pods = copies.preempts[0]
+        count = len(copies.preempts) - 1
+        others = f", or pods on {count} other nodes" if count else ""
+        return [
             "",
             (
                 "For the next copy kube-scheduler ends pods of lower priority:"
                 f" {_list_some(pods, 4)} on {node}{others}"
             ),
         ]
-    elif found.next_attempt.message:
-        lines += ["", f"The next copy stays pending: {printable(found.next_attempt.message)}"]
-    if stranded:
-        lines += [
-            "",
-            "Free, but unusable for this shape:",
-            *map(printable, _describe_stranded(stranded)),
-        ]
-    return (
-        canvas.plain("\n".join(wrapped for line in lines for wrapped in _wrap(line, canvas.width)))
-        + "\n"
-    )
+    message = copies.next_attempt.message
+    return ["", f"The next copy stays pending: {printable(message)}"] if message else []
 
 
 def describe_stops(stops: Sequence[Reason]) -> list[str]:

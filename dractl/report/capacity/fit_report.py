@@ -1,0 +1,33 @@
+"""The number of copies that fit, with everything a report says about them."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from dractl.capacity import Fit, MaxCopies, StrandedDevices
+from dractl.capacity.aligned_counts import AlignedCounts
+from dractl.explain.answer import Reason
+
+
+class FitReport(Struct, frozen=True):
+    """The copies of one subject, as kube-scheduler places them."""
+
+    fit: Fit
+    stops: Sequence[Reason]
+    """Reasons why the next copy stays pending."""
+    stranded: Sequence[StrandedDevices]
+    """Free devices that no further copy can use."""
+    maximum: MaxCopies | None
+    """The most copies over all orders of placing; None if it was not requested."""
+    by_node: Mapping[str, Sequence[Reason]]
+    """The obstacles of the next copy on each node, by its name."""
+    aligned: AlignedCounts | None = None
+    """How many copies have each alignment; None for a subject without it."""
+    replicas: int | None = None
+    """The number of copies that the user asked about."""
+
+    @property
+    def count(self) -> int:
+        """The number of copies that fit, only those of the best alignment if that is asked."""
+        fits = self.fit.fits
+        return fits if self.aligned is None else min(fits, self.aligned.first)
