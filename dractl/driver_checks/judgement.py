@@ -17,7 +17,7 @@ from dractl.lint import registry
 from dractl.lint.finding import Report
 from dractl.lint.findings import Terms, judge_document
 from dractl.lint.ignores import ignores
-from dractl.lint.model import Manifest, Run, manifest
+from dractl.lint.model import Circumstances, Manifest, Run, manifest
 from dractl.lint.place import Located, from_advice
 from dractl.lint.reading import readings
 from dractl.lint.run import Judgement, report_of
@@ -128,7 +128,8 @@ def _judge(
 def _advise(subjects: Sequence[Manifest], driver: str, terms: Terms) -> Iterator[Located]:
     """Yield dractl's own advice on objects that belong together."""
     others = Run(subjects, terms.target)
-    run = Run(subjects, terms.target, terms.devices, others, checked_driver=driver)
+    circumstances = Circumstances(checked_driver=driver)
+    run = Run(subjects, terms.target, terms.devices, others, circumstances=circumstances)
     for rule in registry.checks(run):
         if terms.config.wants(rule.code):
             for advice in rule.advice(run):

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dractl.lint import registry
 from dractl.lint.evidence import NOTHING, Evidence
 from dractl.lint.foreign_pods import foreign_pods
-from dractl.lint.model import Advice, Manifest, Run, manifest
+from dractl.lint.model import Advice, Circumstances, Manifest, Run, manifest
 from dractl.lint.namespaces import Namespaces
 from dractl.lint.patched import bases_of
 from dractl.lint.place import from_advice, from_violation
@@ -198,12 +198,14 @@ def _advice(
         terms.target,
         terms.devices,
         others,
-        applied_together=bool(first.rendered) or kustomizations.naming(first.file) is not None,
-        namespaces=around.namespaces_of(first).known,
-        consumers=terms.consumers,
-        versions=terms.versions,
-        undecided=around.undecided,
-        evidence=around.evidence,
+        circumstances=Circumstances(
+            bool(first.rendered) or kustomizations.naming(first.file) is not None,
+            around.namespaces_of(first).known,
+            terms.consumers,
+            terms.versions,
+            around.undecided,
+            around.evidence,
+        ),
         bases=bases,
     )
     rules = [rule for rule in registry.checks(run) if terms.config.wants(rule.code)]

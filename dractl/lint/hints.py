@@ -29,53 +29,44 @@ _REQUEST_FIELDS = (
 def hint(document: Document, violation: Violation, target: Target) -> str | None:
     """Return a sentence for some of the rules; None for the others."""
     match violation.rule:
-        case "wrong-type" if violation.path[-1:] == ("cel",) and violation.meant:
-            return "write cel: {expression: ...}"
-        case "unknown-field" | "wrong-type" if violation.path[-2:] in (
-            ("limits", "claims"),
-            ("requests", "claims"),
-        ):
-            return "claims belongs next to limits and requests, not in them"
-        case "wrong-type" if violation.path[-3:-1] == ("resources", "claims"):
-            name = document.at(violation.path)
-            return f"write {{name: {name}}}" if isinstance(name, str) else None
-        case "PC-09" if not violation.nearest:
-            list_place = (
-                "pod or defaultPodOptions" if "controllers" in violation.path else "the pod's spec"
-            )
-            return (
-                f"list it under resourceClaims of {list_place}, with its resourceClaimTemplateName "
-                "or resourceClaimName"
-            )
-        case "unknown-field" if (
-            violation.path[-2:-1] == ("devices",) and violation.path[-1] in _REQUEST_FIELDS
-        ):
-            return f"{violation.path[-1]} belongs in requests[].exactly"
-        case "unknown-field" if violation.path[-3:-2] == ("resourceClaims",):
-            if violation.path[-1] == "deviceClassName":
-                return "a pod names a claim or a template, which in turn names the class"
-        case "RC-13" | "DC-04":
-            from dractl.lint.cel_hints import hint_for_issues  # not for files without selectors
+        case "unknown-field" | "wrong-type":
+            return _hint_for_field(document, violation)
+        case "RC-13" | "DC-04" | "RC-14" | "DC-05":
+            return _hint_for_expression(document, violation, target)
+        case rule if rule.startswith("RS-"):
+            return _hint_for_slice(document, violation)
+    return _hint_for_reference(document, violation)
 
-            written = document.at(violation.path)
-            return (
-                hint_for_issues(written, violation.issues, target)
-                if isinstance(written, str)
-                else None
-            )
-        case "RC-14" | "DC-05":
-            from dractl.lint.cel_hints import hint_for_cost
 
-            return hint_for_cost(document.at(violation.path), target)
-        case "RC-19" if document.namespace:
-            label = violation.message.partition("`")[2].partition(":")[0]
-            return f'add {label}: "true" to metadata.labels of the Namespace {document.namespace}'
-        case "RC-22" | "RC-23" if meant := qualify(document.at(violation.path)):
-            return f"did you mean {meant}?"
-        case "RC-24" if (
-            "multiple fields" in violation.message
-        ):  # what the API server says where neither is set
-            return "the constraint has neither: name the attribute that the devices must share"
+def _hint_for_field(document: Document, violation: Violation) -> str | None:
+    """Return where a field belongs that stands in the wrong place, or has the wrong type."""
+    path = violation.path
+    is_unknown = violation.rule == "unknown-field"
+    if not is_unknown and path[-1:] == ("cel",) and violation.meant:
+        return "write cel: {expression: ...}"
+    if path[-2:] in (("limits", "claims"), ("requests", "claims")):
+        return "claims belongs next to limits and requests, not in them"
+    if not is_unknown and path[-3:-1] == ("resources", "claims"):
+        name = document.at(path)
+        return f"write {{name: {name}}}" if isinstance(name, str) else None
+    if is_unknown and path[-2:-1] == ("devices",) and path[-1] in _REQUEST_FIELDS:
+        return f"{path[-1]} belongs in requests[].exactly"
+    if is_unknown and path[-3:-2] == ("resourceClaims",) and path[-1] == "deviceClassName":
+        return "a pod names a claim or a template, which in turn names the class"
+    return None
+
+
+def _hint_for_expression(document: Document, violation: Violation, target: Target) -> str | None:
+    from dractl.lint.cel_hints import hint_for_cost, hint_for_issues  # not without selectors
+
+    written = document.at(violation.path)
+    if violation.rule in ("RC-14", "DC-05"):
+        return hint_for_cost(written, target)
+    return hint_for_issues(written, violation.issues, target) if isinstance(written, str) else None
+
+
+def _hint_for_slice(document: Document, violation: Violation) -> str | None:
+    match violation.rule:
         case "RS-11":
             return (
                 "since 1.35 they belong in two slices of one pool, both with resourceSliceCount: 2"
@@ -89,11 +80,33 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
             )
         case "RS-20":
             return _version(document.at(violation.path))
+    return None
+
+
+def _hint_for_reference(document: Document, violation: Violation) -> str | None:
+    """Return how to name what a claim, a pod or a namespace has to name."""
+    match violation.rule:
+        case "PC-09" if not violation.nearest:
+            list_place = (
+                "pod or defaultPodOptions" if "controllers" in violation.path else "the pod's spec"
+            )
+            return (
+                f"list it under resourceClaims of {list_place}, with its resourceClaimTemplateName "
+                "or resourceClaimName"
+            )
         case "PC-10" if isinstance(name := document.at(violation.path), str) and "/" in name:
             return (
                 f"name the request, {name.partition('/')[0]}: that includes whichever alternative "
                 "was chosen"
             )
+        case "RC-19" if document.namespace:
+            label = violation.message.partition("`")[2].partition(":")[0]
+            return f'add {label}: "true" to metadata.labels of the Namespace {document.namespace}'
+        case "RC-22" | "RC-23" if meant := qualify(document.at(violation.path)):
+            return f"did you mean {meant}?"
+        case "RC-24" if "multiple fields" in violation.message:
+            # The API server says "multiple fields" where neither of them is set, too.
+            return "the constraint has neither: name the attribute that the devices must share"
     return None
 
 

@@ -111,18 +111,34 @@ def manifest(document: Document) -> Manifest:
     return Manifest(document, (document.kind or "") if group(document.value) in _GROUPS else "")
 
 
-class Run:
-    """Objects that belong together, such as those of a folder; ``devices`` is the inventory on
-    which they are tried.
+class Circumstances(Struct, frozen=True):
+    """The facts about an input that its objects are judged by, besides the objects themselves."""
 
-    ``others``: the rest of the input, in which names are looked up that the objects themselves
-    lack. ``applied_together``: a kustomization lists them. ``namespaces``: the names of those in
-    the input. ``consumers``: programs besides kube-scheduler that read the claims. ``versions``:
-    those of drivers, by name, where they are known. ``checked_driver``: the driver whose author
-    asks, as check-driver does. ``undecided``: files that may define anything once they are rendered
-    or mended. ``evidence``: what other objects say about drivers. ``whole``: the run of which these
-    objects are a part, in which names are looked up. ``bases``: what the objects, which are
-    patches, change.
+    applied_together: bool = False
+    """True if a kustomization lists the objects."""
+    namespaces: Collection[str | None] = ()
+    """The names of the namespaces in the input."""
+    consumers: frozenset[str] = frozenset()
+    """Programs besides kube-scheduler that read the claims."""
+    versions: Mapping[str, str] = MappingProxyType({})
+    """The versions of drivers, by name, where they are known."""
+    undecided: Sequence[str] = ()
+    """Files that may define anything once they are rendered or corrected."""
+    evidence: Evidence = NOTHING
+    """The facts about drivers that other objects show."""
+    checked_driver: str = ""
+    """The driver whose author asks, as check-driver does."""
+
+
+_DEFAULTS = Circumstances()
+
+
+class Run:
+    """Objects that belong together, such as those of a folder.
+
+    They are tried on ``devices``. Names that the objects do not define are looked up in ``others``,
+    the remaining input, or in ``whole``, the run of which they are a part. ``bases`` are the
+    objects that these, if they are patches, change.
     """
 
     def __init__(
@@ -132,29 +148,24 @@ class Run:
         devices: TriedDevices | None = None,
         others: Run | None = None,
         *,
-        applied_together: bool = False,
-        namespaces: Collection[str | None] = (),
-        consumers: frozenset[str] = frozenset(),
-        versions: Mapping[str, str] = MappingProxyType({}),
-        undecided: Sequence[str] = (),
-        evidence: Evidence = NOTHING,
+        circumstances: Circumstances = _DEFAULTS,
         whole: Run | None = None,
         bases: Sequence[Manifest] = (),
-        checked_driver: str = "",
     ) -> None:
         self._whole = whole
-        self.checked_driver = checked_driver
-        self.bases = bases
-        self.evidence = evidence
-        self.undecided = undecided
+        self._circumstances = circumstances
         self.subjects = subjects
         self.target = target
         self.devices = devices
         self.others = others
-        self.applied_together = applied_together
-        self.namespaces = namespaces
-        self.consumers = consumers
-        self.versions = versions
+        self.bases = bases
+        self.applied_together = circumstances.applied_together
+        self.namespaces = circumstances.namespaces
+        self.consumers = circumstances.consumers
+        self.versions = circumstances.versions
+        self.undecided = circumstances.undecided
+        self.evidence = circumstances.evidence
+        self.checked_driver = circumstances.checked_driver
         self._kinds: dict[str, list[Manifest]] = {}
         self._names: dict[tuple[str, str], list[Manifest]] = {}
         self._classes: dict[str, Manifest | None] = {}
@@ -185,12 +196,7 @@ class Run:
             self.target,
             devices,
             self.others,
-            applied_together=self.applied_together,
-            namespaces=self.namespaces,
-            consumers=self.consumers,
-            versions=self.versions,
-            undecided=self.undecided,
-            evidence=self.evidence,
+            circumstances=self._circumstances,
             whole=whole,
         )
 

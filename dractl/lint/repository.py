@@ -293,6 +293,51 @@ def _list_uses(reading: Reading) -> Iterator[Name]:
             )
 
 
+class _Neighbours(Struct, frozen=True):
+    """The files of one repository on which the findings in some of its files depend."""
+
+    files: Sequence[str]
+    """The neighbours to read, in the order of the repository."""
+    kustomizations: Sequence[str]
+    """The kustomizations among the files that are needed."""
+    unread: Sequence[str]
+    """Files that may define a name, and are too large or too many to be read."""
+    undecided: Sequence[str]
+    """Files that may define anything once they are rendered."""
+    appliers: Sequence[str]
+    """Files with a Flux or Argo CD applier."""
+
+
+def _find_neighbours(inputs: Inputs, files: Collection[str], index: Index) -> _Neighbours:
+    """Find the neighbours of some files; the nearest ones if there are too many to read."""
+    parts = index.parts
+    own_documents = (
+        document for document in inputs.documents if os.path.abspath(document.file) in files
+    )
+    needed = _NeededFiles(parts)
+    needed.add_belonging(files)
+    together = frozenset(needed.files)
+    used_names = [
+        name
+        for reading in readings(own_documents, Kustomizations())
+        for name in _list_uses(reading)
+    ]
+    needed.add_named(used_names)
+    wanted_paths = [path for path in parts if path in needed.files and path not in files]
+    by_distance = sort_by_distance(wanted_paths, files)
+    by_distance.sort(key=lambda path: path not in together)
+    budget = Budget()
+    affordable = {path for path in by_distance if budget.parse(parts[path].state[0])}
+    skipped = [*index.unread, *(path for path in wanted_paths if path not in affordable)]
+    return _Neighbours(
+        [path for path in wanted_paths if path in affordable],
+        needed.kustomizations,
+        _may_define(skipped, used_names, parts),
+        [path for path, part in parts.items() if part.undecided and path not in files],
+        [path for path, part in parts.items() if part.applies],
+    )
+
+
 def add_neighbours(
     inputs: Inputs, repositories: Repositories, render: Renderer | None = None
 ) -> Inputs:
@@ -302,49 +347,43 @@ def add_neighbours(
     ``render`` as in :func:`load_readable`.
     """
     rank: dict[str, int] = {}
-    neighbours: list[str] = []
+    paths: list[str] = []
     applicable: set[str] = set()
     whole = inputs
     for top, files in _homes(inputs).items():
         index = repositories.parts(top, files)
-        parts = index.parts
-        rank |= {path: len(rank) + at for at, path in enumerate(parts)}
-        own_documents = (
-            document for document in inputs.documents if os.path.abspath(document.file) in files
-        )
-        needed = _NeededFiles(parts)
-        needed.add_belonging(files)
-        together = frozenset(needed.files)
-        used_names = [
-            name
-            for reading in readings(own_documents, Kustomizations())
-            for name in _list_uses(reading)
-        ]
-        needed.add_named(used_names)
-        wanted_paths = [path for path in parts if path in needed.files and path not in files]
-        by_distance = sort_by_distance(wanted_paths, files)
-        by_distance.sort(key=lambda path: path not in together)
-        budget = Budget()
-        affordable = {path for path in by_distance if budget.parse(parts[path].state[0])}
-        neighbours += [path for path in wanted_paths if path in affordable]
-        skipped = [*index.unread, *(path for path in wanted_paths if path not in affordable)]
-        unread = _may_define(skipped, used_names, parts)
-        undecided = [path for path, part in parts.items() if part.undecided and path not in files]
-        appliers = [path for path, part in parts.items() if part.applies]
-        if appliers:  # what they apply may have any file of the repository
-            applicable |= {display_path(path) for path in parts if path not in files}
-        whole = replace(
-            whole,
-            undecided=(*whole.undecided, *map(display_path, undecided), *map(display_path, unread)),
-            kustomizations=(*whole.kustomizations, *map(display_path, needed.kustomizations)),
-            beyond=(*whole.beyond, *map(display_path, unread)),
-            appliers=tuple(dict.fromkeys((*whole.appliers, *map(display_path, appliers)))),
-        )
-    if not rank:
-        return whole
+        rank |= {path: len(rank) + at for at, path in enumerate(index.parts)}
+        neighbours = _find_neighbours(inputs, files, index)
+        paths += neighbours.files
+        if neighbours.appliers:  # they may apply any file of the repository
+            applicable |= {display_path(path) for path in index.parts if path not in files}
+        whole = _note_neighbours(whole, neighbours)
+    return _load_neighbours(whole, paths, rank, applicable, render) if rank else whole
+
+
+def _note_neighbours(inputs: Inputs, neighbours: _Neighbours) -> Inputs:
+    """Return the input with the names of its neighbours that matter to findings."""
+    unread = tuple(map(display_path, neighbours.unread))
+    return replace(
+        inputs,
+        undecided=(*inputs.undecided, *map(display_path, neighbours.undecided), *unread),
+        kustomizations=(*inputs.kustomizations, *map(display_path, neighbours.kustomizations)),
+        beyond=(*inputs.beyond, *unread),
+        appliers=tuple(dict.fromkeys((*inputs.appliers, *map(display_path, neighbours.appliers)))),
+    )
+
+
+def _load_neighbours(
+    inputs: Inputs,
+    paths: Sequence[str],
+    rank: Mapping[str, int],
+    applicable: Iterable[str],
+    render: Renderer | None,
+) -> Inputs:
+    """Add the documents of neighbours to an input, all by the rank of their files."""
     charts = {_chart(os.path.abspath(name)) for name in inputs.digests}
     more = load_readable(
-        list(map(display_path, neighbours)),
+        list(map(display_path, paths)),
         choice=FileFilter(changed_files=True),
         render=lambda chart: (
             render(chart) if render and os.path.abspath(chart) in charts else (Rendered(None),)
@@ -352,10 +391,10 @@ def add_neighbours(
     )
     documents = [*inputs.documents, *more.documents]
     documents.sort(key=lambda document: rank.get(os.path.abspath(document.file), -1))
-    others = {chart_of(path) for path in neighbours} - charts - {None}
+    others = {chart_of(path) for path in paths} - charts - {None}
     values = {display_path(os.path.join(str(chart), "values.yaml")) for chart in others}
     return replace(
-        whole,
+        inputs,
         documents=tuple(documents),
         definitions=(*inputs.definitions, *more.definitions),
         around=frozenset({*more.digests, *values, *applicable} - {*inputs.digests}),

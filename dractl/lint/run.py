@@ -14,7 +14,7 @@ from dractl.lint.finding import Report
 from dractl.lint.findings import Surroundings, Terms, findings, judge_document
 from dractl.lint.foreign_pods import needs_schema
 from dractl.lint.ignores import ignores
-from dractl.lint.namespaces import namespaces_of
+from dractl.lint.namespaces import Namespaces, namespaces_of
 from dractl.lint.place import from_broken
 from dractl.lint.pod_schemas import PodSchemas, find_pod_schemas
 from dractl.lint.proof import keep_fixes_proven_on_objects, keep_proven_fixes
@@ -85,10 +85,69 @@ class Judgement(Struct, frozen=True):
     """The neighbours that were not read."""
 
 
-def judge(
+class _Trial(Struct, frozen=True):
+    """An input with all that its documents are judged by."""
+
+    inputs: Inputs
+    terms: Terms
+    kustomizations: Kustomizations
+    schemas: PodSchemas
+    """The schemas of custom resources with pods."""
+    manifests: Sequence[Document]
+    """The documents of the input without the examples in prose."""
+    surroundings: Surroundings
+    """The surroundings of the manifests."""
+    prose: Mapping[str, Sequence[Reading]]
+    """The examples in Markdown by file. Those of one file are judged with the manifests alone."""
+
+    def find(self, readable: Sequence[Reading]) -> list[Located]:
+        """Return the findings in the documents of the input."""
+        manifests = [item for item in readable if not item.document.file.endswith(SUFFIXES)]
+        located = list(map(from_broken, self.inputs.broken))
+        located += findings(manifests, self.terms, self.surroundings, self.kustomizations)
+        references = [item.subject for item in manifests if not item.patch] if self.prose else []
+        for examples in self.prose.values():
+            surroundings = self.surroundings_with([item.document for item in examples])
+            located += findings(examples, self.terms, surroundings, self.kustomizations, references)
+        return located
+
+    def surroundings_with(self, documents: Sequence[Document]) -> Surroundings:
+        """Return the surroundings of the manifests and of more documents."""
+        return _surroundings_of((*self.manifests, *documents), self.inputs, self.schemas)
+
+    def judge_text(self, file: str, text: str) -> list[list[Located]]:
+        """Return the findings in each document of a corrected text; none if it is more broken."""
+        items = read_text(file, text)
+        documents = [
+            item for item in items if isinstance(item, Document) and isinstance(item.value, dict)
+        ]
+        if sum(isinstance(item, Broken) for item in items) > sum(
+            item.file == file for item in self.inputs.broken
+        ):
+            return []
+        in_prose = file in self.prose
+        surroundings = self.surroundings_with(documents) if in_prose else self.surroundings
+        return [
+            self._judge(item, surroundings.namespaces_of(item.document))
+            for item in readings(documents, self.kustomizations)
+        ]
+
+    def judge_object(self, document: Document) -> list[Located]:
+        """Return the findings in a corrected object."""
+        namespaces = self.surroundings.namespaces_of(document)
+        return [
+            finding
+            for item in readings([document], self.kustomizations)
+            for finding in self._judge(item, namespaces)
+        ]
+
+    def _judge(self, item: Reading, namespaces: Namespaces) -> list[Located]:
+        return judge_document(item, self.terms, namespaces.labels, self.schemas)[0]
+
+
+def _trial(
     inputs: Inputs, readable: Sequence[Reading], terms: Terms, kustomizations: Kustomizations
-) -> Judgement:
-    """Return the findings in an input whose documents are read so, with proven fixes."""
+) -> _Trial:
     manifests = [item for item in inputs.documents if not item.file.endswith(SUFFIXES)]
     kinds = {
         (group(item.document.value), item.document.kind or "")
@@ -96,70 +155,31 @@ def judge(
         if item.foreign and needs_schema(item.document)
     }
     schemas = find_pod_schemas(inputs.definitions, sorted(kinds))
-    surroundings = _surroundings_of(manifests, inputs, schemas)
-
-    def judge_text(file: str, text: str) -> list[list[Located]]:
-        items = read_text(file, text)
-        documents = [
-            item for item in items if isinstance(item, Document) and isinstance(item.value, dict)
-        ]
-        if sum(isinstance(item, Broken) for item in items) > sum(
-            item.file == file for item in inputs.broken
-        ):
-            return []
-        surroundings_of_prose = (
-            _surroundings_of((*manifests, *documents), inputs, schemas)
-            if file in prose
-            else surroundings
-        )
-        return [
-            judge_document(
-                item, terms, surroundings_of_prose.namespaces_of(item.document).labels, schemas
-            )[0]
-            for item in readings(documents, kustomizations)
-        ]
-
-    located = list(map(from_broken, inputs.broken))
-    asked_documents = [item for item in inputs.documents if item.file not in surroundings.files]
-    in_manifests = [item for item in readable if not item.document.file.endswith(SUFFIXES)]
-    prose: dict[str, list[Reading]] = {}  # examples, of which nothing else is a part
+    prose: dict[str, list[Reading]] = {}
     for item in readable:
         if item.document.file.endswith(SUFFIXES):
             prose.setdefault(item.document.file, []).append(item)
-    located += findings(in_manifests, terms, surroundings, kustomizations)
-    references = [item.subject for item in in_manifests if not item.patch] if prose else []
-    for examples in prose.values():
-        documents = [item.document for item in examples]
-        located += findings(
-            examples,
-            terms,
-            _surroundings_of((*manifests, *documents), inputs, schemas),
-            kustomizations,
-            references,
-        )
+    surroundings = _surroundings_of(manifests, inputs, schemas)
+    return _Trial(inputs, terms, kustomizations, schemas, manifests, surroundings, prose)
 
-    def judge_object(document: Document) -> list[Located]:
-        trials = readings([document], kustomizations)
-        return [
-            item
-            for trial in trials
-            for item in judge_document(
-                trial, terms, surroundings.namespaces_of(document).labels, schemas
-            )[0]
-        ]
 
+def judge(
+    inputs: Inputs, readable: Sequence[Reading], terms: Terms, kustomizations: Kustomizations
+) -> Judgement:
+    """Return the findings in an input whose documents are read so, with proven fixes."""
+    trial = _trial(inputs, readable, terms, kustomizations)
+    neighbours = trial.surroundings.files
     placed = keep_fixes_proven_on_objects(
-        keep_proven_fixes(_drop_doubles(located), judge_text), judge_object
+        keep_proven_fixes(_drop_doubles(trial.find(readable)), trial.judge_text), trial.judge_object
     )
-    commented = _sources_with_comments(asked_documents, surroundings.files)
+    asked_documents = [item for item in inputs.documents if item.file not in neighbours]
+    commented = _sources_with_comments(asked_documents, neighbours)
     counted = [
         item
         for item in readable
-        if not item.document.built and item.document.file not in surroundings.files
+        if not item.document.built and item.document.file not in neighbours
     ]
     files = {*(item.file for item in placed), *(source.name for source in commented)}
-    digests = {name: inputs.digests[name] for name in files if name in inputs.digests}
-    unknown = unknown_values(item.document.value for item in counted)
     return Judgement(
         placed,
         commented,
@@ -167,11 +187,11 @@ def judge(
         inputs.files,
         (
             *inputs.skipped,
-            *schemas.broken,
-            *find_unlisted(readable, kustomizations, surroundings.files),
+            *trial.schemas.broken,
+            *find_unlisted(readable, kustomizations, neighbours),
         ),
-        digests,
-        unknown,
+        {name: inputs.digests[name] for name in files if name in inputs.digests},
+        unknown_values(item.document.value for item in counted),
         inputs.beyond,
     )
 
