@@ -106,16 +106,16 @@ def _diagnostic(finding: Finding) -> Diagnostic:
     fix = finding.fix
     quick = None
     if fix is not None and all(edit.position.file == name for edit in fix.edits):
-        edits = tuple(TextEdit(_range(edit.position), edit.text) for edit in fix.edits)
+        edits = tuple(TextEdit(range_of(edit.position), edit.text) for edit in fix.edits)
         quick = QuickFix(fix.title[:1].upper() + fix.title[1:], edits, fix.safe)
     return Diagnostic(
-        _range(finding.position),
+        range_of(finding.position),
         _level(finding),
         finding.code,
         finding.message + (f"\n{finding.help}" if finding.help else ""),
         (rule.page or None) if rule else None,
         tuple(
-            (item.message, _range(item.position))
+            (item.message, range_of(item.position))
             for item in finding.related
             if item.position.file == name
         ),
@@ -134,7 +134,8 @@ def _level(finding: Finding) -> Level:
     return finding.severity
 
 
-def _range(position: Position) -> Range:
+def range_of(position: Position) -> Range:
+    """Return the range of a position, which counts from 1."""
     return Range(
         position.line - 1, position.column - 1, position.end_line - 1, position.end_column - 1
     )

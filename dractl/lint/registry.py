@@ -158,10 +158,12 @@ class Rule(Struct, frozen=True):
         return "`check-driver`" in self.section("What it does")
 
     def section(self, heading: str) -> str:
-        """Return the text below one of :data:`HEADINGS`; with "" the summary above the first."""
+        """Return the text below one of :data:`HEADINGS`; with "" the summary above the first, on
+        one line.
+        """
         parts = self.documentation.split("\n## ")
         if not heading:
-            return parts[0].strip()
+            return " ".join(parts[0].split())
         return next(
             (
                 text.strip()

@@ -154,6 +154,12 @@ class Repositories:
                 )
         return Index(current, unread)
 
+    def files_defining(self, file: str, name: Name) -> list[str]:
+        """Return the files of the repository of a file that define a name, by absolute path."""
+        path = os.path.abspath(file)
+        index = self.parts(repository(os.path.dirname(path)), [path])
+        return [path for path, part in index.parts.items() if name in part.defines]
+
     def _states(self, top: str) -> dict[str, State]:
         """Return the sizes and times of the manifests below a folder."""
         versioned = os.path.exists(os.path.join(top, ".git"))

@@ -94,7 +94,8 @@ def test_a_session() -> None:
             {"id": 2, "method": "textDocument/hover", "params": at(EXPRESSION, character)},
             {"id": 3, "method": "textDocument/completion", "params": at(EXPRESSION, character)},
             {"id": 4, "method": "textDocument/codeAction", "params": action},
-            {"id": 5, "method": "shutdown"},
+            {"id": 5, "method": "textDocument/definition", "params": at(11, 26)},
+            {"id": 6, "method": "shutdown"},
             {"method": "exit"},
         ]
     )
@@ -102,6 +103,7 @@ def test_a_session() -> None:
     by_id = {answer["id"]: answer["result"] for answer in answers if "id" in answer}
     capabilities = by_id[1]["capabilities"]
     assert capabilities["hoverProvider"]
+    assert capabilities["definitionProvider"]
     assert capabilities["codeActionProvider"]["codeActionKinds"] == ["quickfix"]
 
     (published,) = [
@@ -124,6 +126,8 @@ def test_a_session() -> None:
         "end": {"line": EXPRESSION, "character": character},
     }
     assert offered["textEdit"] == {"newText": "architecture", "range": edit}
+
+    assert by_id[5] == []  # the class is in no file
 
     edits = [action["edit"]["changes"][URI] for action in by_id[4]]
     assert [{"newText": "deviceClassName", "range": place}] in edits

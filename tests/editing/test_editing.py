@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from dractl import drivers, editing
 from dractl.editing import Range
+from dractl.lint.repository import Repositories
 from dractl.model import NEWEST, Target
 
 TARGET = Target.of(NEWEST)
@@ -22,12 +25,42 @@ def marked(text: str) -> tuple[str, int, int]:
     return before + after, before.count("\n"), len(before.rpartition("\n")[2])
 
 
+def placed(text: str, name: str) -> tuple[str, str, int, int]:
+    whole, line, column = marked(text)
+    return whole, name, line, column
+
+
 def labels(text: str) -> list[str]:
     return [item.label for item in editing.completions(*marked(text), TARGET)]
 
 
 def hover(text: str) -> editing.Hover | None:
     return editing.hover(*marked(text), TARGET)
+
+
+def test_value_leads_to_the_object_that_it_names(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    shared = tmp_path / "base" / "class.yaml"
+    shared.parent.mkdir()
+    shared.write_text(
+        "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata:\n  name: fast\nspec: {}\n"
+    )
+    template = HEAD.replace("ResourceClaim", "ResourceClaimTemplate").replace(": c", ": gpus")
+    text = (
+        f"{template.split('spec:')[0]}---\n"
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  resourceClaims:\n"
+        "  - name: gpu\n    resourceClaimTemplateName: gp|us\n"
+    )
+    name, repositories = str(tmp_path / "pod.yaml"), Repositories()
+
+    (here,) = editing.definitions(*placed(text, name), repositories)
+    assert (here.file, here.range) == (name, Range(3, 8, 3, 12))
+    (elsewhere,) = editing.definitions(
+        *placed(REQUEST + "        deviceClassName: fa|st\n", name), repositories
+    )
+    assert (elsewhere.file, elsewhere.range) == (str(shared), Range(3, 8, 3, 12))
+    for nothing in ("deviceClassName: slow|", "deviceClass|Name: fast", "count: 1|"):
+        assert not editing.definitions(*placed(f"{REQUEST}        {nothing}", name), repositories)
 
 
 @pytest.mark.parametrize(

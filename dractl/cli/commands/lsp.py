@@ -1,5 +1,5 @@
-"""``dractl lsp``: lint, hovers, completions and fixes in an editor, over the Language Server
-Protocol.
+"""``dractl lsp``: lint, hovers, completions, definitions and fixes in an editor, over the Language
+Server Protocol.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def command(
     """Serve editors over standard input and output, by the Language Server Protocol.
 
     Shows lint's findings on open manifests, describes fields, classes and attributes, completes
-    them in YAML and in CEL, and offers lint's safe fixes. Needs pygls: `pip install 'pygls>=2.0'`.
+    them in YAML and in CEL, goes to the classes, templates and claims that values name, and offers
+    lint's safe fixes. Needs pygls: `pip install 'pygls>=2.0'`.
 
     Examples: `dractl lsp`, `dractl lsp --kubernetes-version 1.36`
     """
@@ -252,7 +253,7 @@ def _serve_diagnostics(server: LanguageServer, session: _Session) -> None:
 
 
 def _serve_help(server: LanguageServer, session: _Session) -> None:
-    """Serve hovers and completions."""
+    """Serve hovers, completions and definitions."""
     from lsprotocol import types
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
@@ -277,6 +278,29 @@ def _serve_help(server: LanguageServer, session: _Session) -> None:
             _completion(document, item, line, column, f"{rank:05}")
             for rank, item in enumerate(candidates)
         ]
+
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    def definition(params: types.DefinitionParams) -> list[types.Location]:
+        document = server.workspace.get_text_document(params.text_document.uri)
+        line, column = _code_point_position(document, params.position)
+        name = _file_name(document.path or document.uri)
+        repositories = session.editor.repositories
+        return [
+            _location(server, document, name, item)
+            for item in editing.definitions(document.source, name, line, column, repositories)
+        ]
+
+
+def _location(
+    server: LanguageServer, document: TextDocument, name: str, item: editing.Definition
+) -> types.Location:
+    """Return the place of a definition in the open text, named ``name``, or in another file."""
+    from lsprotocol import types
+
+    if item.file == name:
+        return types.Location(document.uri, _range(document, item.range))
+    uri = Path(item.file).absolute().as_uri()
+    return types.Location(uri, _range(server.workspace.get_text_document(uri), item.range))
 
 
 def _serve_fixes(server: LanguageServer, session: _Session) -> None:

@@ -44,7 +44,10 @@ class QuotaExceeded(ClaimStopCause[quota.QuotaExceeded], frozen=True, kw_only=Tr
         "Delete claims that are no longer needed, ask for fewer devices, or raise the quota.",
         Progress.STOPPED,
         (
-            'create ResourceClaim : resourceclaims.resource.k8s.io "train-0-gpu-x" is forbidden: exceeded quota',
+            (
+                'create ResourceClaim : resourceclaims.resource.k8s.io "train-0-gpu-x" is'
+                " forbidden: exceeded quota"
+            ),
         ),
     )
     steps_beside_fixes = True
@@ -318,7 +321,10 @@ class GateOff(RequestCause, frozen=True, kw_only=True):
         " without the feature.",
         Progress.STOPPED,
         (
-            "resource claim ml/gpu, request gpu: has subrequests, but the DRAPrioritizedList feature is disabled",
+            (
+                "resource claim ml/gpu, request gpu: has subrequests, but the"
+                " DRAPrioritizedList feature is disabled"
+            ),
             "claim ml/gpu, request gpu: admin access is requested, but the feature is disabled",
         ),
     )

@@ -232,7 +232,10 @@ class PoolIncomplete(PoolCause, frozen=True, kw_only=True):
         " away with its Node object.",
         Progress.HIDDEN,
         (
-            "claim ml/gpu, request gpu: asks for all devices, but resource pool gpu.example.com/node-1 is currently being updated",
+            (
+                "claim ml/gpu, request gpu: asks for all devices, but resource pool"
+                " gpu.example.com/node-1 is currently being updated"
+            ),
         ),
     )
 
@@ -341,7 +344,10 @@ class PoolInvalid(PoolCause, frozen=True, kw_only=True):
         "This is a bug in the driver: report it, or use a version without it.",
         Progress.HIDDEN,
         (
-            "claim ml/gpu, request gpu: asks for all devices, but resource pool gpu.example.com/node-1 is currently invalid",
+            (
+                "claim ml/gpu, request gpu: asks for all devices, but resource pool"
+                " gpu.example.com/node-1 is currently invalid"
+            ),
         ),
     )
 

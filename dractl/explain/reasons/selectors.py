@@ -110,7 +110,10 @@ class SelectorError(RequestCause, frozen=True, kw_only=True):
         " device.driver first, compare with the attribute's own type.",
         Progress.STOPPED,
         (
-            "claim ml/gpu: selector #0 on device gpu.example.com/node-1/gpu-0: CEL runtime error: no such key: productName",
+            (
+                "claim ml/gpu: selector #0 on device gpu.example.com/node-1/gpu-0: CEL runtime"
+                " error: no such key: productName"
+            ),
             "CEL compile error",
         ),
     )

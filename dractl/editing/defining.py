@@ -1,0 +1,62 @@
+"""The objects that a value names: a DeviceClass, a ResourceClaimTemplate or a ResourceClaim."""
+
+import os
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from dractl.editing.judging import Range, range_of
+from dractl.editing.places import place_at, strip_quotes
+from dractl.lint.repository import Repositories
+from dractl.manifests import Document, load_readable
+from dractl.manifests.load import FileFilter
+from dractl.manifests.rendered import Rendered
+
+_KINDS = {
+    "deviceClassName": "DeviceClass",
+    "resourceClaimName": "ResourceClaim",
+    "resourceClaimTemplateName": "ResourceClaimTemplate",
+}
+"""The kinds of objects that are named, by the field (k8s.io/api resource/v1 and core/v1)."""
+
+
+class Definition(Struct, frozen=True):
+    """The place where an object has its name."""
+
+    file: str
+    """The file as it was given, or its absolute path."""
+    range: Range
+    """The characters of the name."""
+
+
+def definitions(
+    text: str, name: str, line: int, column: int, repositories: Repositories
+) -> tuple[Definition, ...]:
+    """Return the definitions of the object that the value at a position names.
+
+    Those of the open text come first, then those of its repository; ``name`` is the file's.
+    Namespaces are not compared: folders and kustomizations often set them.
+    """
+    place = place_at(text, line, column)
+    kind = _KINDS.get(str(place.path[-1])) if place is not None and not place.key else None
+    if place is None or kind is None:
+        return ()
+    wanted = strip_quotes(place.before + place.after)
+    data = text.encode("utf-8", "surrogatepass")
+    open_text = load_readable(["-"], stdin=data, stdin_name=name)
+    paths = [
+        path
+        for path in repositories.files_defining(name, (kind, wanted))
+        if path != os.path.abspath(name)
+    ]
+    others = load_readable(
+        paths, choice=FileFilter(changed_files=True), render=lambda _: (Rendered(None),)
+    )
+    return tuple(_names_of([*open_text.documents, *others.documents], kind, wanted))
+
+
+def _names_of(documents: list[Document], kind: str, wanted: str) -> Iterator[Definition]:
+    for document in documents:
+        if (document.kind, document.name) == (kind, wanted):
+            position = document.locate(("metadata", "name"))
+            yield Definition(position.file, range_of(position))
