@@ -31,12 +31,15 @@ from dractl.explain.reasons.claims import (
     TemplateMissing,
 )
 from dractl.explain.reasons.limits import AdminAccessNamespace, ClassMissing, QuotaExceeded
+from dractl.explain.reasons.nodes import NodeFilter
 from dractl.explain.reasons.schedulers import UnseenScheduler
 from dractl.explain.reasons.scheduling import NoConsumer
+from dractl.model.nearest import nearest
 from dractl.objects import Raw
 from dractl.scheduler.charges import CLAIM_COUNT
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.pre_bind import RESERVED_LIMIT
+from dractl.scheduler.rejection import VolumeClaimFault
 from dractl.views.namespace import ADMIN_ACCESS_LABEL
 
 _API_VERSION = "resource.k8s.io/v1"
@@ -84,6 +87,34 @@ def fix_reference(
     for model_name in cause.elsewhere:
         yield _copy_object(problem, missing, model_name)
     yield from _create_for_class(problem, missing)
+
+
+@fix_for(NodeFilter)
+def fix_volume_claim(problem: FixProblem, cause: NodeFilter) -> Iterator[Candidate]:
+    """Name the PersistentVolumeClaim that was probably meant."""
+    for fault in cause.unmet:
+        if not isinstance(fault, VolumeClaimFault):
+            continue
+        namespace, _, name = fault.claim.partition("/")
+        names = [
+            other
+            for space, other in problem.state.objects("PersistentVolumeClaim")
+            if space == namespace
+        ]
+        meant = None if name in names else nearest(name, names)
+        operations = [
+            replace(("spec", "volumes", index, "persistentVolumeClaim", "claimName"), meant)
+            for index, volume in enumerate(maps_at(problem.question.value, "spec", "volumes"))
+            if text_at(volume, "persistentVolumeClaim", "claimName") == name
+        ]
+        if meant and operations and problem.pod is not None:
+            yield Candidate(
+                f"change claimName {name} to {meant}",
+                (problem.patch(*operations),),
+                FixSlot(Topic.NAME, name),
+                Preference.CORRECT,
+                corrects=True,
+            )
 
 
 class _MissingReference(Struct, frozen=True):

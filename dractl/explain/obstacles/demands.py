@@ -197,7 +197,8 @@ class RoomInQuota(Demand, frozen=True):
 
     kind = "quota"
     is_before_nodes = True
-    stage = 1
+    stage = 9
+    """How much is wanted is known once the claim is right."""
 
     quota: str
     resource: str

@@ -379,7 +379,7 @@ def _demands_of_pools(survey: Survey) -> Iterator[Demand]:
 
 def _coarseness(demand: Demand) -> int:
     match demand:
-        case FreeDevices():
+        case FreeCounters():
             return 1
         case ClassOfRequest():
             return 2
