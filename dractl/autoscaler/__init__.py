@@ -8,7 +8,7 @@ A verdict is about the autoscaler alone. It says nothing of the node that comes:
 judges its real devices.
 """
 
-from dractl.autoscaler.karpenter import Judgement, is_older, judge
+from dractl.autoscaler.karpenter import Judgement, find_shared_refusal, is_older, judge
 from dractl.autoscaler.search import Verdict
 
-__all__ = ["Judgement", "Verdict", "is_older", "judge"]
+__all__ = ["Judgement", "Verdict", "find_shared_refusal", "is_older", "judge"]

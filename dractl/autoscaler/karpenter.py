@@ -4,12 +4,18 @@ Allocator.Allocate in sigs.k8s.io/karpenter pkg/scheduling/dynamicresources/allo
 nothing but the devices that the provider declares for the instance type.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from msgspec import Struct
 
-from dractl.autoscaler.plan import RefusedClaim, make_plan, selector_environment, template_devices
+from dractl.autoscaler.plan import (
+    RefusedClaim,
+    TooManyDevices,
+    make_plan,
+    selector_environment,
+    template_devices,
+)
 from dractl.autoscaler.reasons import Stage, explain_failure
 from dractl.autoscaler.search import Verdict, search
 from dractl.facts.autoscalers import DeviceTables, InstanceType, is_aws_type
@@ -31,6 +37,8 @@ class Judgement(Struct, frozen=True):
     """The stage that the claims reach."""
     seconds: float = 0.0
     """About how long Karpenter searches, without its time limit."""
+    refuses_all_types: bool = False
+    """True if Karpenter then serves no other instance type either (ValidateClaimRequest)."""
 
 
 def judge(
@@ -53,13 +61,15 @@ def judge(
     if not claims:
         return Judgement("serves", "no claim limits it")
     devices = template_devices(declared)
-    if not devices:
+    if not devices and any(claim.spec.devices.requests for claim in claims):
         return Judgement("never", f"Karpenter knows of no devices on {instance_type}")
     cel = _environment(tables.release)
     try:
         plan = make_plan(claims, classes, devices, cel)
     except RefusedClaim as refusal:
-        return Judgement("never", str(refusal))
+        return Judgement(
+            "never", str(refusal), refuses_all_types=not isinstance(refusal, TooManyDevices)
+        )
     outcome = search(plan)
     seconds = float("inf") if outcome.succeeds is None else outcome.tries / TRIES_PER_SECOND
     if seconds > tables.seconds:
@@ -75,6 +85,15 @@ def judge(
         return Judgement("serves", f"it counts on {names}", Stage.SERVED, seconds)
     failure = explain_failure(plan, instance_type, cel)
     return Judgement("never", failure.reason, failure.stage, seconds)
+
+
+def find_shared_refusal(judgements: Iterable[Judgement]) -> str | None:
+    """Return why Karpenter serves none of the instance types that a NodePool allows, if the claims
+    are refused on one of them.
+
+    Allocate asks about all of them at once, and ends with the first error.
+    """
+    return next((item.reason for item in judgements if item.refuses_all_types), None)
 
 
 _environment = cache(selector_environment)

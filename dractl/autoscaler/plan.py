@@ -21,7 +21,14 @@ Value = tuple[str, object]
 
 
 class RefusedClaim(Exception):
-    """Karpenter refuses a claim before it searches; the message is a clause with the reason."""
+    """Karpenter refuses a claim before it searches; the message is a clause with the reason.
+
+    It then serves no instance type of those that it asks about at once.
+    """
+
+
+class TooManyDevices(RefusedClaim):
+    """A request for all devices that gets too many of one instance type, which alone is refused."""
 
 
 class TemplateDevice(Struct, frozen=True):
@@ -248,11 +255,14 @@ def _check_device_limit(plan: ClaimPlan) -> None:
         min(len(part.matching) if part.takes_all else 0 for part in request)
         for request in plan.requests
     )
-    if counted > MAX_DEVICES or (every and counted + every > MAX_DEVICES):
-        raise RefusedClaim(
-            f"claim {plan.name} needs {counted + every} devices, and a claim can get at most"
-            f" {MAX_DEVICES}"
-        )
+    reason = (
+        f"claim {plan.name} needs {counted + every} devices, and a claim can get at most"
+        f" {MAX_DEVICES}"
+    )
+    if counted > MAX_DEVICES:
+        raise RefusedClaim(reason)
+    if every and counted + every > MAX_DEVICES:
+        raise TooManyDevices(reason)
 
 
 def _first_line(text: str | None) -> str:
