@@ -14,6 +14,49 @@ from typing import Any
 
 DRIVERS = ("gpu.nvidia.com", "dra.net")  # in the order of populateDynamicResources of the provider
 
+AWS_LABELS = (
+    "capacity-reservation-id",
+    "capacity-reservation-type",
+    "capacity-reservation-interruptible",
+    "instance-hypervisor",
+    "instance-encryption-in-transit-supported",
+    "instance-category",
+    "instance-capability-flex",
+    "instance-family",
+    "instance-generation",
+    "instance-size",
+    "instance-local-nvme",
+    "instance-cpu",
+    "instance-cpu-manufacturer",
+    "instance-cpu-sustained-clock-speed-mhz",
+    "instance-memory",
+    "instance-ebs-bandwidth",
+    "instance-network-bandwidth",
+    "instance-gpu-name",
+    "instance-gpu-manufacturer",
+    "instance-gpu-count",
+    "instance-gpu-memory",
+    "instance-accelerator-name",
+    "instance-accelerator-manufacturer",
+    "instance-accelerator-count",
+    "instance-tenancy",
+    "placement-group-id",
+    "placement-group-partition",
+)
+WELL_KNOWN_LABELS = (
+    "karpenter.sh/nodepool",
+    "karpenter.sh/capacity-type",
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+    "topology.k8s.aws/zone-id",
+    "node.kubernetes.io/instance-type",
+    "node.kubernetes.io/windows-build",
+    "kubernetes.io/arch",
+    "kubernetes.io/os",
+    *(f"karpenter.k8s.aws/{name}" for name in AWS_LABELS),
+)
+"""WellKnownLabels in pkg/apis/v1/labels.go of karpenter and of its AWS provider."""
+
 
 def group_devices(driver: str, devices: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the devices of a driver as one group: common values once, others by device."""
@@ -64,14 +107,16 @@ def main() -> None:
         "provider": "AWS",
         "since": "1.15",
         "source": (
-            f"{tables['provider']} pkg/providers/nvidiadra, efadra and drametadata;"
-            " sigs.k8s.io/karpenter v1.15.0 pkg/scheduling/dynamicresources"
+            f"{tables['provider']} pkg/providers/nvidiadra, efadra and drametadata,"
+            " pkg/apis/v1/labels.go; sigs.k8s.io/karpenter v1.15.0"
+            " pkg/scheduling/dynamicresources, pkg/apis/v1/labels.go"
         ),
         "read": tables["read"],
         "newest": "1.15",
         "seconds": 5,
         "release": "1.35",
         "enabledBy": "settings.enableDRA",
+        "wellKnownLabels": WELL_KNOWN_LABELS,
     }
     text = json.dumps(head, indent=1)[:-2]
     print(f'{text},\n "types": {{\n{lines}\n }}\n}}')

@@ -15,7 +15,7 @@ from dractl.objects.cluster_autoscaler import (
 )
 from dractl.views import Event, Pod
 from dractl.views.karpenter import KARPENTER
-from dractl.views.node_pool import NodeClaim, NodePool
+from dractl.views.node_pool import NodePool
 from dractl.views.workload import Workload
 
 
@@ -71,7 +71,6 @@ def _ask_karpenter(
     elif pools:
         from dractl.explain.node_pools import judge_pools
 
-        yield from _nodes_on_the_way(state)
         yield from judge_pools(state, pools, pod, claims)
 
 
@@ -123,18 +122,3 @@ def _nominates_existing_node(state: ClusterState, event: Event) -> bool:
     """Return True if the node that Karpenter names in an event is in the input."""
     name = event.message.partition("node/")[2].partition(",")[0].strip()
     return bool(name) and state.get("Node", ("", name)) is not None
-
-
-def _nodes_on_the_way(state: ClusterState) -> Iterator[ExpectedNode]:
-    """Yield the NodeClaims that have no node yet."""
-    for key, raw in state.objects("NodeClaim").items():
-        claim = NodeClaim(raw, key)
-        if not claim.node_name and not claim.deletion_timestamp:
-            machine = claim.labels.get("node.kubernetes.io/instance-type", "")
-            reason = (
-                f"NodeClaim {claim.name} is being launched{f' ({machine})' if machine else ''}:"
-                " wait"
-            )
-            yield ExpectedNode(
-                KARPENTER, claim.pool, "comes", (machine,) if machine else (), reason
-            )

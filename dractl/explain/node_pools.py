@@ -1,22 +1,34 @@
 """The NodePools of a cluster, judged as Karpenter would for a pending pod.
 
-Karpenter's order is that of NodeClaim.CanAdd (sigs.k8s.io/karpenter
-pkg/controllers/provisioning/scheduling/nodeclaim.go): taints, requirements, devices, and then what
-an instance type has of other resources. Amounts that a node keeps for itself are not known before
-it exists, and not counted.
+Karpenter tries the pod on each NodePool, the heaviest first, and launches a node for the first on
+which it fits (Scheduler.addToNewNodeClaim and NodeClaim.CanAdd in sigs.k8s.io/karpenter
+pkg/controllers/provisioning/scheduling): limits, taints, requirements, devices, and then what an
+instance type has of other resources. Amounts that a node keeps for itself are not known before it
+exists, and not counted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from dractl.allocation.nodes import label_matches
-from dractl.autoscaler import Judgement, is_older, judge
+from dractl.autoscaler import find_shared_refusal, is_older
+from dractl.autoscaler.requirements import (
+    Requirement,
+    Requirements,
+    find_conflict,
+    find_missing,
+    merge,
+    require_expressions,
+    require_labels,
+)
 from dractl.cluster.state import ClusterState
 from dractl.explain.answer import ExpectedNode
+from dractl.explain.nodes_on_the_way import count_waiting_pods, find_nodes_on_the_way
+from dractl.explain.placement_attempts import Attempt, find_refused_selector, list_attempts
+from dractl.explain.pool_inquiry import PoolInquiry, has_room, is_within_limits, make_pool_inquiry
 from dractl.facts.autoscalers import DeviceTables, device_tables
-from dractl.machines import labels_of, room_of
-from dractl.model import DeviceClass, NodeSelectorRequirement, Quantity, ResourceClaim
+from dractl.machines import labels_of
+from dractl.model import ResourceClaim
 from dractl.model.taints import format_taint
 from dractl.scheduler.node_constraints import is_tolerated
 from dractl.views import Pod
@@ -31,33 +43,45 @@ EKS_AUTO_MODE = "eks.amazonaws.com"
 MAX_POOLS = 20
 """NodePools that are judged for one pod."""
 
-_OWN_DOMAINS = (
-    "karpenter.sh/",
-    "karpenter.k8s.aws/",
-    "topology.kubernetes.io/",
-    "topology.k8s.aws/",
-)
-_WELL_KNOWN = ("kubernetes.io/hostname", "node.kubernetes.io/windows-build")
-"""Labels that a node gets when it is launched: nothing is known of them before."""
-
 
 def judge_pools(
     state: ClusterState, pools: Sequence[NodePool], pod: Pod, claims: Sequence[ResourceClaim]
 ) -> tuple[ExpectedNode, ...]:
     """Judge the NodePools of a cluster for a pod with claims; none without Karpenter's tables.
 
-    One answer, without the name of a pool, stands for all of them if Karpenter serves no claims.
+    The NodePool that brings a node is the last one: Karpenter does not look at those behind it. An
+    answer without the name of a pool stands for all of them, if Karpenter passes over the pod.
     """
     tables = device_tables().get(KARPENTER)
     if tables is None:
         return ()
     settings = read_karpenter_settings(state.objects("Deployment").values())
-    refusal = _find_refusal(settings, tables)
+    refusal = _find_refusal(settings, tables) or _find_pod_refusal(pod, tables)
     if refusal is not None:
         return (refusal,)
     if settings is not None:
         tables = _limit_tables(tables, settings.drivers)
-    return tuple(_judge_pool(state, pool, pod, claims, tables) for pool in pools[:MAX_POOLS])
+    inquiry = make_pool_inquiry(state, pod, claims, tables)
+    # Karpenter fills the nodes on the way first, so further pods get another one.
+    coming = tuple(find_nodes_on_the_way(state, inquiry))
+    if coming and len(coming) >= count_waiting_pods(state):
+        return coming
+    return (*coming, *_try_pools(pools, inquiry))
+
+
+def _try_pools(pools: Sequence[NodePool], inquiry: PoolInquiry) -> tuple[ExpectedNode, ...]:
+    """Judge NodePools as Karpenter tries them, up to the one that brings a node."""
+    # OrderByWeight in pkg/utils/nodepool/nodepool.go: of equal weights the last name.
+    ordered = sorted(pools, key=lambda pool: (pool.weight, pool.name), reverse=True)[:MAX_POOLS]
+    has_soft_taints = any(t.effect == "PreferNoSchedule" for pool in ordered for t in pool.taints)
+    answers: list[ExpectedNode] = []
+    for attempt in list_attempts(inquiry.pod, has_soft_taints=has_soft_taints):
+        answers = []
+        for pool in ordered:
+            answers.append(_judge_pool(pool, attempt, inquiry))
+            if answers[-1].verdict == "comes":
+                return tuple(answers)
+    return tuple(answers)
 
 
 def _find_refusal(settings: KarpenterSettings | None, tables: DeviceTables) -> ExpectedNode | None:
@@ -87,160 +111,144 @@ def _limit_tables(tables: DeviceTables, drivers: frozenset[str]) -> DeviceTables
     return replace(tables, types=types)
 
 
-def _judge_pool(
-    state: ClusterState,
-    pool: NodePool,
-    pod: Pod,
-    claims: Sequence[ResourceClaim],
-    tables: DeviceTables,
-) -> ExpectedNode:
+def _find_pod_refusal(pod: Pod, tables: DeviceTables) -> ExpectedNode | None:
+    """Return why Karpenter ignores a pod, whatever its NodePools allow."""
+    reason = find_refused_selector(pod, tables.well_known_labels)
+    if reason is None:
+        return None
+    return ExpectedNode(KARPENTER, "", "never", (), f"Karpenter passes over the pod: {reason}")
+
+
+def _judge_pool(pool: NodePool, attempt: Attempt, inquiry: PoolInquiry) -> ExpectedNode:
     """Judge a NodePool, in the order in which Karpenter looks at its parts."""
+    answer = _find_pool_refusal(pool)
+    if answer is not None:
+        return answer
+    offered = merge(require_expressions(pool.requirements), require_labels(pool.node_labels))
+    allowed = [
+        name
+        for name, requirements in inquiry.requirements.items()
+        if find_conflict(requirements, offered) is None
+    ]
+    within = [name for name in allowed if is_within_limits(pool, name)]
+    if allowed and not within:
+        return _refusal(pool, "its limits leave no room for another node", "raise its limits")
+    taint = next((t for t in pool.taints if not is_tolerated(t, attempt.tolerations)), None)
+    if taint is not None:
+        text = format_taint(taint)
+        return _refusal(pool, f"the pod does not tolerate its taint {text}", f"tolerate {text}")
+    mismatch = _explain_mismatch(offered, attempt, inquiry)
+    if mismatch is not None:
+        return _refusal(pool, mismatch, None)
+    serving = [name for name in within if inquiry.judge(name).verdict == "serves"]
+    shared = find_shared_refusal(map(inquiry.judge, within))
+    if serving and shared is not None:
+        return _refusal(pool, shared, f"allow only {_list(serving)}")
+    if not serving:
+        return _explain_no_type(pool, within, inquiry)
+    if sum(inquiry.judge(name).seconds for name in within) > inquiry.tables.seconds:
+        reason = (
+            f"Karpenter's search ends after {inquiry.tables.seconds} seconds, and those of all"
+            " instance types together take longer: it depends on their order"
+        )
+        fix = f"allow only {_list(serving)}"
+        return ExpectedNode(KARPENTER, pool.name, "unknown", tuple(serving), reason, fix)
+    wanted = merge(offered, attempt.requirements)
+    return _choose_types(pool, serving, wanted, inquiry)
+
+
+def _choose_types(
+    pool: NodePool, serving: Sequence[str], wanted: Requirements, inquiry: PoolInquiry
+) -> ExpectedNode:
+    """Answer with the types that have the devices, and all else that the pod needs."""
+    fitting = [
+        name for name in serving if find_conflict(inquiry.requirements[name], wanted) is None
+    ]
+    if not fitting:
+        return _refusal(
+            pool, f"the pod's node selector or affinity excludes {_list(serving)}", None
+        )
+    roomy = [name for name in fitting if has_room(inquiry.pod, name)]
+    if not roomy:
+        return _refusal(pool, f"{_list(fitting)} have too little CPU or memory for the pod", None)
+    for key, least in pool.min_values.items():
+        values = {labels_of(name).get(key) for name in roomy}
+        if None not in values and len(values) < least:
+            reason = f"it wants {least} values of {key}, and only {_list(roomy)} serve the pod"
+            return _refusal(pool, reason, f"lower minValues of {key}")
+    return ExpectedNode(
+        KARPENTER, pool.name, "comes", tuple(roomy), f"Karpenter launches {_list(roomy)}"
+    )
+
+
+def _find_pool_refusal(pool: NodePool) -> ExpectedNode | None:
+    """Return the answer for a NodePool that Karpenter does not look at, or of which nobody knows.
+
+    Provisioner.NewScheduler in pkg/controllers/provisioning/provisioner.go.
+    """
+    ready = pool.condition("Ready")
     if pool.provider == EKS_AUTO_MODE:
         return _refusal(pool, "EKS Auto Mode does not support claims", None)
     if pool.provider not in ("", AWS):
         reason = f"dractl does not know which devices Karpenter expects of {pool.provider}"
         return ExpectedNode(KARPENTER, pool.name, "unknown", (), reason)
-    taint = next((t for t in pool.taints if not is_tolerated(t, pod.tolerations)), None)
-    if taint is not None:
-        text = format_taint(taint)
-        return _refusal(pool, f"the pod does not tolerate its taint {text}", f"tolerate {text}")
-    missing = _label_that_pool_lacks(pool, pod)
-    if missing is not None:
-        return _refusal(pool, missing, None)
-    allowed = [name for name in tables.types if _allows(pool, name)]
-    classes = {item.metadata.name: item for item in state.classes}
-    judgements = {name: judge(claims, classes, name, tables) for name in allowed}
-    serving = [name for name in allowed if judgements[name].verdict == "serves"]
-    if not serving:
-        return _explain_no_type(pool, allowed, judgements, claims, tables, classes)
-    if sum(item.seconds for item in judgements.values()) > tables.seconds:
-        reason = (
-            f"Karpenter's search ends after {tables.seconds} seconds, and those of all instance"
-            " types together take longer: it depends on their order"
-        )
-        fix = f"allow only {_list(serving)}"
-        return ExpectedNode(KARPENTER, pool.name, "unknown", tuple(serving), reason, fix)
-    fitting = [name for name in serving if _matches_pod(pod, pool, name)]
-    if not fitting:
-        return _refusal(
-            pool, f"the pod's node selector or affinity excludes {_list(serving)}", None
-        )
-    roomy = [name for name in fitting if _has_room(pod, name)]
-    if not roomy:
-        return _refusal(pool, f"{_list(fitting)} have too little CPU or memory for the pod", None)
-    within = [name for name in roomy if _is_within_limits(pool, name)]
-    if not within:
-        return _refusal(pool, "its limits leave no room for another node", "raise its limits")
-    reason = f"Karpenter launches {_list(within)}"
-    return ExpectedNode(KARPENTER, pool.name, "comes", tuple(within), reason)
+    if pool.deletion_timestamp:
+        return _refusal(pool, "it is being deleted", None)
+    if pool.is_static:
+        return _refusal(pool, "it has a fixed number of nodes (spec.replicas)", None)
+    if ready.type and ready.status != "True":
+        return _refusal(pool, f"it is not ready{f': {ready.message}' * bool(ready.message)}", None)
+    return None
 
 
 def _refusal(pool: NodePool, reason: str, fix: str | None) -> ExpectedNode:
     return ExpectedNode(KARPENTER, pool.name, "never", (), reason, fix)
 
 
-def _explain_no_type(
-    pool: NodePool,
-    allowed: Sequence[str],
-    judgements: Mapping[str, Judgement],
-    claims: Sequence[ResourceClaim],
-    tables: DeviceTables,
-    classes: Mapping[str, DeviceClass],
-) -> ExpectedNode:
+def _explain_mismatch(offered: Requirements, attempt: Attempt, inquiry: PoolInquiry) -> str | None:
+    """Return a clause about the first label that the pod wants and no node of the pool has."""
+    wanted = attempt.requirements
+    missing = find_missing(offered, wanted, inquiry.tables.well_known_labels)
+    if missing is not None:
+        text = _describe(missing, wanted[missing])
+        return f"the pod wants {text}, a label that its nodes do not have"
+    conflict = find_conflict(offered, wanted)
+    if conflict is None:
+        return None
+    return (
+        f"the pod wants {_describe(conflict, wanted[conflict])}, and its nodes have"
+        f" {_describe(conflict, offered[conflict])}"
+    )
+
+
+def _describe(key: str, requirement: Requirement) -> str:
+    """Return a requirement as text: ``team=ml``, ``team in (a, b)``, ``no team``."""
+    if requirement.is_empty:
+        return f"no {key}"
+    bounds = [
+        *([f"{key} >= {requirement.lowest}"] if requirement.lowest is not None else ()),
+        *([f"{key} <= {requirement.highest}"] if requirement.highest is not None else ()),
+    ]
+    values = ", ".join(sorted(requirement.values))
+    if not requirement.excludes:
+        return f"{key}={values}" if len(requirement.values) == 1 else f"{key} in ({values})"
+    if values:
+        bounds.append(f"{key} not in ({values})")
+    return " and ".join(bounds) or key
+
+
+def _explain_no_type(pool: NodePool, allowed: Sequence[str], inquiry: PoolInquiry) -> ExpectedNode:
     """Return why no type of a NodePool serves, and which other type would."""
     others = [
         name
-        for name in tables.types
-        if name not in allowed and judge(claims, classes, name, tables).verdict == "serves"
+        for name in inquiry.tables.types
+        if name not in allowed and inquiry.judge(name).verdict == "serves"
     ]
     fix = f"allow {others[0]}, which has the devices" if others else None
     if not allowed:
         return _refusal(pool, "it allows no instance type with devices that Karpenter knows", fix)
-    nearest = max(allowed, key=lambda name: judgements[name].stage)
-    return _refusal(pool, judgements[nearest].reason, fix)
-
-
-def _allows(pool: NodePool, name: str) -> bool:
-    """Return True if a NodePool's requirements allow an instance type."""
-    labels = {**labels_of(name), **pool.node_labels}
-    return all(
-        label_matches(requirement, labels)
-        for requirement in pool.requirements
-        if requirement.key in labels or not _is_open(requirement)
-    )
-
-
-def _is_open(requirement: NodeSelectorRequirement) -> bool:
-    """Return True for a label that a node gets from the requirement, or when it is launched."""
-    return requirement.operator in ("In", "Exists", "NotIn") or requirement.key in _WELL_KNOWN
-
-
-def _label_that_pool_lacks(pool: NodePool, pod: Pod) -> str | None:
-    """Return a clause about the first label of the pod's node selector that no node of the pool
-    has.
-    """
-    offered = {r.key: r.values for r in pool.requirements if r.operator == "In"}
-    for key, value in pod.node_selector.items():
-        if key in pool.node_labels:
-            if pool.node_labels[key] != value:
-                return (
-                    f"the pod wants {key}={value}, and its nodes have {key}={pool.node_labels[key]}"
-                )
-        elif key in offered:
-            if value not in offered[key]:
-                return f"the pod wants {key}={value}, and it allows {', '.join(offered[key])}"
-        elif not _is_well_known(key):
-            return f"the pod wants {key}={value}, a label that its nodes do not have"
-    return None
-
-
-def _is_well_known(key: str) -> bool:
-    node_labels = ("kubernetes.io/arch", "kubernetes.io/os", "node.kubernetes.io/instance-type")
-    return key.startswith(_OWN_DOMAINS) or key in (*_WELL_KNOWN, *node_labels)
-
-
-def _matches_pod(pod: Pod, pool: NodePool, name: str) -> bool:
-    """Return True if what is known of an instance type's labels meets the pod's node selector."""
-    labels = {**labels_of(name), **pool.node_labels}
-    wanted = {key: value for key, value in pod.node_selector.items() if key in labels}
-    if any(labels[key] != value for key, value in wanted.items()):
-        return False
-    affinity = pod.node_affinity
-    if affinity is None:
-        return True
-    return any(
-        all(
-            label_matches(requirement, labels)
-            for requirement in term.match_expressions
-            if requirement.key in labels
-        )
-        for term in affinity.node_selector_terms
-    )
-
-
-def _has_room(pod: Pod, name: str) -> bool:
-    """Return True if an instance type has as much CPU and memory as the pod requests."""
-    room = room_of(name)
-    return all(
-        Quantity.parse(room[resource]) >= pod.requests[resource]
-        for resource in ("cpu", "memory")
-        if resource in room and resource in pod.requests
-    )
-
-
-def _is_within_limits(pool: NodePool, name: str) -> bool:
-    """Return True if a NodePool's limits allow one more node of an instance type."""
-    added = {**room_of(name), "nodes": "1"}
-    return all(
-        _value(pool.resources.get(resource)) + Quantity.parse(added[resource]).value()
-        <= limit.value()
-        for resource, limit in pool.limits.items()
-        if resource in ("cpu", "memory", "nodes") and resource in added
-    )
-
-
-def _value(amount: Quantity | None) -> int:
-    return 0 if amount is None else amount.value()
+    nearest = max(allowed, key=lambda name: inquiry.judge(name).stage)
+    return _refusal(pool, inquiry.judge(nearest).reason, fix)
 
 
 def _list(names: Sequence[str]) -> str:

@@ -69,6 +69,10 @@ class DeviceTables(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
     """The Kubernetes release of the library that compiles its selectors."""
     enabled_by: str
     """The setting that switches claims on."""
+    well_known_labels: tuple[str, ...]
+    """Labels that a node may get when it is launched, with a value that its NodePool need not
+    name.
+    """
     source: str
     read: str
     types: dict[str, InstanceType]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from dractl.model import NodeSelectorRequirement, Quantity, Taint
-from dractl.model.paths import map_at, maps_at, text_at
+from dractl.model.paths import integer_at, map_at, maps_at, text_at
 from dractl.views.amounts import quantity
 from dractl.views.base import View
 from dractl.views.node import taint
@@ -24,6 +24,26 @@ class NodePool(View):
     def requirements(self) -> tuple[NodeSelectorRequirement, ...]:
         """``spec.template.spec.requirements``."""
         return tuple(map(requirement, maps_at(self.spec, "template", "spec", "requirements")))
+
+    @cached_property
+    def min_values(self) -> Mapping[str, int]:
+        """``minValues`` by label: so many values the instance types that remain must have."""
+        entries = maps_at(self.spec, "template", "spec", "requirements")
+        return {
+            text_at(entry, "key"): least
+            for entry in entries
+            if (least := integer_at(entry, "minValues")) is not None
+        }
+
+    @property
+    def weight(self) -> int:
+        """``spec.weight``: the heaviest NodePool comes first."""
+        return integer_at(self.spec, "weight") or 0
+
+    @property
+    def is_static(self) -> bool:
+        """True if it has a fixed number of nodes (``spec.replicas``), whatever pods wait."""
+        return integer_at(self.spec, "replicas") is not None
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
@@ -64,3 +84,23 @@ class NodeClaim(View):
     def node_name(self) -> str:
         """The name of its node; "" while there is none."""
         return text_at(self.status, "nodeName")
+
+    @property
+    def is_on_the_way(self) -> bool:
+        """True until its node is initialized: Karpenter counts on the devices of its instance type
+        till then.
+        """
+        if self.deletion_timestamp:
+            return False
+        initialized = self.condition("Initialized")
+        return initialized.status != "True" if initialized.type else not self.node_name
+
+    @cached_property
+    def taints(self) -> tuple[Taint, ...]:
+        """Taints that its node keeps."""
+        return tuple(map(taint, maps_at(self.spec, "taints")))
+
+    @cached_property
+    def allocatable(self) -> Mapping[str, Quantity]:
+        """``status.allocatable``: the amounts that its node will have."""
+        return {name: quantity(value) for name, value in map_at(self.status, "allocatable").items()}
