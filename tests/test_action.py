@@ -99,9 +99,7 @@ def test_findings_are_annotations_and_a_sarif_report(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "code"), [("", 0), ("--fail-on-skipped", 1)])
-def test_charts_that_are_not_checked_are_reported(
-    checkout: Path, arguments: str, code: int
-) -> None:
+def test_unchecked_charts_are_reported(checkout: Path, arguments: str, code: int) -> None:
     install(checkout)
     templates = checkout / "charts" / "trainer" / "templates"
     templates.mkdir(parents=True)

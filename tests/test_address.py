@@ -79,7 +79,7 @@ def test_one_step_sets_all_of_them(tmp_path: Path) -> None:
     )
 
 
-def test_a_project_that_moves_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_moved_project_leaves_nothing_behind(tmp_path: Path) -> None:
     root = published(tmp_path)
     set_address(root, "Acme/dra-tools", "https://acme.github.io/dra-tools")
     set_address(root, "new-owner/dractl", "https://dractl.example.com")
@@ -97,7 +97,7 @@ def test_snippets_name_this_release(name: str) -> None:
     assert found == {dractl.__version__}
 
 
-def test_a_name_that_is_no_repository_changes_nothing() -> None:
+def test_invalid_repository_name_changes_nothing() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "tools" / "set_address.py", "https://github.com/a/b"],
         capture_output=True,

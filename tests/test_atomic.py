@@ -97,7 +97,7 @@ def test_root_gives_the_file_back(tmp_path: Path) -> None:
     assert (file.stat().st_uid, file.stat().st_gid) == (1234, 2345)
 
 
-def test_a_new_file_has_the_mode_that_the_umask_leaves(tmp_path: Path) -> None:
+def test_new_file_has_the_mode_of_the_umask(tmp_path: Path) -> None:
     umask = os.umask(0o027)
     try:
         atomic.replace(tmp_path / "new", b"x")

@@ -178,7 +178,7 @@ spec:
         "lint CLAIM --devices DUMP",
     ],
 )
-def test_what_a_dump_cannot_hold_is_reported_with_file_and_object(
+def test_invalid_object_of_a_dump_is_reported_with_its_file(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (dump,) = (DAMAGED / "explain").glob("1f8f692018*")
@@ -201,7 +201,7 @@ def test_what_a_dump_cannot_hold_is_reported_with_file_and_object(
         "render --from NODE",
     ],
 )
-def test_what_a_machine_cannot_have_is_reported_with_its_file(
+def test_invalid_machine_is_reported_with_its_file(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (node,) = (DAMAGED / "snapshot").glob("958bf34862*")

@@ -45,20 +45,20 @@ def test_a_device_with_edits_is_resolved(tmp_path: Path) -> None:
         ("gpu.example.com/device=", "is no CDI device"),
     ],
 )
-def test_a_device_that_nothing_defines(tmp_path: Path, identifier: str, fault: str) -> None:
+def test_undefined_device_is_a_fault(tmp_path: Path, identifier: str, fault: str) -> None:
     write(tmp_path, "a.json", devices=[device(env=["A=1"])])
     (found,) = cdi.find_faults([identifier], tmp_path)
     assert fault in found
 
 
-def test_edits_that_a_runtime_refuses(tmp_path: Path) -> None:
+def test_edits_refused_by_a_runtime_are_faults(tmp_path: Path) -> None:
     write(tmp_path, "a.json", devices=[device()])
     assert cdi.find_faults([ID], tmp_path) == [
         f"{ID} has empty containerEdits, which a runtime refuses"
     ]
 
 
-def test_paths_that_are_not_there(tmp_path: Path) -> None:
+def test_missing_paths_are_faults(tmp_path: Path) -> None:
     nodes, mounts = [{"path": "/dev/nothing-0"}], [{"hostPath": "/nothing", "containerPath": "/x"}]
     write(tmp_path, "a.json", devices=[device(deviceNodes=nodes, mounts=mounts)])
     faults = cdi.find_faults([ID], tmp_path)
@@ -73,12 +73,12 @@ def test_a_device_in_two_files_is_a_conflict(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "null", '{"kind": "a/b"}'])
-def test_a_file_that_is_none(tmp_path: Path, text: str) -> None:
+def test_invalid_cdi_file_is_a_fault(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.json").write_text(text)
     assert any("a.json" in fault for fault in cdi.find_faults([ID], tmp_path))
 
 
-def test_what_is_left_of_a_claim(tmp_path: Path) -> None:
+def test_files_still_defining_a_claim_are_listed(tmp_path: Path) -> None:
     write(tmp_path, "claims.json", devices=[device(env=["A=1"])])
     write(tmp_path, "c-uid.json", devices=[])
     assert cdi.mentions("c-uid", [ID], tmp_path) == ["c-uid.json", "claims.json"]
@@ -115,7 +115,7 @@ def driver_of(tmp_path: Path, *command: str) -> Driver:
 
 
 @pytest.mark.parametrize("what", ["nothing", "file", "silence", "garbage"])
-def test_a_driver_that_never_registers(tmp_path: Path, what: str) -> None:
+def test_driver_without_registration_fails(tmp_path: Path, what: str) -> None:
     registry = tmp_path / "plugins_registry"
     driver = driver_of(tmp_path, sys.executable, "-c", PROGRAM, what, str(registry / "x-reg.sock"))
     try:
@@ -127,13 +127,13 @@ def test_a_driver_that_never_registers(tmp_path: Path, what: str) -> None:
     assert not driver.is_running
 
 
-def test_a_driver_that_dies(tmp_path: Path) -> None:
+def test_dying_driver_is_reported_with_its_last_words(tmp_path: Path) -> None:
     driver = driver_of(tmp_path, sys.executable, "-c", "raise SystemExit('no license')")
     with pytest.raises(Exception, match="ended by itself; it wrote: no license"):
         driver.start()
 
 
-def test_a_driver_that_does_not_end_is_killed(tmp_path: Path) -> None:
+def test_unstoppable_driver_is_killed(tmp_path: Path) -> None:
     program = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True)\nwhile True: signal.pause()"
     driver = driver_of(tmp_path, sys.executable, "-c", program)
     from tools.driver_plugin.process import DriverError, wait_until

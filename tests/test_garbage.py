@@ -16,7 +16,7 @@ class Ring:
         self.own = self
 
 
-def test_what_earlier_inputs_left_is_freed_once_it_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_garbage_of_earlier_inputs_is_freed_beyond_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(garbage, "_ALLOCATIONS", 1_000_000_000)
     with pause_collection():
         left = weakref.ref(Ring())

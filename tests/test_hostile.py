@@ -138,7 +138,7 @@ def test_each_input_has_its_answer(
 
 
 @pytest.mark.parametrize("command", [("explain",), ("devices",), ("fit", "gpu=1")])
-def test_a_kubectl_that_prints_a_list_without_items(
+def test_kubectl_printing_a_list_without_items_is_an_error(
     command: tuple[str, ...], tmp_path: Path
 ) -> None:
     program = tmp_path / "kubectl"
@@ -227,7 +227,7 @@ def test_a_folder_with_a_link_out_of_the_repository(
     assert "lint.devices: slices: x.yaml is outside of" in error
 
 
-def test_a_file_of_a_size_that_nobody_has(
+def test_file_of_excessive_size_is_refused(
     repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with (repository / "big.json").open("wb") as file:
@@ -342,7 +342,7 @@ def test_more_constraints_than_an_api_server_takes(
     assert "dump.json:1:" in error
 
 
-def test_a_pod_without_spec_waits_for_the_node_that_a_fix_gives(
+def test_pod_without_spec_waits_for_the_node_of_a_fix(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No API server stores one; a dump that was cut may have it."""
@@ -405,7 +405,7 @@ def test_many_devices_of_many_nodes_end_undecided(
 
 
 @pytest.mark.parametrize("nodes", [16, 128, 2048])
-def test_2048_devices_that_choose_their_nodes(nodes: int, tmp_path: Path) -> None:
+def test_2048_devices_with_node_selectors_are_read(nodes: int, tmp_path: Path) -> None:
     """The number of copies that are found in time is no more than a lower bound; without a copy it would be wrong."""
     devices = [{"name": f"d{number}", "nodeName": f"n{number % nodes}"} for number in range(2048)]
     pool = {"name": "pool", "generation": 1, "resourceSliceCount": 16}
@@ -524,7 +524,7 @@ TYPED: tuple[tuple[tuple[str, ...], int, str], ...] = (
     TYPED,
     ids=[f"{w[0]} {w[-1][:20]} {n}" for n, (w, *_) in enumerate(TYPED)],
 )
-def test_what_is_typed_is_answered_or_refused(
+def test_hostile_arguments_are_answered_or_refused(
     words: tuple[str, ...], code: int, said: str, tmp_path: Path
 ) -> None:
     shutil.copy(HERE / "fit-admin-access-add-valid.yaml", tmp_path / "a.yaml")
@@ -574,7 +574,7 @@ FOUND: tuple[tuple[str, str, int, str], ...] = (
 @pytest.mark.parametrize(
     ("name", "text", "code", "said"), FOUND, ids=[f"{row[0]} {n}" for n, row in enumerate(FOUND)]
 )
-def test_what_lint_finds_beside_manifests_is_bounded(
+def test_hostile_files_beside_manifests_are_bounded(
     name: str, text: str, code: int, said: str, tmp_path: Path
 ) -> None:
     shutil.copy(HERE / "fit-admin-access-add-valid.yaml", tmp_path / "a.yaml")
@@ -677,7 +677,7 @@ BOMBS: tuple[tuple[Callable[[Path, int], None], int, str], ...] = (
 
 @pytest.mark.parametrize(("make", "size", "said"), BOMBS, ids=["zip", "tar", "one member"])
 @pytest.mark.parametrize("command", [["lint"], ["explain", "-f"]])
-def test_an_archive_that_expands(
+def test_expanding_archive_is_bounded(
     command: list[str], make: Callable[[Path, int], None], size: int, said: str, tmp_path: Path
 ) -> None:
     file = tmp_path / ("a.tar.gz" if make is tarred else "a.zip")

@@ -61,7 +61,7 @@ def test_no_room_is_empty(room: str) -> None:
 
 
 @pytest.mark.parametrize("room", sorted(MAY_IMPORT))
-def test_lower_rooms_import_only_what_lies_left_of_them(room: str) -> None:
+def test_lower_rooms_import_only_rooms_left_of_them(room: str) -> None:
     for path in modules(room):
         assert rooms_imported(path) <= MAY_IMPORT[room] | {room}, path
 

@@ -66,7 +66,7 @@ def test_the_base_images_of_the_project_are_found(tmp_path: Path) -> None:
     assert after.count(f"@{FIRST}") == len(images) > 0
 
 
-def test_the_image_has_the_programs_that_lint_and_explain_run() -> None:
+def test_image_has_the_programs_of_lint_and_explain() -> None:
     """Without helm and kustomize a job in the image is green over charts that it never read."""
     last = (ROOT / "Dockerfile").read_text().split("\nFROM ")[-1]
     copied = {Path(path).name for path in re.findall(r"^COPY --from=\w+ (\S+)", last, re.MULTILINE)}

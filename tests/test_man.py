@@ -15,7 +15,7 @@ from tools import make_man
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def test_every_subcommand_has_a_page_that_the_overview_names() -> None:
+def test_every_subcommand_has_a_page_listed_in_the_overview() -> None:
     assert set(make_man.pages()) == {"dractl.1", *(f"dractl-{name}.1" for name in SUBCOMMANDS)}
     overview = make_man.overview()
     for command, line in SUBCOMMANDS.items():

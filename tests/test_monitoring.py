@@ -53,7 +53,7 @@ def test_the_documented_metrics_are_printed(
 
 
 @pytest.mark.parametrize("expression", list(expressions()))
-def test_an_expression_asks_for_what_exists(expression: str) -> None:
+def test_expressions_use_documented_metrics_and_labels(expression: str) -> None:
     metrics = _METRIC.findall(expression)
     assert metrics
     known = documented()
@@ -67,7 +67,7 @@ def test_an_expression_asks_for_what_exists(expression: str) -> None:
             assert set(states.split("|")) <= set(STATES)
 
 
-def test_an_alert_says_what_to_do() -> None:
+def test_alert_has_a_command_to_run() -> None:
     known = set().union(*documented().values())
     for rule in alerts():
         assert rule["for"]

@@ -34,9 +34,7 @@ def examples() -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize(
     ("file", "command", "expected"), examples(), ids=lambda value: value[:60].replace(" ", "_")
 )
-def test_what_the_documentation_shows_is_what_dractl_prints(
-    file: str, command: str, expected: str
-) -> None:
+def test_documentation_shows_the_output_of_dractl(file: str, command: str, expected: str) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {
         **os.environ,
@@ -71,7 +69,7 @@ def printed(*words: str) -> str:
     ).stdout
 
 
-def test_the_pictures_are_what_dractl_prints() -> None:
+def test_pictures_show_the_output_of_dractl() -> None:
     """If not: ``python tools/make_pictures.py``."""
     pictures = ROOT / "docs" / "pictures"
     node = printed("discover", "--from", "examples/discover/node.json", "-o", "svg")

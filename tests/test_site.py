@@ -89,7 +89,7 @@ def tracked() -> list[str]:
 @pytest.mark.parametrize(
     "name", [name for name in tracked() if INSTALLS.search((ROOT / name).read_text("utf-8"))]
 )
-def test_a_page_that_installs_dractl_by_name_says_that_it_is_not_released(name: str) -> None:
+def test_page_installing_dractl_by_name_notes_the_missing_release(name: str) -> None:
     assert CAVEAT.search((ROOT / name).read_text("utf-8"))
 
 
@@ -98,7 +98,7 @@ def test_no_message_or_help_installs_dractl_by_name() -> None:
     assert [str(path) for path in sources if INSTALLS.search(path.read_text("utf-8"))] == []
 
 
-def test_the_pages_of_messages_name_reasons_that_exist() -> None:
+def test_pages_of_messages_name_existing_reasons() -> None:
     cells = re.findall(r"^\| (`[a-z0-9-]+`(?:, `[a-z0-9-]+`)*) \|", message_page(), re.MULTILINE)
     codes = {code for cell in cells for code in re.findall(r"`([^`]+)`", cell)}
     assert codes

@@ -57,7 +57,7 @@ def literals(path: Path) -> list[str]:
         ("0/1 nodes are available: 11 devices, 1 device", []),
     ],
 )
-def test_the_forms_that_a_pattern_finds(text: str, bad: list[str]) -> None:
+def test_patterns_find_their_forms(text: str, bad: list[str]) -> None:
     assert forms(text) == bad
 
 
@@ -80,11 +80,11 @@ def test_messages_have_no_such_form() -> None:
     assert not bad
 
 
-def test_messages_that_people_get_for_mistakes_have_no_such_form() -> None:
+def test_messages_for_mistakes_have_no_such_form() -> None:
     assert not forms((ROOT / "tests" / "cli" / "mistakes.txt").read_text(encoding="utf-8"))
 
 
-def test_facts_that_messages_quote_have_no_such_form() -> None:
+def test_quoted_facts_have_no_such_form() -> None:
     data = ROOT / "dractl" / "facts" / "data"
     assert not {
         f"{path.name}: {form}"

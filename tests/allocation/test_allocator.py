@@ -38,7 +38,7 @@ def test_takes_the_first_devices_in_the_order_of_drivers_pools_slices_and_device
     assert taken(verdict) == ["r=z", "r=b"]
 
 
-def test_mode_and_count_that_are_not_written_are_one_device(cluster: Cluster) -> None:
+def test_default_mode_and_count_ask_for_one_device(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [gpu("a"), gpu("b")])
     verdict = cluster.allocator().allocate(
         node(), [claim({"name": "r", "exactly": {"deviceClassName": "gpu.io"}})]
@@ -135,9 +135,7 @@ def test_all_takes_every_device_and_fails_where_one_is_held(cluster: Cluster) ->
     assert isinstance(cluster.allocator(state=state).allocate(node(), [everything]), Unallocatable)
 
 
-def test_a_selector_that_fails_ends_the_attempt_only_if_its_device_is_reached(
-    cluster: Cluster,
-) -> None:
+def test_failing_selector_ends_the_attempt_only_if_its_device_is_reached(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [gpu("a", model="H100"), gpu("b")])
     selector = 'device.attributes["gpu.io"].model == "H100"'
     allocator = cluster.allocator()
@@ -223,7 +221,7 @@ def test_partitions_share_counters(cluster: Cluster) -> None:
     )
 
 
-def test_partitions_of_eight_gpus_that_cannot_be_packed_are_a_proof(cluster: Cluster) -> None:
+def test_unpackable_partitions_of_eight_gpus_are_a_proof(cluster: Cluster) -> None:
     """A GPU has room for three quarters, or for two beside a half: with five halves there are 3 × 3 + 5 × 2 = 19."""
 
     def part(gpu_: int, name: str, places: range) -> dict[str, Any]:
@@ -366,7 +364,7 @@ def test_shares_of_stored_claims_add_up() -> None:
     assert AllocatedState.from_claims(claims, off).devices == {device}
 
 
-def test_class_that_does_not_exist(cluster: Cluster) -> None:
+def test_missing_class_is_named_with_its_request(cluster: Cluster) -> None:
     verdict = cluster.allocator().allocate(node(), [claim(want("r", "nope"))])
     assert verdict.message == (
         'claim ns/c, request r: could not retrieve device class nope: deviceclass.resource.k8s.io "nope" not found'
@@ -411,7 +409,7 @@ def test_budget_ends_a_search_without_a_proof(cluster: Cluster) -> None:
     assert verdict.cost.work < 200
 
 
-def test_a_search_that_explodes_upstream_is_reported_to_time_out(cluster: Cluster) -> None:
+def test_exploding_search_is_reported_as_upstream_timeout(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [gpu(f"g{n}", index=n) for n in range(40)])
     late = claim(
         want("special", "gpu.io", 1, 'device.attributes["gpu.io"].index > 100'), name="late"
@@ -451,7 +449,7 @@ def test_replace_asks_again_with_another_state(cluster: Cluster) -> None:
     assert isinstance(held.allocate(node(), [ours]), Unallocatable)
 
 
-def test_features_that_no_variant_supports() -> None:
+def test_features_without_a_variant_have_no_behaviour() -> None:
     features = Features("1.35", frozenset({"DRAConsumableCapacity"}), variant="incubating")
     assert features.behaviour is None
     assert features.unsupported_text == (
@@ -474,7 +472,7 @@ def test_features_that_no_variant_supports() -> None:
         ("1.38", "incubating"),
     ],
 )
-def test_variant_that_runs_by_default(release: str, variant: str) -> None:
+def test_default_variant_follows_the_release(release: str, variant: str) -> None:
     behaviour = Features.for_release(release).behaviour
     assert behaviour is not None
     assert behaviour.variant == variant
@@ -498,7 +496,7 @@ def test_lists_are_not_compared_in_1_36() -> None:
     assert "DRAListTypeAttributes" in features.cel_on
 
 
-def test_releases_that_are_not_modelled() -> None:
+def test_unmodelled_releases_are_refused() -> None:
     with pytest.raises(Unsupported, match=r"1\.33 is not modelled"):
         Features.for_release("1.33")
     with pytest.raises(UsageError, match="DRAListTypeAttribute"):
@@ -524,7 +522,7 @@ def test_older_versions_of_claims_are_understood(cluster: Cluster) -> None:
     assert taken(cluster.allocator().allocate(node(), [old])) == ["r=a"]
 
 
-def test_a_bug_that_decides_is_seen_by_asking_without_it(cluster: Cluster) -> None:
+def test_deciding_bug_is_seen_by_allocating_without_it(cluster: Cluster) -> None:
     """kubernetes#140434: pools of two drivers with the same name share their counters up to 1.36."""
     for driver in ("a.io", "b.io"):
         part = {
@@ -571,7 +569,7 @@ def test_two_equal_constraints_are_one(cluster: Cluster) -> None:
         ({"variant": "stabel"}, "variant stabel is not known", "stable"),
     ],
 )
-def test_features_that_there_are_not(wrong: dict[str, Any], message: str, hint: str) -> None:
+def test_invalid_features_are_refused(wrong: dict[str, Any], message: str, hint: str) -> None:
     with pytest.raises(UsageError, match=message) as raised:
         Features(**{"release": "1.36", "on": frozenset(), **wrong})
     assert hint in str(raised.value.hint)

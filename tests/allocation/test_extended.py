@@ -75,7 +75,7 @@ def test_a_device_plugin_on_the_node_comes_first() -> None:
     assert found.misfit is None
 
 
-def test_init_containers_use_what_later_containers_have() -> None:
+def test_init_containers_reuse_devices_of_later_containers() -> None:
     init = (container("warm", 1), container("big", 3), container("side", 1, restartPolicy="Always"))
     found = extended_resources(
         pod(container("main", 1), init=init), machine(), [backed()], FEATURES
@@ -87,7 +87,7 @@ def test_init_containers_use_what_later_containers_have() -> None:
     ]
 
 
-def test_a_resource_that_nobody_has_is_named() -> None:
+def test_unavailable_resource_is_named() -> None:
     other = {
         "name": "c",
         "image": "i",

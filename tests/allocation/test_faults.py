@@ -30,7 +30,7 @@ def fault(verdict: Any) -> Fault:
     return verdict.fault
 
 
-def test_a_selector_that_fails_names_the_request_and_the_device(cluster: Cluster) -> None:
+def test_failing_selector_names_the_request_and_the_device(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [{"name": "a"}], name="pool-1")
     request = want("r", "gpu.io", 1, 'device.attributes["gpu.io"].memory == 1')
     found = fault(cluster.allocator("1.36").allocate(node(), [claim(request)]))
@@ -61,7 +61,7 @@ def test_a_fault_of_an_alternative_names_request_and_alternative(cluster: Cluste
     )
 
 
-def test_a_gate_that_is_off_is_named_even_where_upstream_does_not_name_it(cluster: Cluster) -> None:
+def test_disabled_gate_is_named_even_where_upstream_does_not_name_it(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [{"name": "a"}])
     request = want("r", "gpu.io", adminAccess=True)
     found = fault(
@@ -92,7 +92,7 @@ def test_too_many_devices(cluster: Cluster, release: str, request_: str | None, 
     assert (None if found.request is None else str(found.request)) == request_
 
 
-def test_mode_all_names_the_pool_that_is_incomplete_or_invalid(cluster: Cluster) -> None:
+def test_mode_all_names_the_incomplete_or_invalid_pool(cluster: Cluster) -> None:
     every = {"name": "r", "exactly": {"deviceClassName": "gpu.io", "allocationMode": "All"}}
     cluster.pool("gpu.io", [{"name": "a"}])
     cluster.pool("nic.io", [{"name": "n"}], name="pool-1", pool={"resourceSliceCount": 2})
@@ -139,7 +139,7 @@ def test_a_broken_pool_fails_mode_all_on_its_node_alone_from_1_38_on(
     assert after.message.endswith(f"asks for all devices, but resource pool nic.io/pool-1 {text}")
 
 
-def test_a_constraint_that_mode_all_breaks_is_named_with_the_device(cluster: Cluster) -> None:
+def test_constraint_broken_by_mode_all_is_named_with_the_device(cluster: Cluster) -> None:
     devices = [{"name": n, "attributes": {"root": {"string": n}}} for n in ("a", "b")]
     cluster.pool("gpu.io", devices)
     every = {"name": "r", "exactly": {"deviceClassName": "gpu.io", "allocationMode": "All"}}
@@ -180,7 +180,7 @@ def test_a_panic_of_a_release_carries_its_issue(cluster: Cluster) -> None:
         ),
     ],
 )
-def test_a_pool_says_what_makes_it_invalid(
+def test_invalid_pool_has_its_reason(
     cluster: Cluster, devices: list[Any], sets: list[Any], expected: object, text: str
 ) -> None:
     count = {"resourceSliceCount": 1 + bool(sets)}
@@ -202,7 +202,7 @@ def test_a_pool_says_what_makes_it_invalid(
         ("1.38", "rounding request 5 up to the next step passes MaxInt64"),
     ],
 )
-def test_a_step_that_wraps_to_zero_is_a_fault(cluster: Cluster, release: str, text: str) -> None:
+def test_step_wrapping_to_zero_is_a_fault(cluster: Cluster, release: str, text: str) -> None:
     """Quantity.Value() of 2^64 is 0 up to 1.37, where Go's division panics, and the largest int64 from 1.38 on."""
     policy = {"default": "1", "validRange": {"min": "1", "step": str(2**64)}}
     capacity = {"memory": {"value": "1000E", "requestPolicy": policy}}

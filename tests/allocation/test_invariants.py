@@ -126,7 +126,7 @@ def test_names_of_devices_and_unrelated_objects_do_not_matter(
 
 @SETTINGS
 @given(devices, claims)
-def test_what_is_left_out_of_the_search_holds_no_solution(
+def test_pruned_branches_of_the_search_hold_no_solution(
     described: list[dict[str, Any]], asked: list[Any]
 ) -> None:
     """The search with looking ahead, and the plain walk over everything, find the same."""
@@ -177,7 +177,7 @@ def partitioned(parts: list[dict[str, Any]], gpus: int, other: bool) -> Cluster:
 
 @SETTINGS
 @given(partitions, st.integers(2, 3), st.booleans(), claims)
-def test_of_equal_gpus_only_what_is_left_of_them_counts(
+def test_equal_gpus_count_by_their_remaining_counters(
     parts: list[dict[str, Any]], gpus: int, other: bool, asked: list[Any]
 ) -> None:
     as_the_plain_walk(partitioned(parts, gpus, other), asked)

@@ -38,7 +38,7 @@ def test_every_device_is_lost_at_one_stage_or_kept(cluster: Cluster) -> None:
     assert next(s for s in found.stages if s.name == "taints").lost[0].taint == "xid=79:NoSchedule"
 
 
-def test_a_selector_that_fails_is_reported_in_the_words_of_the_scheduler(cluster: Cluster) -> None:
+def test_failing_selector_is_reported_in_the_words_of_the_scheduler(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [gpu("a", "A")])
     request = want("r", "gpu.io", 1, 'device.attributes["gpu.io"].memory == 1')
     (found,) = cluster.allocator("1.36").survey(node(), [claim(request)]).requests
@@ -49,7 +49,9 @@ def test_a_selector_that_fails_is_reported_in_the_words_of_the_scheduler(cluster
     )
 
 
-def test_values_of_a_constraint_hold_what_is_left_of_each_request(cluster: Cluster) -> None:
+def test_values_of_a_constraint_hold_the_remaining_devices_of_each_request(
+    cluster: Cluster,
+) -> None:
     root = "resource.kubernetes.io/pcieRoot"
     cluster.pool(
         "gpu.io", [gpu("g0", "H", "r0"), gpu("g1", "H", "r0"), gpu("g2", "H", "r1"), gpu("g3", "H")]
@@ -152,9 +154,7 @@ def test_devices_hidden_by_a_gate_name_it(cluster: Cluster) -> None:
     assert [device.device for device in found.candidates] == ["a"]
 
 
-def test_devices_of_a_counter_set_share_a_group_with_all_that_are_allocated(
-    cluster: Cluster,
-) -> None:
+def test_devices_of_a_counter_set_share_a_group_with_allocated_ones(cluster: Cluster) -> None:
     """KEP-5963 (DRADeviceCompatibilityGroups): one group in common with every device that takes from the set."""
 
     def part(name: str, *groups: str) -> dict[str, Any]:

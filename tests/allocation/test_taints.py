@@ -96,16 +96,14 @@ def test_runtime_errors_of_class_and_rule_do_not_match(two: Cluster) -> None:
 @pytest.mark.parametrize(
     "selector", [{"deviceClassName": "broken"}, {"selectors": ["true", BROKEN]}]
 )
-def test_a_slice_with_a_device_that_meets_a_compile_error_is_not_taken_up(
-    two: Cluster, selector: Any
-) -> None:
+def test_slice_is_skipped_if_a_device_meets_a_compile_error(two: Cluster, selector: Any) -> None:
     assert tainted(two, rule("ok", selectors=["true"]), rule(driver="a.io", **selector)) == {
         "b-0": ["ok"]
     }
     assert set(tainted(two, rule(device="a-1", **selector))) == {"b-0"}
 
 
-def test_a_compile_error_that_no_device_meets_is_not_seen(two: Cluster) -> None:
+def test_compile_error_is_not_seen_if_no_device_meets_it(two: Cluster) -> None:
     everything = {"a-0", "a-1", "b-0"}
     assert set(tainted(two, rule(device="gone", selectors=[BROKEN]))) == everything
     assert set(tainted(two, rule(selectors=["false", BROKEN]))) == everything

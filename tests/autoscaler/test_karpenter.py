@@ -51,13 +51,13 @@ def ask(*claims: ResourceClaim, on: str = "p5.48xlarge", version: str | None = N
     return judge(claims, CLASSES, on, TABLES, version)
 
 
-def test_a_capacity_of_devices_that_are_not_shared_is_not_compared() -> None:
+def test_capacity_of_unshared_devices_is_not_compared() -> None:
     """checkCapacity in consumable_capacity.go returns at once unless a device allows several allocations."""
     claim = make_claim(exact(capacity={"requests": {"memory": "300Gi"}}))
     assert ask(claim, on="g4dn.xlarge").verdict == "serves"
 
 
-def test_a_selector_compares_the_capacity_that_the_provider_declares() -> None:
+def test_selector_compares_the_capacity_declared_by_the_provider() -> None:
     """The provider declares 81152Mi for the GPUs of a p5, the driver publishes 81559Mi."""
     text = 'device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("81500Mi")) >= 0'
     claim = make_claim(exact(selectors=[{"cel": {"expression": text}}]))
@@ -136,7 +136,7 @@ def test_a_claim_with_more_than_32_devices_is_refused() -> None:
     assert ask(make_claim(exact("nic", "nic", allocationMode="All"))).verdict == "serves"
 
 
-def test_an_alternative_that_fits_is_found_after_one_that_does_not() -> None:
+def test_fitting_alternative_is_found_after_one_without_room() -> None:
     alternatives = [
         {"name": "many", "deviceClassName": "gpu", "count": 16},
         {"name": "few", "deviceClassName": "gpu", "count": 8},
@@ -146,7 +146,7 @@ def test_an_alternative_that_fits_is_found_after_one_that_does_not() -> None:
     assert ask(claim, on="g5.12xlarge").verdict == "never"
 
 
-def test_a_search_that_takes_too_long_launches_nothing() -> None:
+def test_too_long_search_launches_nothing() -> None:
     """Recorded with Karpenter 1.15.0: 20 of 16 EFA interfaces of a p5en do not end within five seconds."""
     judgement = ask(make_claim(exact("nic", "nic", count=20)), on="p5en.48xlarge")
     assert judgement.verdict == "never"

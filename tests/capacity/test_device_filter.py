@@ -62,12 +62,12 @@ def test_a_device_is_listed_if_it_meets_all_conditions(
         ({"device_class": "gpus"}, "--class gpus: no such class in the input"),
     ],
 )
-def test_a_name_that_the_input_lacks_is_an_error(conditions: dict[str, Any], message: str) -> None:
+def test_name_absent_from_the_input_is_an_error(conditions: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
         DeviceFilter(**conditions).check_names(STATE, INVENTORY, list_device_plugins(STATE))
     assert caught.value.message == message
 
 
-def test_an_expression_that_does_not_compile_is_an_error() -> None:
+def test_uncompilable_expression_is_an_error() -> None:
     with pytest.raises(UsageError, match="--cel does not compile"):
         DeviceFilter(expression="device.").select_devices(STATE, FEATURES, INVENTORY)

@@ -371,7 +371,7 @@ def test_workloads_and_namespaces_are_removed(target: str, free: int) -> None:
     assert place_copies(find_subject(smaller, "template/one", "ml"), FEATURES).fits == free
 
 
-def test_what_cannot_be_removed() -> None:
+def test_unremovable_objects_are_refused_with_a_hint() -> None:
     state = state_of(GPU, PAIR, node("a"), gpus("a", "r"), *held_gpus(1))
     with pytest.raises(InputError, match="no pod and no claim is in namespace mll") as raised:
         remove_object(state, "ns/mll", None)

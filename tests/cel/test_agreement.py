@@ -197,7 +197,9 @@ def test_memory_changes_no_answer(text: str, devices: list[Device]) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(EXPRESSIONS, DEVICES, ATTRIBUTES)
-def test_only_what_is_read_matters(text: str, device: Device, others: dict[str, Any]) -> None:
+def test_unread_attributes_do_not_change_the_result(
+    text: str, device: Device, others: dict[str, Any]
+) -> None:
     program = compiled(text)
     if (
         not program.ok

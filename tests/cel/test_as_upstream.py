@@ -211,7 +211,7 @@ def test_has_over_lines(text: str) -> None:
         ("'%'.format([]) == ''", "1:11: unexpected end of string"),
     ],
 )
-def test_what_does_not_compile(text: str, message: str) -> None:
+def test_uncompilable_expressions_have_upstreams_message(text: str, message: str) -> None:
     error = compiled(text).error
     assert error is not None
     assert error.startswith(f"compilation failed: ERROR: <input>:{message}\n")
@@ -275,7 +275,7 @@ def test_several_issues(text: str, messages: list[str]) -> None:
     ] == messages
 
 
-def test_quoted_names_beside_what_cannot_be_parsed() -> None:
+def test_quoted_names_beside_a_parse_error_are_reported() -> None:
     issues = compiled("device.attributes.?`lists.example.com`size", "1.36").issues
     assert [(issue.column, issue.message) for issue in issues] == [
         (20, "unsupported syntax: '`'"),
@@ -292,7 +292,7 @@ def test_a_field_without_a_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["duration", "timestamp"])
-def test_what_is_no_type(name: str) -> None:
+def test_undefined_type_is_an_internal_error(name: str) -> None:
     program = compiled(f"type(1) == {name}")
     assert (program.error, program.error_type) == (
         f"program instantiation failed: reference to undefined type: {name}",

@@ -68,7 +68,7 @@ def test_places_count_code_points_and_lines() -> None:
     )
 
 
-def test_every_operand_that_is_no_bool_is_reported() -> None:
+def test_every_operand_other_than_bool_is_reported() -> None:
     program = compiled("1 && 'a' || 2.5", "1.37", "new")
     assert [issue.offset for issue in program.issues] == [0, 5, 12]
 
@@ -101,7 +101,7 @@ def test_output_type(text: str, kind: str) -> None:
         ("[int].exists(x, x == int)", "reference to undefined type: x"),
     ],
 )
-def test_constants_that_fail(text: str, error: str) -> None:
+def test_failing_constants_are_reported(text: str, error: str) -> None:
     """Program construction folds constants: the API server reports an internal error."""
     program = compiled(text, "1.37", "new")
     assert program.error == f"program instantiation failed: {error}"

@@ -80,7 +80,7 @@ GPU = 'device.attributes["gpu.example.com"]'
         ),
     ],
 )
-def test_what_decided(
+def test_decision_names_the_deciding_part_and_its_values(
     text: str, part: str, result: bool, seen: dict[str, str | None], gpu: Device
 ) -> None:
     found = compiled(text).decision("gpu.example.com", gpu)
@@ -89,7 +89,7 @@ def test_what_decided(
     assert {part.name: part.value for part in found.seen} == seen
 
 
-def test_an_error_is_decided_by_the_operation_that_failed(gpu: Device) -> None:
+def test_error_is_decided_by_the_failed_operation(gpu: Device) -> None:
     found = compiled(f'{GPU}.index > 2 && {GPU}.nope == "x"').decision("gpu.example.com", gpu)
     assert (found.text, found.result, found.error) == (f"{GPU}.nope", None, "no such key: nope")
     assert {part.name: part.value for part in found.seen} == {"gpu.example.com/nope": None}

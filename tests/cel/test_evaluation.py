@@ -209,7 +209,7 @@ def test_functions(text: str, result: Any) -> None:
     assert evaluated(text) == result
 
 
-def test_a_version_that_is_none_fails_every_expression() -> None:
+def test_invalid_version_fails_every_expression() -> None:
     device = {"attributes": {"driverVersion": {"version": "1.2"}, "x": {"int": 1}}}
     assert (
         evaluated("true", device)
@@ -261,7 +261,7 @@ def test_an_explicit_name_and_a_bare_one_are_in_one_domain() -> None:
         ),
     ],
 )
-def test_a_result_that_is_no_bool(result: str, text: str) -> None:
+def test_result_other_than_bool_is_an_error(result: str, text: str) -> None:
     assert evaluated(result) == text
     assert evaluated(f"{A}.healthy") is True
 
@@ -314,7 +314,7 @@ def test_equal_devices_are_evaluated_once() -> None:
     assert program.evaluate("gpu.other.com", Device(GPU)) == EvalError("no such key: type")
 
 
-def test_types_that_look_alike_are_remembered_apart() -> None:
+def test_similar_types_are_cached_apart() -> None:
     program = compiled(f"{A}.x == 1")
     results = [
         program.evaluate("gpu.example.com", Device({"attributes": {"x": value}}))
@@ -323,7 +323,7 @@ def test_types_that_look_alike_are_remembered_apart() -> None:
     assert results == [True, False, False]
 
 
-def test_a_program_that_does_not_compile_is_not_evaluated() -> None:
+def test_uncompilable_program_is_not_evaluated() -> None:
     with pytest.raises(ValueError, match="does not compile"):
         compiled("1 +").evaluate("d", Device(GPU))
 

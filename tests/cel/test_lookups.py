@@ -88,7 +88,7 @@ def test_a_lookup_is_followed_through_cel_bind() -> None:
     assert [text[item.start : item.end] for item in found] == ["a.index", "a['type']"]
 
 
-def test_asking_whether_an_entry_exists_is_told_from_reading_it() -> None:
+def test_test_of_an_entry_is_distinguished_from_reading_it() -> None:
     found = compiled(
         f"has({GPU}.a) && 'b' in {GPU} && {GPU}.?c.orValue(0) == 0 && {GPU}.d == 0"
     ).lookups
@@ -100,7 +100,7 @@ def test_asking_whether_an_entry_exists_is_told_from_reading_it() -> None:
     ]
 
 
-def test_an_expression_that_does_not_compile_is_read_from_its_tokens() -> None:
+def test_uncompilable_expression_is_read_from_its_tokens() -> None:
     program = compiled(f"{GPU}.model = 'x' && device.driver == 'gpu.example.com'")
     assert not program.ok
     assert names(program.lookups) == [("attributes", "gpu.example.com", "model")]
@@ -146,7 +146,7 @@ def test_tree_and_tokens_agree_on_the_recorded_expressions(shared: Path) -> None
         (f"{GPU}.?y.orValue(1) == 1 && true", [f"{GPU}.?y.orValue(1) == 1", "true"]),
     ],
 )
-def test_conditions_that_must_all_hold(text: str, expected: list[str]) -> None:
+def test_conjunction_is_split_into_its_conditions(text: str, expected: list[str]) -> None:
     parts = compiled(text).conjuncts
     assert [part.text for part in parts] == expected
     assert [text[part.start : part.end] for part in parts] == expected

@@ -48,5 +48,5 @@ def test_outcomes(expression: str, expected: set[bool | None]) -> None:
     assert {None if isinstance(result, EvalError) else result for result in seen} <= expected
 
 
-def test_an_expression_that_does_not_compile_may_be_anything() -> None:
+def test_uncompilable_expression_is_never_a_tautology() -> None:
     assert environment(Target.of("1.37"), "new").compile("device.").outcomes == {True, False, None}

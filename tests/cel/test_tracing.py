@@ -37,7 +37,7 @@ def test_conjunction(gpu: Device) -> None:
     assert right.children[0].shown == '"gpu"'
 
 
-def test_what_is_passed_over_is_not_there(gpu: Device) -> None:
+def test_short_circuited_parts_are_absent_from_the_trace(gpu: Device) -> None:
     assert outline(traced("false && 1/0 == 1", gpu)) == [
         "false && 1/0 == 1 = false",
         "false = false",

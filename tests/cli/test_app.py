@@ -35,7 +35,7 @@ def test_options_are_constructed_by_typer_alone(monkeypatch: pytest.MonkeyPatch)
         ("discover", {"--facts", "--show-settings", "--assume-newest"}),
     ],
 )
-def test_a_subcommand_has_the_options_that_all_have(name: str, options: set[str]) -> None:
+def test_subcommand_has_the_common_options(name: str, options: set[str]) -> None:
     assert options <= {word for option in subcommand(name).params for word in option.opts}
 
 

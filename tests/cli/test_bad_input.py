@@ -95,7 +95,7 @@ def chart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], No
 
 
 @pytest.mark.parametrize("command", ON_A_CHART)
-def test_a_chart_that_needs_a_newer_helm_says_which_is_here(
+def test_chart_for_a_newer_helm_names_the_installed_version(
     chart: Callable[[str], None], command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chart(OLD_HELM)
@@ -106,7 +106,7 @@ def test_a_chart_that_needs_a_newer_helm_says_which_is_here(
 
 
 @pytest.mark.parametrize("command", ON_A_CHART)
-def test_values_that_do_not_render_are_refused_with_what_helm_says(
+def test_unrenderable_values_are_refused_with_the_message_of_helm(
     chart: Callable[[str], None], command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chart(HELM)

@@ -80,7 +80,7 @@ def test_devices_are_filtered(
         (["--class", "gpus"], "did you mean gpu?"),
     ],
 )
-def test_a_name_that_the_cluster_does_not_have(
+def test_name_unknown_to_the_cluster_is_an_error(
     dump: str, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["devices", "-f", dump, "--isolated", *options]) == 3
@@ -88,7 +88,7 @@ def test_a_name_that_the_cluster_does_not_have(
 
 
 @pytest.mark.parametrize("output", ["table", "wide"])
-def test_options_that_nothing_matches(
+def test_options_without_a_match_print_one_line(
     dump: str, output: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["devices", "-f", dump, "--isolated", "--state", "gone", "-o", output]) == 0
@@ -100,7 +100,7 @@ def test_only_tables_are_watched(dump: str, capsys: pytest.CaptureFixture[str]) 
     assert "--watch shows a table" in capsys.readouterr().err
 
 
-def test_a_selector_that_does_not_compile(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_uncompilable_selector_is_an_error(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["devices", "-f", dump, "--selector", "device.drivr == 'x'", "--isolated"]) == 2
     assert "--selector" in capsys.readouterr().err
 
@@ -199,7 +199,7 @@ def test_a_page_loads_nothing(dump: str, capsys: pytest.CaptureFixture[str]) -> 
     assert '<form class="filters screen">' in out  # not on paper
 
 
-def test_fit_counts_and_says_what_stops_the_next(
+def test_fit_counts_copies_and_explains_the_next(
     dump: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["fit", "template/pair", "-f", dump, "--isolated"]) == 0
@@ -252,7 +252,7 @@ def test_a_shape_of_classes(dump: str, capsys: pytest.CaptureFixture[str]) -> No
     assert "constraint" not in valid(capsys.readouterr().out, "fit-v1.json")
 
 
-def test_a_shape_that_is_none(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_shape_is_refused(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", "gpus=1", "-f", dump, "--isolated"]) == 2
     assert "did you mean gpu?" in capsys.readouterr().err
     for shape in ("gpu=0", "gpu=33", "gpu=x", "gpu=1,gpu=1", "gpu,gpu=1"):
@@ -275,14 +275,14 @@ def test_a_count_may_be_left_out(dump: str, shape: str, capsys: pytest.CaptureFi
         ("gpuu", 3, "did you mean gpu=1?"),
     ],
 )
-def test_what_is_neither_a_shape_nor_a_name(
+def test_word_is_refused_if_neither_a_shape_nor_a_name(
     dump: str, shape: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["fit", shape, "-f", dump, "--isolated"]) == code
     assert message in capsys.readouterr().err
 
 
-def test_fit_says_that_copies_share_a_named_claim(
+def test_fit_notes_copies_sharing_a_named_claim(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     held = claim(
@@ -305,9 +305,7 @@ def test_fit_says_that_copies_share_a_named_claim(
     assert "share" not in capsys.readouterr().err
 
 
-def test_fit_says_that_it_looks_at_no_pod_group(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_fit_notes_an_ignored_pod_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     uses = {"name": "gpu", "resourceClaimTemplateName": "pair"}
     member = pod("w", uses, spec={"schedulingGroup": {"podGroupName": "ring"}})
     path = tmp_path / "dump.json"
@@ -346,7 +344,7 @@ def test_a_template_without_its_class_fits_nowhere(
     assert "device class nix does not exist" in capsys.readouterr().out
 
 
-def test_a_page_counts_what_fits_where_and_says_who_holds_what(
+def test_page_counts_copies_by_node_and_names_holders(
     dump: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["devices", "-f", dump, "-o", "html", "--isolated"]) == 0
@@ -491,7 +489,7 @@ def test_devices_need_the_slices(kubectl: Kubectl, capsys: pytest.CaptureFixture
         ),
     ],
 )
-def test_what_is_stranded_has_its_own_reason(
+def test_stranded_devices_have_their_own_reason(
     asks: dict[str, object], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = template("t")
@@ -511,7 +509,7 @@ def test_what_is_stranded_has_its_own_reason(
     assert [why in one["why"] for one in value["stranded"]] == [True]  # type: ignore[attr-defined]
 
 
-def test_a_template_that_asks_for_nothing_is_not_placed_forever(
+def test_template_without_requests_is_not_placed_forever(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A node that says nothing about its room takes any number of copies without devices."""
@@ -572,7 +570,7 @@ def test_the_old_name_of_an_option_is_reported(
         (["-n", "ml", "-l", "app"], 1),
     ],
 )
-def test_devices_of_a_namespace_and_of_labels_are_those_that_its_pods_hold(
+def test_devices_of_a_namespace_or_labels_are_held_by_its_pods(
     options: list[str], held: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     taken = claim(
@@ -599,7 +597,7 @@ def test_devices_of_a_namespace_and_of_labels_are_those_that_its_pods_hold(
         ([], "", "", "Kubernetes 1.37 (default)"),
     ],
 )
-def test_the_release_stands_with_who_named_it(
+def test_release_is_shown_with_its_origin(
     options: list[str],
     variable: str,
     file: str,
@@ -627,7 +625,7 @@ def test_the_release_stands_with_who_named_it(
         assert capsys.readouterr().out.splitlines()[0].endswith("Kubernetes 1.36 (from kubelets)")
 
 
-def test_settings_are_shown_with_what_they_come_from(
+def test_settings_are_shown_with_their_origin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in [name for name in os.environ if name.startswith("DRACTL_")]:

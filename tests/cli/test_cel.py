@@ -63,9 +63,7 @@ def test_an_accepted_expression(capsys: pytest.CaptureFixture[str]) -> None:
     assert "results" not in found
 
 
-def test_an_expression_that_does_not_compile_has_its_places(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_uncompilable_expression_has_its_positions(capsys: pytest.CaptureFixture[str]) -> None:
     found = asked(capsys, "true &&\n  devce.driver == 1", code=1)
     assert found["admission"] == "invalid"
     (issue,) = found["issues"]
@@ -92,7 +90,7 @@ def test_an_expression_that_does_not_compile_has_its_places(
         ('device.attributes["nvidia.com/gpu"].memory == 1', "DRA604", "no device has a domain"),
     ],
 )
-def test_what_lint_reports_is_shown(
+def test_cel_shows_findings_of_lint(
     expression: str, code: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["cel", expression]) == 0
@@ -134,7 +132,7 @@ def test_a_refused_expression_is_not_run_on_devices(
     assert "device" not in capsys.readouterr().out.partition("help:")[2]
 
 
-def test_devices_are_grouped_by_what_decided(
+def test_devices_are_grouped_by_the_deciding_part(
     devices: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = 'device.attributes["gpu.example.com"].model'

@@ -66,9 +66,7 @@ def test_every_format_of_lint_has_the_finding(
 
 
 @pytest.mark.usefixtures("snapshots")
-def test_the_summary_for_a_readme_says_what_was_not_checked(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_summary_for_a_readme_lists_unchecked_parts(capsys: pytest.CaptureFixture[str]) -> None:
     _, output, _ = run(capsys, "before.yaml", "-o", "markdown")
     assert "| Pools and counters | passed |" in output
     assert "| Stable over snapshots | not checked |" in output
@@ -163,7 +161,7 @@ def test_wrong_usage(
 @pytest.mark.parametrize(
     "content", ["{", "kind: [", "\x00", "- 1\n- 2\n", "apiVersion: v1\nkind: Pod\n"]
 )
-def test_files_that_are_no_slices(
+def test_files_without_slices_are_an_error(
     snapshots: Path, capsys: pytest.CaptureFixture[str], content: str
 ) -> None:
     (snapshots / "broken.yaml").write_text(content)
@@ -184,7 +182,7 @@ def test_files_that_are_no_slices(
         ),
     ],
 )
-def test_slices_that_no_server_would_take(
+def test_invalid_slices_are_reported(
     snapshots: Path, capsys: pytest.CaptureFixture[str], spec: str
 ) -> None:
     head = "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\n"
@@ -227,7 +225,7 @@ def test_a_dump_of_a_cluster(snapshots: Path, capsys: pytest.CaptureFixture[str]
     assert "| DaemonSet and rights | not checked |" in output
 
 
-def test_the_release_of_a_cluster_is_that_of_its_kubelets(
+def test_release_of_a_cluster_is_read_from_its_kubelets(
     snapshots: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     node = "---\napiVersion: v1\nkind: Node\nmetadata: {name: node-1}\n"

@@ -67,7 +67,7 @@ def offered(line: str, **environment: str) -> list[str]:
         ("dractl lint --for k", {"karpenter", "kueue"}),
     ],
 )
-def test_values_that_are_known_are_offered(line: str, expected: set[str]) -> None:
+def test_known_values_are_offered(line: str, expected: set[str]) -> None:
     assert expected <= set(offered(line))
 
 
@@ -166,7 +166,7 @@ def test_names_of_the_cluster_are_offered(tmp_path: Path) -> None:
     assert offered("dractl explain -n ml claim/", PATH=path) == ["claim/gpus"]
 
 
-def test_a_cluster_that_does_not_answer_offers_nothing(tmp_path: Path) -> None:
+def test_unreachable_cluster_offers_nothing(tmp_path: Path) -> None:
     path = kubectl(tmp_path, "#!/bin/sh\necho 'The connection was refused' >&2\nexit 1\n")
     assert offered("dractl explain -n ", PATH=path) == []
     assert offered("dractl explain -f /nonexistent/dump.yaml ") == []

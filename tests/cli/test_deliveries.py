@@ -106,7 +106,7 @@ def ask(repository: Path, capsys: pytest.CaptureFixture[str]) -> Ask:
     return run
 
 
-def test_explain_judges_what_is_applied(ask: Ask) -> None:
+def test_explain_judges_the_applied_objects(ask: Ask) -> None:
     """Two of three devices: the patch of the Kustomization counts, and so do its variables."""
     code, answer, _ = ask("explain", "pod/film", "-n", "media", "-f", ".")
     assert code == 0
@@ -117,7 +117,7 @@ def test_explain_judges_what_is_applied(ask: Ask) -> None:
     assert ask("explain", "pod/film", "-n", "media", "-f", ".")[0] == 1
 
 
-def test_fit_counts_copies_of_what_is_applied(ask: Ask) -> None:
+def test_fit_counts_copies_of_the_applied_objects(ask: Ask) -> None:
     _, answer, _ = ask("fit", "pod/film", "-n", "media", "-f", ".")
     assert answer["fits"] == 1
 
@@ -128,7 +128,7 @@ def test_plan_and_devices_read_the_same(ask: Ask) -> None:
     assert {tuple(row["classes"]) for row in answer["devices"]} == {("gpu",)}
 
 
-def test_upgrade_compares_what_is_applied(
+def test_upgrade_compares_the_applied_objects(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The namespace of the Kustomization is in the names that the report lists."""
@@ -158,7 +158,7 @@ def test_objects_beside_an_applier_stay(ask: Ask) -> None:
     assert ask("explain", "pod/by-hand", "-n", "media", "-f", ".")[0] == 0
 
 
-def test_an_object_that_the_kustomization_leaves_out_is_not_applied(ask: Ask) -> None:
+def test_object_outside_the_kustomization_is_not_applied(ask: Ask) -> None:
     """An object of a delivered file is there once, under its name after substitution."""
     code, _, errors = ask("explain", "pod/${APP}", "-f", ".")
     assert code != 0
@@ -178,7 +178,7 @@ def test_several_clusters_are_not_one(ask: Ask) -> None:
 @pytest.mark.parametrize(
     "command", [("explain", "pod/film", "-n", "media"), ("devices",), ("fit", "gpu=1")]
 )
-def test_what_was_not_built_is_a_row_and_a_note(ask: Ask, command: tuple[str, ...]) -> None:
+def test_unbuilt_kustomization_is_a_row_and_a_note(ask: Ask, command: tuple[str, ...]) -> None:
     write("clusters/prod/other.yaml", kustomization("elsewhere", "./no/such/folder"))
     _, answer, errors = ask(*command, "-f", ".")
     rows = [row for row in answer["unread"] if row["why"] == "not-rendered"]
@@ -205,7 +205,7 @@ def test_a_stored_kustomization_has_been_applied(ask: Ask, tmp_path: Path) -> No
     assert len(answer["devices"]) == 3
 
 
-def test_what_nothing_applies_is_named_and_does_not_count(ask: Ask) -> None:
+def test_unapplied_files_are_named_and_do_not_count(ask: Ask) -> None:
     """A repository has files that are no manifests, components that nobody uses, and an archive."""
     write(".devcontainer/devcontainer.json", '{"a": 1, // a comment\n "b": }\n')
     write(
@@ -232,7 +232,7 @@ def test_a_patch_of_an_applier_is_no_cluster(ask: Ask) -> None:
     assert code == 0, errors
 
 
-def test_a_name_that_nobody_can_substitute_is_a_note(ask: Ask) -> None:
+def test_unsubstitutable_name_is_a_note(ask: Ask) -> None:
     text = FILES["clusters/prod/apps.yaml"]
     secret = 'postBuild: {substituteFrom: [{kind: Secret, name: x}], substitute: {COUNT: "1"}}'
     write(

@@ -148,7 +148,7 @@ def test_a_file_of_templates(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (("--devices", "local"), "--hardware cannot be combined with --devices"),
     ],
 )
-def test_what_does_not_go_with_machines(
+def test_options_incompatible_with_machines_are_refused(
     claim: str, arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert explain(claim, "--hardware", "dgx-h100", *arguments) == 2
@@ -180,9 +180,7 @@ def test_several_claims_are_a_matrix(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert " ".join(lines[5]).startswith("3 of 3 subjects can be served by a machine")
 
 
-def test_claims_that_no_machine_serves_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unservable_claims_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert explain(claims(tmp_path, 2), "--hardware", "p4d.24xlarge,p4de.24xlarge") == 1
     assert "no machine can serve resourceclaim ml/train-0\n" in capsys.readouterr().out
     assert explain(claims(tmp_path, 2), "--hardware", "p4d.24xlarge", "-v") == 1
@@ -235,7 +233,9 @@ def test_notes_on_many_machines_are_counted(claim: str, capsys: pytest.CaptureFi
     assert "assumed: addresses" not in message
 
 
-def test_a_pattern_that_no_machine_matches(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pattern_without_a_machine_is_refused(
+    claim: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert explain(claim, "--hardware", "p55*") == 2
     assert "no machine matches 'p55*'; the nearest are p5" in capsys.readouterr().err
 
@@ -404,7 +404,7 @@ def test_a_label_of_a_machine_file_is_judged(
     assert served(tmp_path / "pod.yaml", text, str(machine), capsys) == {str(machine): ([], {}, [])}
 
 
-def test_what_a_pod_asks_of_others_is_not_judged(
+def test_affinity_to_other_pods_is_not_judged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Affinity to a pod that runs elsewhere says nothing about a machine."""
@@ -505,7 +505,7 @@ def test_a_machine_whose_drivers_are_silent_says_why(
 
 
 @pytest.mark.parametrize("command", ["lint", "explain", "fit"])
-def test_a_version_alone_is_that_of_the_one_driver(
+def test_version_alone_is_for_the_only_driver(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """0.4 publishes no NUMA node, 0.5 does (`dractl rule gpu.nvidia.com`)."""

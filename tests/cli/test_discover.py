@@ -235,7 +235,7 @@ def test_html_is_self_contained_and_escapes_names(
 
 
 @pytest.mark.parametrize("name", sysfs_trees.NAMES)
-def test_what_is_written_fits_its_schema(
+def test_written_snapshot_fits_its_schema(
     name: str, trees: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     import jsonschema
@@ -299,7 +299,7 @@ def test_check_of_a_mounted_root(
         (["--cluster"], "--cluster needs --check"),
     ],
 )
-def test_options_that_would_be_ignored_are_refused(
+def test_ignored_options_are_refused(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(*arguments) == 2

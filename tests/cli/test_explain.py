@@ -61,9 +61,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return code, captured.out, captured.err
 
 
-def test_the_example_names_the_roots_and_what_each_holds(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_example_names_the_roots_and_their_devices(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, EXAMPLES)
     assert code == 1
     assert re.search(r"pci0000:17 +2 gpu · 0 nic", out)
@@ -73,7 +71,7 @@ def test_the_example_names_the_roots_and_what_each_holds(
     assert max(map(len, out.splitlines())) <= 100
 
 
-def test_a_pod_that_hangs_on_its_node_is_pending_too(
+def test_pod_hanging_on_its_node_is_pending_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Asked for by nobody's name: the scheduler is done with it, the kubelet is not."""
@@ -85,7 +83,7 @@ def test_a_pod_that_hangs_on_its_node_is_pending_too(
     assert "scheduled on node-1, whose kubelet has not reported on the pod yet" in out
 
 
-def test_a_pod_that_wants_a_resource_whose_driver_publishes_devices_is_pending(
+def test_pod_with_an_extended_resource_of_a_publishing_driver_is_pending(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No class provides nvidia.com/gpu here, and no device plugin."""
@@ -111,9 +109,7 @@ def test_an_age_ends_with_the_dump(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "Pending 14m" in out
 
 
-def test_a_release_that_is_not_known_is_reported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unknown_release_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Asked for, or of the nodes: the answer is that of an older scheduler."""
     (tmp_path / "cluster.yaml").write_text(
         (Path(EXAMPLES) / "cluster.yaml").read_text(encoding="utf-8").replace("v1.36.3", "v1.99.0"),
@@ -162,7 +158,7 @@ def test_of_several_found_there_is_a_table(
         assert run(capsys, "-f", path, *arguments, "-q")[2] == ""
 
 
-def test_what_is_named_and_what_v_asks_for_is_in_full(
+def test_named_subjects_are_in_full_as_with_verbose(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = several_claims(tmp_path)
@@ -224,7 +220,7 @@ def test_several_subjects_come_under_subjects_worst_first(
     assert code == 1
 
 
-def test_what_fits_says_where_and_with_which_device(
+def test_fitting_claim_names_node_and_device(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = dump(tmp_path, *busy_cluster(), claim("one", request("r", "gpu")))
@@ -240,7 +236,7 @@ def test_one_node_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert [n["name"] for n in json.loads(out)["nodes"]] == ["node-1"]
 
 
-def test_a_node_shows_who_holds_its_devices(
+def test_node_shows_the_holders_of_its_devices(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, _ = run(capsys, "-f", dump(tmp_path, *busy_cluster()), "node/node-1")
@@ -278,7 +274,7 @@ def test_a_workload_without_pods_is_asked_for_its_template(
     assert answer["reasons"][0]["code"] == "not-enough"
 
 
-def test_patch_prints_what_kubectl_takes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_patch_prints_commands_for_kubectl(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, EXAMPLES, "--patch")
     assert code == 1
     assert "kubectl get resourceclaimtemplate gpus-and-nic -n ml -o yaml > " in out
@@ -298,7 +294,7 @@ def test_patch_takes_the_number_of_a_fix(capsys: pytest.CaptureFixture[str]) -> 
     )
 
 
-def test_html_is_one_page_that_needs_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+def test_html_is_one_self_contained_page(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, EXAMPLES, "-o", "html")
     assert out.startswith("<!doctype html>")
     assert "<svg" in out
@@ -310,7 +306,7 @@ def test_html_is_one_page_that_needs_nothing_else(capsys: pytest.CaptureFixture[
 CONFIG = {"config view": {"out": "ml\n\nprod-eu"}}
 
 
-def test_a_page_says_where_and_when_it_was_asked_and_what_to_do(
+def test_page_names_cluster_time_and_next_steps(
     kubectl: Kubectl, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A ticket is read by somebody who ran neither kubectl nor dractl."""
@@ -357,7 +353,7 @@ def test_a_page_of_many_subjects_begins_with_their_list(
         assert f"<section id='{target}'>\n<h1>{title} " in out
 
 
-def test_a_page_says_that_no_change_helps_only_where_changes_were_tried(
+def test_page_denies_a_fix_only_where_changes_were_tried(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A pod that runs and fails waits for no device."""
@@ -438,7 +434,7 @@ def test_the_picture_has_a_root_once_and_names_in_full(
     ]  # gpu-0 is held, nic-0 is of another class
 
 
-def test_html_escapes_what_the_cluster_says(
+def test_html_escapes_text_of_the_cluster(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     evil = claim("c", request("r", "<script>alert(1)</script>"))
@@ -463,7 +459,7 @@ def test_html_escapes_what_the_cluster_says(
         (["--feature-gates", "DRANothing=true"], 2, "DRANothing", ""),
     ],
 )
-def test_what_cannot_be_answered_is_one_message(
+def test_unanswerable_question_is_one_message(
     arguments: list[str], code: int, message: str, hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found, out, err = run(capsys, "-f", EXAMPLES, *arguments)
@@ -473,7 +469,7 @@ def test_what_cannot_be_answered_is_one_message(
     assert "Traceback" not in err
 
 
-def test_a_name_that_nothing_has_leaves_the_others_their_answers(
+def test_unknown_name_leaves_the_answers_of_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = dump(tmp_path, CLASS, node("node-1"), claim("there", request("r", "gpu.example.com")))
@@ -486,7 +482,7 @@ def test_a_name_that_nothing_has_leaves_the_others_their_answers(
     assert "no pod gone" in err
 
 
-def test_a_file_that_is_missing_or_broken(
+def test_missing_or_broken_file_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, _, err = run(capsys, "-f", str(tmp_path / "none.yaml"))
@@ -506,7 +502,7 @@ def test_a_file_that_is_missing_or_broken(
     assert "broken.yaml:" in err
 
 
-def test_nothing_to_explain_says_what_there_is(
+def test_input_without_subjects_lists_its_objects(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, _, err = run(capsys, "-f", dump(tmp_path, CLASS, node("node-1")))
@@ -515,9 +511,7 @@ def test_nothing_to_explain_says_what_there_is(
     assert "1 DeviceClass, 1 Node" in err
 
 
-def test_an_object_that_no_server_would_hold(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_object_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     odd = claim("c", request("r", "gpu"))
     odd["spec"]["devices"]["requests"] = "all"
     code, _, err = run(capsys, "-f", dump(tmp_path, *busy_cluster(), odd), "claim/c")
@@ -662,7 +656,7 @@ def refused(kind: str, name: str, message: str) -> dict[str, Any]:
 QUOTA = 'pods "infer-1-x" is forbidden: exceeded quota: gpus, requested: pods=1, used: pods=2, limited: pods=2'
 
 
-def test_a_workload_that_cannot_create_its_pods_is_pending(
+def test_workload_unable_to_create_pods_is_pending(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     replica_set = made("ReplicaSet", "infer-1", ("Deployment", "infer"))
@@ -738,7 +732,9 @@ def test_a_workload_without_some_of_its_pods(
     assert "job ml/train" in out
 
 
-def test_names_that_begin_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_with_the_given_prefix_are_suggested(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pods = [pod(f"infer-5f49-{n}") for n in range(5)]
     path = dump(tmp_path, *busy_cluster(), made("Deployment", "infer"), *pods)
     code, _, err = run(capsys, "-f", path, "pod/infer", "-n", "ml")

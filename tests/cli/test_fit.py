@@ -107,7 +107,7 @@ def test_cpus_of_a_described_machine_count(
     ("machine", "fits"),
     [("a3-highgpu-8g", 3), ("ND_H100_v5", 1), ("BM.GPU.H100.8", 3), ("dgx-b200", 3)],
 )
-def test_cpus_and_memory_of_machines_that_their_makers_document(
+def test_cpus_and_memory_of_documented_machines(
     machine: str, fits: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """208, 96, 224 and 224 CPUs; a copy wants 64."""
@@ -126,7 +126,9 @@ def test_cpus_and_memory_of_machines_that_their_makers_document(
     assert (found["fits"], "unjudged" in found) == (fits, False)
 
 
-def test_what_the_copies_leave_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_remainder_after_the_copies_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Three of 64 CPUs fit into 208; what is not known is not shown."""
     wants = "resources: {requests: {cpu: 64, memory: 100Gi}, claims"
     free = WORKLOAD.replace(
@@ -195,7 +197,7 @@ status: {phase: Running}
 
 
 @pytest.mark.parametrize(("used", "bound", "code"), [("3", 1, 0), ("4", 0, 1)])
-def test_what_a_device_plugin_has_handed_out_is_not_counted(
+def test_devices_of_a_device_plugin_are_not_counted(
     used: str, bound: int, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The plugin and the driver of one node have the same four GPUs; the scheduler sees no user of the slices'."""

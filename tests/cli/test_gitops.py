@@ -294,7 +294,7 @@ def test_no_format_shows_the_value_of_a_secret_beside_a_finding(
         assert secret not in captured.out + captured.err
 
 
-def test_a_variable_that_nothing_defines_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_undefined_variable_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     edit("components/gpu/template.yaml", "gpu.intel.com", "${GPU_CLASS}")
     text = notes(capsys)
     assert "apps/media/film/ks.yaml: skipped, Kustomization film uses ${GPU_CLASS}" in text
@@ -338,7 +338,7 @@ def test_a_variable_that_nothing_defines_is_named(capsys: pytest.CaptureFixture[
         ),
     ],
 )
-def test_what_cannot_be_built_is_named_and_counted(
+def test_unbuildable_kustomization_is_named_and_counted(
     files: dict[str, str], why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(files)
@@ -350,7 +350,7 @@ def test_what_cannot_be_built_is_named_and_counted(
     ("before", "after", "line"),
     [("film/app", "film/nowhere", 5), ("components/gpu", "components/none", 7)],
 )
-def test_a_folder_that_does_not_exist_is_said_with_its_line(
+def test_missing_folder_is_reported_with_its_line(
     before: str, after: str, line: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     edit("apps/media/film/ks.yaml", before, after)
@@ -526,7 +526,7 @@ spec:
     assert "its generator git needs a cluster or a forge" in notes(capsys)
 
 
-def test_a_manifest_beside_a_kustomization_that_does_not_list_it_is_named_once_a_folder(
+def test_unlisted_manifest_beside_a_kustomization_is_named_once_a_folder(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     claim = TEMPLATE.replace("${APP}", "other")
@@ -575,7 +575,7 @@ def test_a_component_with_a_generator_is_not_built(capsys: pytest.CaptureFixture
     assert "Kustomization film was not built: it uses generators" in notes(capsys)
 
 
-def test_what_is_elsewhere_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_remote_resources_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     text = "resources: [release.yaml, 'https://example.com/gpu.yaml']\n"
     write({"apps/media/film/app/kustomization.yaml": text})
     assert "is not fetched: https://example.com/gpu.yaml" in notes(capsys)

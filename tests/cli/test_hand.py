@@ -34,7 +34,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> tupl
     return captured.out, captured.err
 
 
-def test_lint_names_the_file_or_the_variable_that_named_the_release(
+def test_lint_names_the_file_or_variable_with_the_release(
     claim: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert "for Kubernetes 1.37 (default)" in said(capsys, "lint", claim)[0]
@@ -47,7 +47,7 @@ def test_lint_names_the_file_or_the_variable_that_named_the_release(
     )
 
 
-def test_what_is_assumed_of_a_machine_is_reported_once_below_the_answer_and_not_beside_an_error(
+def test_machine_assumptions_are_reported_once_and_not_beside_an_error(
     claim: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, err = said(capsys, "cel", "true", "--hardware", "dgx-h100,dgx-h100")
@@ -74,7 +74,7 @@ def test_devices_ends_with_totals_and_leaves_out_a_column_of_zeros(
     )
 
 
-def test_totals_name_the_devices_that_are_out_of_service(
+def test_totals_name_devices_out_of_service(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rule = tmp_path / "rule.yaml"

@@ -63,7 +63,7 @@ def test_json_is_valid_against_its_schema(
         Draft202012Validator(schema).validate(json.loads(capsys.readouterr().out))
 
 
-def test_text_says_who_when_and_why(
+def test_text_names_pods_times_and_causes(
     dump: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert impact(rule(tmp_path), "-f", dump) == 1
@@ -149,7 +149,7 @@ def test_a_broken_file_is_refused_at_its_place(
         {"spec": "x"},
     ],
 )
-def test_a_rule_that_no_server_takes_ends_without_a_traceback(
+def test_invalid_rule_ends_without_a_traceback(
     change: dict[str, Any], dump: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     head = {

@@ -146,7 +146,7 @@ def test_values_are_no_markup(
 @pytest.mark.parametrize(
     "path", [("metadata", "name"), ("spec", "driver"), ("spec", "devices", 0, "name")]
 )
-def test_a_name_that_no_api_server_takes_is_refused(
+def test_invalid_object_name_is_refused(
     path: tuple[str | int, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     items = objects("explain")

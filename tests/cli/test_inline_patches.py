@@ -132,7 +132,7 @@ def test_a_comment_is_added_where_the_text_of_the_patch_begins(
     assert lint(capsys) == []
 
 
-def test_a_comment_at_a_string_that_has_no_finding_is_reported(
+def test_comment_at_a_string_without_a_finding_is_reported(
     tool: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = MERGED.replace("patch: |", "patch: |  # dractl: ignore[DRA704]")

@@ -81,7 +81,7 @@ def test_an_error_is_1_and_none_is_0(here: Path, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out == f"{said}\n"
 
 
-def test_a_caret_stands_below_what_is_at_fault(
+def test_caret_stands_below_the_faulty_value(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["lint", "claim.yaml", "--color", "never"])
@@ -115,7 +115,7 @@ def test_wrong_usage_is_2(
     assert message in captured.err
 
 
-def test_a_path_that_is_not_there_is_3(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_path_is_3(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What can be read is reported all the same, and 3 wins over 1."""
     assert main(["lint", "missing.yaml", "claim.yaml", "-q"]) == 3
     captured = capsys.readouterr()
@@ -123,7 +123,7 @@ def test_a_path_that_is_not_there_is_3(here: Path, capsys: pytest.CaptureFixture
     assert "missing.yaml" in captured.err
 
 
-def test_what_cannot_be_read_below_a_folder_is_3(
+def test_unreadable_file_below_a_folder_is_3(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A green CI would say that it is right."""
@@ -235,7 +235,7 @@ def test_folders_are_walked_and_excluded(here: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == "claim.yaml\n"
 
 
-def test_a_chart_is_skipped_and_said_so(
+def test_skipped_chart_is_reported(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(here))  # no helm
@@ -266,7 +266,7 @@ def test_the_baseline_in_a_folder_is_none_of_its_files(
     assert capsys.readouterr().out.startswith("nothing found in 1 document of 1 file ")
 
 
-def test_a_folder_as_a_baseline_is_2_and_names_who_said_so(
+def test_folder_as_a_baseline_is_2_and_names_its_origin(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "known").mkdir()
@@ -299,7 +299,7 @@ def test_statistics_count_the_rules(here: Path, capsys: pytest.CaptureFixture[st
 # -- fixes --
 
 
-def test_fix_writes_the_file_and_what_remains_counts(
+def test_fix_writes_the_file_and_remaining_findings_count(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = here / "claim.yaml"
@@ -317,7 +317,7 @@ def test_fix_writes_the_file_and_what_remains_counts(
     assert sorted(item.name for item in here.iterdir()) == ["claim.yaml", "dractl.toml"]
 
 
-def test_what_the_server_would_still_reject_is_not_fixed(here: Path) -> None:
+def test_fix_is_not_applied_if_the_server_would_still_reject(here: Path) -> None:
     path = here / "claim.yaml"
     path.write_text(BAD)
     assert main(["lint", "claim.yaml", "--fix"]) == 1
@@ -381,7 +381,7 @@ def test_fix_unwraps_the_source_of_a_claim(here: Path) -> None:
 
 
 @pytest.mark.parametrize("comment", ["source:  # why", "source:\n      # why"])
-def test_fix_unwraps_nothing_that_a_comment_explains(here: Path, comment: str) -> None:
+def test_fix_leaves_a_commented_source_wrapped(here: Path, comment: str) -> None:
     path = here / "claim.yaml"
     text = POD.replace("    source:\n", f"    {comment}\n").replace(
         ", source: {", ", resourceClaimTemplateName: t} #"
@@ -514,7 +514,7 @@ def test_classic_dra_is_not_made_an_empty_claim(here: Path) -> None:
     assert path.read_text() == CLASSIC
 
 
-def test_diff_is_what_fix_does(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_diff_shows_the_edits_of_fix(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = here / "claim.yaml"
     path.write_text(FLAT.replace("resource.k8s.io/v1", "resource.k8s.io/v1beta1"))
     named = ["--kubernetes-version", "1.37"]
@@ -652,7 +652,7 @@ def test_a_kustomization_is_built_where_kustomize_is_installed(
     assert main(["lint", "base", "prod", "--no-render", "-q"]) == 0
 
 
-def test_a_kustomization_that_is_not_built_is_a_note(
+def test_unbuilt_kustomization_is_a_note(
     kustomization: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["lint", "base", "prod"]) == 0
@@ -715,7 +715,7 @@ def test_nothing_is_downloaded_for_a_kustomization(
         assert not (kustomization / "bin" / "kustomize.ran").exists()
 
 
-def test_the_programs_that_render_are_kept_from_the_network(
+def test_rendering_programs_are_kept_from_the_network(
     kustomization: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("no_proxy", "example.com")
@@ -728,7 +728,7 @@ def test_the_programs_that_render_are_kept_from_the_network(
     assert not any("example.com" in variable for variable in variables)
 
 
-def test_a_chart_does_not_read_what_is_outside_the_repository(
+def test_chart_does_not_read_files_outside_the_repository(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """helm follows links, and ``.Files.Get`` would print the file into a report."""
@@ -803,7 +803,9 @@ def test_fix_writes_through_a_link_and_keeps_line_ends(here: Path) -> None:
 # -- devices --
 
 
-def test_devices_show_what_a_selector_finds(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_devices_show_the_matches_of_a_selector(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (here / "slices.yaml").write_text(
         """\
 apiVersion: resource.k8s.io/v1
@@ -935,7 +937,7 @@ def test_junit_is_xml_even_for_control_characters(
     assert len(root.findall("testsuite/testcase/failure")) == 2
 
 
-def test_github_escapes_what_its_commands_mean(
+def test_github_escapes_characters_of_its_commands(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "a,b:c%.yaml").write_text(CLAIM)
@@ -1089,7 +1091,7 @@ spec:
         ("a: [\n", "slices.yaml:2:1: did not find expected node content"),
     ],
 )
-def test_devices_that_are_none(
+def test_invalid_devices_are_refused(
     content: str, message: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "slices.yaml").write_text(content)

@@ -82,7 +82,7 @@ def places(found: list[dict[str, Any]]) -> list[tuple[str, str, int]]:
     return [(finding["code"], finding["file"], finding["line"]) for finding in found]
 
 
-def test_a_finding_is_placed_in_the_values_that_it_comes_from(
+def test_finding_is_placed_in_its_values_file(
     chart: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert findings(capsys, "c") == []
@@ -105,7 +105,7 @@ def test_renderings_are_judged_apart_and_a_shared_finding_is_reported_once(
     assert "1 error in 1 document" in capsys.readouterr().out
 
 
-def test_values_that_do_not_render_are_a_note_with_what_helm_says(
+def test_unrenderable_values_are_a_note_with_the_message_of_helm(
     chart: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (chart / "ci" / "a-values.yaml").write_text("broken: 1\n")
@@ -117,7 +117,7 @@ def test_values_that_do_not_render_are_a_note_with_what_helm_says(
     assert main(["lint", "c", "--fail-on-skipped"]) == 1
 
 
-def test_a_mistake_that_the_template_writes_is_not_placed_in_the_value(
+def test_mistake_of_the_template_is_not_placed_in_the_value(
     chart: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     template = TEMPLATE.replace("device.driver == ", "device.drver == ")
@@ -141,7 +141,7 @@ def test_a_comment_counts_where_a_finding_is_shown_and_where_it_is_written(
     assert findings(capsys, ".") == []
 
 
-def test_a_comment_in_values_that_suppresses_nothing_is_reported(
+def test_useless_ignore_comment_in_values_is_reported(
     chart: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (chart / "values.yaml").write_text("count: 1  # dractl: ignore[DRA116]\ndriver: a.example\n")
@@ -265,7 +265,7 @@ def test_values_of_the_command_line_are_for_the_only_chart(
     assert "-3" in finding["message"]
 
 
-def test_values_that_no_chart_or_several_could_take_are_exit_code_2(
+def test_values_without_exactly_one_chart_are_exit_code_2(
     chart: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("claim.yaml").write_text(CLAIM)
@@ -306,7 +306,7 @@ def test_charts_of_a_large_input_are_rendered_too(
     assert places(findings(capsys, ".")) == [("DRA116", "c/values.yaml", 1)]
 
 
-def test_a_template_that_values_switch_off_is_named_with_the_value(
+def test_template_disabled_by_values_is_named_with_the_value(
     chart: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = (chart / "templates" / "claim.yaml").read_text()

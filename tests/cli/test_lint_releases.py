@@ -28,9 +28,7 @@ def manifest(tmp_path: Path) -> str:
     return str(tmp_path / "class.yaml")
 
 
-def test_findings_name_the_releases_that_have_them(
-    manifest: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_findings_name_their_releases(manifest: str, capsys: pytest.CaptureFixture[str]) -> None:
     """DRAExtendedResource is off by default in 1.34 and on in 1.37; the selector compiles nowhere."""
     assert (
         main(

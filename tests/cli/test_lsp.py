@@ -174,7 +174,7 @@ def test_a_saved_text_is_judged_with_its_kustomization(tmp_path: Path) -> None:
     ] == [[("DRA003", 5)], []]
 
 
-def test_files_that_the_configuration_excludes_have_no_diagnostics(tmp_path: Path) -> None:
+def test_excluded_files_have_no_diagnostics(tmp_path: Path) -> None:
     pytest.importorskip("pygls", reason="pygls is in the extra lsp, and is not installed")
     config = tmp_path / "dractl.toml"
     config.write_text('exclude = ["claim.yaml"]\n', encoding="utf-8")
@@ -229,7 +229,7 @@ def test_files_that_the_configuration_excludes_have_no_diagnostics(tmp_path: Pat
         ),
     ],
 )
-def test_the_configuration_is_that_of_the_open_folder(
+def test_configuration_of_the_open_folder_is_used(
     tmp_path: Path, text: str, shown: bool, messages: list[str]
 ) -> None:
     pytest.importorskip("pygls", reason="pygls is in the extra lsp, and is not installed")
@@ -271,7 +271,7 @@ def test_the_configuration_is_that_of_the_open_folder(
     assert said == messages
 
 
-def test_without_pygls_one_line_says_what_to_install(
+def test_missing_pygls_is_one_line_with_the_install_command(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pygls.lsp.server", None)

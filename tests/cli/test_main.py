@@ -56,7 +56,7 @@ def test_verbose_version_says_which_releases_were_never_compared_with_a_server()
     assert "1.34 to 1.37" in done.stdout
 
 
-def test_a_release_that_was_not_compared_yet_is_listed_by_itself(
+def test_uncompared_release_is_listed_by_itself(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(releases, "RELEASES", (*releases.RELEASES, "1.99"))
@@ -78,7 +78,7 @@ def test_no_arguments_shows_where_to_start() -> None:
 @pytest.mark.parametrize(
     "arguments", [["rule"], ["schema", "Pod"], ["render", "--hardware", "dgx-h100"]]
 )
-def test_a_reader_that_is_gone_at_once_ends_it_silently(arguments: list[str]) -> None:
+def test_closed_reader_ends_the_program_silently(arguments: list[str]) -> None:
     with subprocess.Popen(
         [BIN / "dractl", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as child:
@@ -148,7 +148,7 @@ spec: {größe: 1}
     ],
     ids=lambda arguments: f"{arguments[0]}-{arguments[-2].lstrip('-')}",
 )
-def test_what_programs_read_is_utf8_in_every_locale(
+def test_output_for_programs_is_utf8_in_every_locale(
     arguments: list[str | Path], tmp_path: Path
 ) -> None:
     (tmp_path / "claim.yaml").write_text(CLAIM, encoding="utf-8")
@@ -164,7 +164,7 @@ def test_what_programs_read_is_utf8_in_every_locale(
     assert text == printed("utf-8")
 
 
-def test_what_people_read_is_spelt_out_where_the_locale_lacks_the_characters() -> None:
+def test_output_for_people_is_ascii_where_the_locale_lacks_characters() -> None:
     done = run("explain", ROOT / "examples" / "explain", PYTHONIOENCODING="ascii")
     assert "request gpu  2 x gpu.nvidia.com" in done.stdout
     assert "<- nearest" in done.stdout
@@ -283,7 +283,7 @@ def test_an_interrupt_is_130(
 @pytest.mark.parametrize(
     "command", ["--version", "--help", "rule", "rule -o json", f"explain {ROOT}/examples/explain"]
 )
-def test_a_report_that_nobody_gets_is_one_message_and_3(command: str, unbuffered: str) -> None:
+def test_undeliverable_report_is_one_message_and_3(command: str, unbuffered: str) -> None:
     env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     for stream, why in ((">/dev/full", "No space left on device"), (">&-", "it is closed")):
         line = f"{BIN}/dractl {command} {stream}"
@@ -296,14 +296,14 @@ def test_a_report_that_nobody_gets_is_one_message_and_3(command: str, unbuffered
         )
 
 
-def test_closed_streams_that_are_not_needed(tmp_path: Path) -> None:
+def test_unneeded_closed_streams_do_no_harm(tmp_path: Path) -> None:
     report = tmp_path / "report"
     line = f"{BIN}/dractl lint {ROOT}/examples/lint --exit-zero --output-file {report} <&- >&- 2>&-"
     assert subprocess.run(line, shell=True, check=False).returncode == 0
     assert "DRA" in report.read_text()
 
 
-def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
+def test_deleted_working_directory_is_reported(tmp_path: Path) -> None:
     line = f"mkdir here && cd here && rmdir ../here && {BIN}/dractl lint {ROOT}/examples/lint"
     done = subprocess.run(
         line, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False
@@ -314,7 +314,7 @@ def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_messages_that_nobody_gets_change_no_exit_code(unbuffered: str) -> None:
+def test_undeliverable_messages_change_no_exit_code(unbuffered: str) -> None:
     env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     line = f"{BIN}/dractl lint nothing.yaml 2>/dev/full"
     assert subprocess.run(line, shell=True, env=env, check=False).returncode == 3

@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-def test_the_table_has_what_people_did() -> None:
+def test_table_has_150_distinct_mistakes() -> None:
     assert len(BLOCKS) >= 150
     assert len({block[0] for block in BLOCKS}) == len(BLOCKS)
 

@@ -203,7 +203,7 @@ def test_commands_have_seen_the_same(ask: Ask, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["events", "claims", "namespace"])
-def test_what_was_not_shown_is_not_missing(ask: Ask, name: str) -> None:
+def test_unseen_kinds_are_unknown_and_not_missing(ask: Ask, name: str) -> None:
     """Neither slices nor classes are in the input, which proves nothing about the cluster."""
     for command in ("fit", "plan"):
         answer = ask(command, name)
@@ -253,7 +253,7 @@ def test_a_chart_is_not_judged_unrendered(ask: Ask, command: str) -> None:
     assert "not rendered" in answer.err
 
 
-def test_lint_counts_a_chart_that_it_skips(ask: Ask) -> None:
+def test_lint_counts_a_skipped_chart(ask: Ask) -> None:
     answer = ask("lint", "chart")
     assert answer.code == 0
     assert "helm is not installed" in answer.err + answer.out

@@ -102,7 +102,7 @@ def test_page_has_the_devices_before_and_after(run: Any) -> None:
     assert after.count('data-state="copy"') == 2
 
 
-def test_a_subject_that_no_cluster_could_serve_is_explained(run: Any) -> None:
+def test_hopeless_subject_is_explained(run: Any) -> None:
     code, out, _ = run((*MOVABLE[:-1], waiting(8)), "pod/wanted", "-o", "json")
     report = json.loads(out)
     assert (code, report["verdict"]) == (1, "none")
@@ -111,7 +111,7 @@ def test_a_subject_that_no_cluster_could_serve_is_explained(run: Any) -> None:
     assert "may move" not in reason
 
 
-def test_a_budget_that_selects_nothing_is_a_note(run: Any) -> None:
+def test_budget_without_pods_is_a_note(run: Any) -> None:
     budget = {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
@@ -152,7 +152,7 @@ def test_bad_words(run: Any, words: tuple[str, ...], message: str) -> None:
         lambda claim: claim["status"]["allocation"].update(nodeSelector=None),
     ],
 )  # fmt: skip
-def test_claims_that_contradict_their_pods_are_no_crash(run: Any, damage: Any) -> None:
+def test_claims_contradicting_their_pods_are_no_crash(run: Any, damage: Any) -> None:
     pod, claim = json.loads(json.dumps(running("x", "StatefulSet/x", "a", 0)))
     damage(claim)
     code, out, _ = run(

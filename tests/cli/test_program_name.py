@@ -62,7 +62,7 @@ def printed(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     "line",
     [f"{words} -o {form}" if form else words for words, forms in FORMATS.items() for form in forms],
 )
-def test_a_report_names_the_program_that_was_called(
+def test_report_names_the_called_program(
     line: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(folder)
@@ -71,7 +71,7 @@ def test_a_report_names_the_program_that_was_called(
     assert not COMMAND.findall(" ".join(text.split()))
 
 
-def test_the_hint_after_a_mistake_names_the_program_that_was_called(
+def test_hint_after_a_mistake_names_the_called_program(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(folder)
@@ -81,16 +81,14 @@ def test_the_hint_after_a_mistake_names_the_program_that_was_called(
 
 
 @pytest.mark.parametrize("name", SUBCOMMANDS)
-def test_a_help_names_the_program_that_was_called(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_help_names_the_called_program(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     for words in ([name, "--help"], ["help", name]):
         text = " ".join(printed(words, capsys).split())
         assert text.startswith(f"Usage: kubectl dra {name}")
         assert not COMMAND.findall(text)
 
 
-def test_a_page_names_the_program_that_was_called(capsys: pytest.CaptureFixture[str]) -> None:
+def test_page_names_the_called_program(capsys: pytest.CaptureFixture[str]) -> None:
     for name in (*REASONS, *rules()):
         assert not COMMAND.findall(" ".join(printed(["rule", name], capsys).split())), name
 

@@ -32,7 +32,7 @@ def test_a_template_reads_the_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines() == expected != []
 
 
-def test_columns_are_those_that_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_named_columns_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     columns = "custom-columns=NODE:.node,DEVICE:.device,CLAIMS:.holders[*].claim"
     assert devices("--state", "held,free", "-o", columns) == 0
     head, *lines = [line.split() for line in capsys.readouterr().out.splitlines()]
@@ -55,7 +55,7 @@ def test_columns_are_those_that_are_named(capsys: pytest.CaptureFixture[str]) ->
         ("jsonpth={.devices}", "unknown value", "jsonpath="),
     ],
 )
-def test_what_does_not_parse(
+def test_invalid_projection_is_refused(
     output: str, problem: str, allowed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert devices("-o", output) == 2

@@ -50,7 +50,7 @@ def devices(objects: list[dict], driver: str) -> dict[str, dict]:
 
 @pytest.mark.parametrize("release", ["1.34", "1.37"])
 @pytest.mark.parametrize("archive", ARCHIVES)
-def test_what_is_rendered_is_clean(
+def test_rendered_slices_are_clean(
     archive: str, release: str, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "slices.yaml"
@@ -246,7 +246,7 @@ def test_wrong_usage(
         ("nic,mig=on", "a machine without a GPU"),
     ],
 )
-def test_a_machine_that_is_not_what_was_asked_for(
+def test_invalid_hardware_description_is_refused(
     spec: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("--hardware", spec) == 2
@@ -260,7 +260,7 @@ def test_nothing_to_publish_is_reported(capsys: pytest.CaptureFixture[str]) -> N
     assert "no hardware found for any driver that is rendered by default" in captured.err
 
 
-def test_help_names_the_drivers_that_have_to_be_named() -> None:
+def test_help_lists_drivers_outside_the_default() -> None:
     (option,) = Driver.__metadata__  # type: ignore[attr-defined]
     assert {name for name in names() if name in option.help} == set(names()) - set(by_default())
 
@@ -334,7 +334,7 @@ NAMED = "sriovnetwork.k8snetworkplumbingwg.io,dra.memory,dra.nvme"
 @pytest.mark.parametrize(
     "source", [*ARCHIVES, "4xH100,2xnic,E810,4xnvme,memory=512Gi,vfs=4", "sriov", "plx-8gpu"]
 )
-def test_drivers_that_must_be_named_are_clean_too(
+def test_explicitly_named_drivers_are_clean_too(
     source: str,
     release: str,
     request: pytest.FixtureRequest,
@@ -365,7 +365,7 @@ def test_drivers_that_must_be_named_are_clean_too(
     assert json.loads(capsys.readouterr().out)["findings"] == []
 
 
-def test_what_is_published_of_drivers_that_must_be_named_is_no_difference(
+def test_slices_of_explicitly_named_drivers_are_no_difference(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     published = tmp_path / "published.yaml"
@@ -379,7 +379,7 @@ def test_what_is_published_of_drivers_that_must_be_named_is_no_difference(
     capsys.readouterr()
 
 
-def test_a_driver_that_publishes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_driver_without_devices_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     """Its slices would be refused; those of the other drivers are printed all the same."""
     assert (
         run(

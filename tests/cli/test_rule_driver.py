@@ -35,7 +35,7 @@ def test_attributes_are_shown_as_expressions_select_them(
     )
 
 
-def test_a_driver_that_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_driver_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rule", "gpu.nvdia.com"]) == 2
     assert "did you mean gpu.nvidia.com?" in capsys.readouterr().err
 
@@ -51,7 +51,7 @@ def test_a_driver_that_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
         ("zzz", "`dractl rule` lists every code and name"),
     ],
 )
-def test_a_name_that_is_not_known_gets_those_that_may_be_meant(
+def test_unknown_name_gets_the_nearest_names(
     name: str, hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["rule", name]) == 2

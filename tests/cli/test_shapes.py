@@ -46,7 +46,7 @@ def test_a_shape_has_one_meaning_in_all_commands(
     assert int(counted[1]) == copies
 
 
-def test_the_head_says_what_was_asked_and_the_table_which_alignment_it_is(
+def test_head_repeats_the_shape_and_table_shows_the_alignment(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     code, out = fit(capsys, "gpu=2,nic=1", "--hardware", "dgx-h100")
@@ -71,7 +71,7 @@ def test_the_head_says_what_was_asked_and_the_table_which_alignment_it_is(
         ),
     ],
 )
-def test_a_demand_that_no_node_meets_is_answered_with_the_cause(
+def test_unmet_demand_is_answered_with_the_cause(
     shape: str, head: str, cause: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out = fit(capsys, shape, "--hardware", "dgx-h100")
@@ -97,7 +97,7 @@ def test_the_table_of_shapes_says_the_alignment_of_each(capsys: pytest.CaptureFi
     assert text.endswith("gpu=2,nic=1@none, without constraint or preference")
 
 
-def test_a_page_says_what_was_asked_and_the_alignment(capsys: pytest.CaptureFixture[str]) -> None:
+def test_page_shows_the_shape_and_the_alignment(capsys: pytest.CaptureFixture[str]) -> None:
     _, out = fit(capsys, "gpu=2,nic=1", "--hardware", "dgx-h100", "-o", "html")
     assert "<h1>gpu=2,nic=1, as near to each other as each node allows: 4 more copies fit" in out
     assert f"{PAIR_AND_NEIGHBOUR}: 4 on dgx-h100-1" in out
@@ -120,7 +120,7 @@ def test_suggestions_obey_the_constraint_of_a_shape(capsys: pytest.CaptureFixtur
     assert "dra.net would not publish numaNode here" in capsys.readouterr().err
 
 
-def test_copies_that_fit_less_closely_are_counted_beside_the_suggested_claim(
+def test_less_aligned_copies_are_counted_beside_the_suggested_claim(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One pair is on a root; two GPUs and two NICs are left, on roots without the other kind."""

@@ -60,7 +60,7 @@ def test_a_machine_serves_as_if_the_address_were_right(
     assert capsys.readouterr().err.count(NOTE) == 1
 
 
-def test_lint_does_not_say_that_the_selector_fails(
+def test_lint_does_not_report_the_selector_as_failing(
     template: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["lint", template, "--hardware", "dgx-h100", "--isolated"]) == 0

@@ -60,7 +60,7 @@ def test_progress_of_a_quick_run_is_not_shown(monkeypatch: pytest.MonkeyPatch) -
     assert errors.getvalue() == ""
 
 
-def test_progress_of_a_long_run_is_one_line_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_of_a_long_run_is_one_transient_line(monkeypatch: pytest.MonkeyPatch) -> None:
     errors = screen(monkeypatch)
     monkeypatch.setattr(threading, "Timer", AtOnce)
     with terminal.progress() as tell:

@@ -34,7 +34,7 @@ def claim(folder: Path, expression: str) -> str:
     [["explain", "claim.yaml"], ["fit", "gpu", "-f", "claim.yaml"], ["cel", HOPPER]],
     ids=["explain", "fit", "cel"],
 )
-def test_a_selector_on_what_is_unknown_is_not_judged(
+def test_selector_on_unknown_values_is_not_judged(
     command: list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -50,7 +50,7 @@ def test_a_selector_on_what_is_unknown_is_not_judged(
 @pytest.mark.parametrize(
     ("expression", "code"), [(HOPPER, 0), (ROOT_IS_KNOWN, 0), ('device.driver == "x"', 0)]
 )
-def test_lint_reports_nothing_of_what_is_unknown(
+def test_lint_reports_nothing_about_unknown_values(
     expression: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = claim(tmp_path, expression)
@@ -60,6 +60,8 @@ def test_lint_reports_nothing_of_what_is_unknown(
     assert shown.err.count("model, memory and versions are unknown here") == 1
 
 
-def test_what_a_snapshot_has_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_of_a_snapshot_are_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["explain", claim(tmp_path, ROOT_IS_KNOWN), "--devices", NODE, "--isolated"]) == 0
     assert "unknown" not in capsys.readouterr().out

@@ -51,7 +51,7 @@ def dump(tmp_path: Path) -> Dump:
     return write
 
 
-def test_claims_alone_do_not_say_that_devices_are_gone(
+def test_claims_alone_do_not_make_devices_disappear(
     dump: Dump, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["devices", dump(HELD), "--isolated"]) == 0
@@ -63,7 +63,7 @@ def test_claims_alone_do_not_say_that_devices_are_gone(
     assert "kubectl get resourceslices -o yaml" in text
 
 
-def test_claims_alone_in_json_name_what_to_add(
+def test_claims_alone_in_json_name_the_missing_kinds(
     dump: Dump, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["devices", dump(HELD), "-o", "json", "--isolated"]) == 0
@@ -77,7 +77,7 @@ def test_claims_alone_in_json_name_what_to_add(
     assert {row["why"] for row in report["unread"]} == {"not-in-input"}
 
 
-def test_slices_alone_do_not_say_that_devices_are_free_for_certain(
+def test_slices_alone_do_not_prove_devices_free(
     dump: Dump, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["devices", dump(SLICE), "--isolated"]) == 0

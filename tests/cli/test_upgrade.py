@@ -60,7 +60,7 @@ def report(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return found
 
 
-def test_a_manifest_breaks_at_the_release_that_refuses_it(
+def test_manifest_breaks_at_the_refusing_release(
     manifest: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """DeviceTaintRules selected by class up to 1.34 (kubernetes/kubernetes v1.35.0 pkg/apis/resource/types.go)."""
@@ -82,7 +82,7 @@ def test_a_manifest_breaks_at_the_release_that_refuses_it(
     assert found["summary"] == {"breaks": 1, "changes": 0, "infos": 0}
 
 
-def test_a_version_that_a_later_release_no_longer_serves(
+def test_version_removed_in_a_later_release_is_announced(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """k8s.io/api resource/v1beta1/zz_generated.prerelease-lifecycle.go"""
@@ -119,7 +119,7 @@ def test_a_fix_of_lint_comes_with_the_finding(
 COMMENTED = LOWER.replace("metadata: {name: tolerant}", "metadata: {name: tolerant}  # ours")
 
 
-def test_fix_writes_what_lint_fixes_of_what_breaks(
+def test_fix_applies_lint_fixes_to_breaking_manifests(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """conformance/validation rc-v1-toleration-operator-lower: 1.36 refuses the operator, whose case lint corrects."""
@@ -140,7 +140,7 @@ def test_fix_writes_what_lint_fixes_of_what_breaks(
     assert upgrade(tmp_path, "--from", "1.35", "--to", "1.36", "-o", "json") == 0
 
 
-def test_what_cannot_be_fixed_stays_and_is_reported(
+def test_unfixable_manifest_stays_and_is_reported(
     manifest: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert upgrade(manifest, "--from", "1.34", "--fix", "-o", "json") == 1
@@ -148,7 +148,7 @@ def test_what_cannot_be_fixed_stays_and_is_reported(
     assert manifest.read_text() == RULE
 
 
-def test_a_file_that_cannot_be_written_is_left_and_named(
+def test_unwritable_file_is_left_and_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
@@ -187,7 +187,7 @@ def test_yaml_has_the_content_of_json_and_name_the_objects(
     assert capsys.readouterr().out == "DeviceTaintRule/sick\n"
 
 
-def test_a_release_that_is_not_released_yet(
+def test_unreleased_version_breaks_its_removed_versions(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """k8s.io/api v0.38.0-alpha.2: v1beta1 is gone; what is planned for the gates is information with its source."""
@@ -204,7 +204,9 @@ def test_a_release_that_is_not_released_yet(
     assert any("1.38.0-alpha.2" in text for text in found["notCompared"])
 
 
-def test_who_owns_what_breaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_breaking_objects_have_their_owners(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The tool that applies an object, and its namespace; the namespace alone where no tool is named."""
     helm = {"app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/instance": "llm"}
     head = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate"}
@@ -229,7 +231,7 @@ def test_who_owns_what_breaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert owners["ResourceClaimTemplate/dev/b"] == "namespace dev, Helm release llm, namespace ml"
 
 
-def test_gates_that_the_objects_show_are_asked_for(
+def test_gates_shown_by_objects_are_requested(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "class.yaml").write_text(CLASS)
@@ -242,7 +244,7 @@ def test_an_unknown_gate_is_wrong_usage(manifest: Path, capsys: pytest.CaptureFi
     assert "DRANonsense" in capsys.readouterr().err
 
 
-def test_what_is_stored_loses_a_field(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stored_object_loses_a_field(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert upgrade("-f", manifest, "--from", "1.34", "-o", "json") == 1
     found = report(capsys)
     assert [one["code"] for step in found["steps"] for one in step["findings"]] == ["field-lost"]
@@ -283,14 +285,14 @@ def test_an_unknown_release_and_a_downgrade_are_wrong_usage(
     assert re.search("1.3[78]", error)
 
 
-def test_a_dump_that_does_not_tell_its_release_needs_from(
+def test_dump_without_a_release_needs_from(
     manifest: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert upgrade("-f", manifest) == 2
     assert "--from names it" in capsys.readouterr().err
 
 
-def test_a_selector_on_an_attribute_that_goes_breaks_with_the_driver(
+def test_selector_on_a_removed_attribute_breaks_with_the_driver(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """NVIDIA's driver publishes no index since 25.8 (deviceinfo.go): a selector that reads it is an error."""
@@ -429,7 +431,7 @@ apiServer:
         ("1.31", "1.37", (API_SERVER,), 0),
     ],
 )
-def test_a_driver_that_speaks_a_version_that_ends(
+def test_driver_using_a_removed_version_breaks_from_its_removal_on(
     start: str,
     to: str,
     files: tuple[str, ...],
@@ -445,7 +447,7 @@ def test_a_driver_that_speaks_a_version_that_ends(
     assert ("upgrade the driver gpu.intel.com to 0.9.0 or later" in text) is bool(code)
 
 
-def test_explain_says_what_becomes_of_a_claim(
+def test_explain_describes_the_claim_after_the_upgrade(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The sentence is that of `dractl explain`, not kube-scheduler's."""

@@ -33,7 +33,7 @@ def ending(after: int) -> Callable[[float], None]:
     return wait
 
 
-def test_only_what_differs_is_shown_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_changed_reports_are_shown_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
     reports = iter(["one\n", "one\n", "two\n"])
     with pytest.raises(Enough):
         watching.repeat(lambda: next(reports), wait=ending(3))

@@ -42,7 +42,7 @@ def dractl(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]
         (("rule", "DRA111"), "DRA111"),
     ],
 )
-def test_what_needs_no_selector_works(arguments: tuple[str, ...], shown: str) -> None:
+def test_commands_without_selectors_work(arguments: tuple[str, ...], shown: str) -> None:
     result = dractl(*arguments)
     assert (result.returncode, shown in result.stdout) == (0, True), result.stderr
     assert "Traceback" not in result.stderr
@@ -50,9 +50,7 @@ def test_what_needs_no_selector_works(arguments: tuple[str, ...], shown: str) ->
 
 @pytest.mark.parametrize("options", [(), ("-o", "concise"), ("--statistics",)])
 @pytest.mark.parametrize("path", ["examples/lint", "examples/capacity"])
-def test_the_summary_of_lint_says_that_selectors_are_not_checked(
-    options: tuple[str, ...], path: str
-) -> None:
+def test_summary_of_lint_notes_unchecked_selectors(options: tuple[str, ...], path: str) -> None:
     """ "Nothing found" in a note's shadow reads as "all is well"."""
     result = dractl("lint", path, *options)
     (summary,) = [
@@ -75,12 +73,12 @@ def test_without_manifests_nothing_went_unchecked(tmp_path: Path) -> None:
         ("junit", '<skipped message="not checked: '),
     ],
 )
-def test_a_report_for_ci_says_that_selectors_are_not_checked(format_: str, expected: str) -> None:
+def test_report_for_ci_notes_unchecked_selectors(format_: str, expected: str) -> None:
     result = dractl("lint", "examples/capacity", "-o", format_, "-q")
     assert f"{expected}{NOTE}" in result.stdout
 
 
-def test_an_editor_is_told_once_that_selectors_are_not_checked() -> None:
+def test_editor_gets_one_note_on_unchecked_selectors() -> None:
     pytest.importorskip("pygls", reason="pygls is in the extra lsp, and is not installed")
     opened = {"uri": "file:///c.yaml", "languageId": "yaml", "text": CLAIM}
     messages = [
@@ -120,7 +118,7 @@ def with_broken_library(
     )
 
 
-def test_a_library_that_does_not_load_is_named(tmp_path: Path) -> None:
+def test_unloadable_library_is_named(tmp_path: Path) -> None:
     reason = "cel-expr-python cannot be loaded (libstdc++.so.6: cannot open shared object file)"
     result = with_broken_library(tmp_path, "explain", "examples/explain")
     assert result.returncode == 3
@@ -159,7 +157,7 @@ def test_a_report_without_selectors_is_not_kept_for_later_runs(
     assert "2 errors in 2 documents" in capsys.readouterr().out
 
 
-def test_lint_finds_what_needs_no_selector_and_says_once_what_it_left_out() -> None:
+def test_lint_reports_the_rest_and_notes_unchecked_selectors_once() -> None:
     result = dractl("lint", "-o", "concise", "examples/lint")
     assert result.returncode == 1
     assert "DRA003" in result.stdout
@@ -208,7 +206,7 @@ def test_a_selector_is_neither_wrong_nor_right(expression: str) -> None:
         ("discover", "--from", "examples/discover/node.json", "--suggest", "gpu=2,nic=1"),
     ],
 )
-def test_what_cannot_be_known_is_an_error_that_says_why(arguments: tuple[str, ...]) -> None:
+def test_command_needing_selectors_is_an_error_with_the_cause(arguments: tuple[str, ...]) -> None:
     result = dractl(*arguments)
     assert result.returncode == 3, result.stdout
     first = result.stderr.splitlines()[0]
@@ -218,7 +216,7 @@ def test_what_cannot_be_known_is_an_error_that_says_why(arguments: tuple[str, ..
 
 
 @pytest.mark.parametrize("format_", ["json", "sarif"])
-def test_reports_for_programs_say_that_selectors_went_unchecked(format_: str) -> None:
+def test_reports_for_programs_note_unchecked_selectors(format_: str) -> None:
     found = json.loads(dractl("lint", "-o", format_, "examples/lint").stdout)
     if format_ == "json":
         assert NOTE in found["summary"]["unchecked"]

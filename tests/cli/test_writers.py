@@ -95,7 +95,7 @@ def after(
         ("written", append),
     ],
 )
-def test_what_somebody_writes_meanwhile_stays(
+def test_concurrent_edit_is_kept(
     here: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -133,7 +133,7 @@ def test_what_somebody_writes_meanwhile_stays(
     assert SOMEBODY in path.read_text()
 
 
-def test_two_that_fix_one_folder(here: Path) -> None:
+def test_concurrent_fixes_of_a_folder_keep_its_files_whole(here: Path) -> None:
     files = [here / f"{number}.yaml" for number in range(60)]
     for file in files:
         file.write_text(WRONG)
@@ -149,7 +149,7 @@ def test_two_that_fix_one_folder(here: Path) -> None:
     assert not list(here.glob(".*.yaml.*"))
 
 
-def test_a_file_that_another_process_edits_is_left(here: Path) -> None:
+def test_file_edited_by_another_process_is_left(here: Path) -> None:
     fcntl = pytest.importorskip("fcntl")
     with (here / "claim.yaml").open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -192,7 +192,7 @@ def test_hard_links_and_read_only_files_stay(
     assert path.read_text() == written
 
 
-def test_a_file_that_cannot_be_written_keeps_no_other_from_it(
+def test_unwritable_file_does_not_stop_other_files(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("a.yaml", "b.yaml"):
@@ -232,7 +232,7 @@ def test_a_report_does_not_replace_a_read_only_file(here: Path) -> None:
     assert (here / "report.json").read_text() == "kept"
 
 
-def test_a_file_that_cannot_be_replaced_is_written_in_place(
+def test_unreplaceable_file_is_written_in_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def mounted(*_: object) -> None:

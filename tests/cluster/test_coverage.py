@@ -36,7 +36,7 @@ def extents(state: ClusterState, *kinds: str) -> list[Extent]:
     return [state.extent(kind) for kind in kinds]
 
 
-def test_a_dump_with_nodes_shows_every_kind_that_devices_depend_on() -> None:
+def test_dump_with_nodes_shows_every_kind_for_devices() -> None:
     state = state_of(stored(node("a")), CLASS)
     assert not state.list_unread()
     assert state.covers("ResourceClaim")
@@ -48,7 +48,7 @@ def test_a_dump_with_nodes_and_without_dra_says_nothing_of_dra() -> None:
     assert extents(state, "Node", "Pod", "ResourceSlice") == ["whole", "whole", "unseen"]
 
 
-def test_claims_of_pods_prove_that_there_are_pods() -> None:
+def test_claims_of_pods_prove_pods() -> None:
     held = claim(
         "held", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p")
     )
@@ -57,7 +57,7 @@ def test_claims_of_pods_prove_that_there_are_pods() -> None:
     assert not state.shows("Pod", "ml")
 
 
-def test_volumes_that_nobody_dumped_are_unknown() -> None:
+def test_undumped_volumes_are_unknown() -> None:
     state = state_of(stored(node("a")), CLASS)
     assert not state.covers("PersistentVolumeClaim")
 
@@ -71,7 +71,7 @@ def test_without_nodes_a_kind_without_an_object_is_unseen() -> None:
 @pytest.mark.parametrize(
     "message", ["no nodes available to schedule pods", "0/0 nodes are available: no nodes match."]
 )
-def test_the_words_of_the_scheduler_prove_that_there_is_no_node(message: str) -> None:
+def test_message_of_the_scheduler_proves_the_absence_of_nodes(message: str) -> None:
     condition = {"type": "PodScheduled", "status": "False", "message": message}
     waiting = pod("p", status={"phase": "Pending", "conditions": [condition]})
     assert state_of(stored(waiting)).extent("Node") == "whole"
@@ -95,7 +95,7 @@ def test_manifests_are_never_whole() -> None:
     assert extents(state, "DeviceClass", "ResourceSlice") == ["part", "part"]
 
 
-def test_an_unseen_kind_is_named_with_the_command_that_prints_it() -> None:
+def test_unseen_kind_is_named_with_the_kubectl_command() -> None:
     (row,) = state_of(CLAIM).list_unread(["ResourceSlice"])
     assert (row.seen, row.add) == ("unseen", "kubectl get resourceslices -o yaml")
 
@@ -112,7 +112,7 @@ def test_described_machines_are_all_the_nodes() -> None:
     assert state.extent("ResourceClaimTemplate") == "unseen"
 
 
-def test_the_rights_of_a_user_limit_what_was_seen() -> None:
+def test_rights_of_a_user_limit_the_coverage() -> None:
     rights = Rights((Unread("ResourceClaim", "resourceclaims.resource.k8s.io", "ml"),))
     state = ClusterState({}, rights=rights, coverage=Coverage())
     assert extents(state, "ResourceClaim", "ResourceSlice") == ["part", "whole"]

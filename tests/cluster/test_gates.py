@@ -64,14 +64,14 @@ def test_a_gate_on_by_default_needs_no_proof() -> None:
     assert shown(stored(shared_slice()), release="1.36") == {}
 
 
-def test_a_field_that_a_release_keeps_by_mistake_proves_nothing() -> None:
+def test_field_kept_by_mistake_proves_no_gate() -> None:
     """The API server of 1.34 does not drop distinctAttribute (it clears a copy)."""
     value = stored(claim("c", request("r", "gpu"), constraints=[{"distinctAttribute": "a/b"}]))
     assert shown(value) == {}
     assert shown(value, release="1.35") == {SHARES: True}
 
 
-def test_two_gates_are_proven_by_a_field_that_needs_both() -> None:
+def test_field_needing_two_gates_proves_both() -> None:
     value = stored(slice_of("d", "node-1", device("x")))
     value["spec"]["devices"][0]["bindingConditions"] = ["ready"]
     assert shown(value)["DRADeviceBindingConditions"] is True
@@ -85,5 +85,5 @@ def test_the_schedulers_words_count_for_more_than_objects() -> None:
     assert shown(user, release="1.36") == {SHARES: False}
 
 
-def test_the_gates_that_objects_need_are_found() -> None:
+def test_gates_needed_by_objects_are_listed() -> None:
     assert find_gates_in([shared_slice()], "1.34") == {SHARES}

@@ -192,7 +192,7 @@ def test_a_compute_domain_is_fetched_where_its_claim_is_not_prepared(kubectl: Ku
     assert cluster.state.get("ComputeDomain", ("ml", "cd")) is not None
 
 
-def test_a_compute_domain_that_may_not_be_read_is_a_row_of_unread(kubectl: Kubectl) -> None:
+def test_forbidden_compute_domain_is_a_row_of_unread(kubectl: Kubectl) -> None:
     refused = {"err": FORBIDDEN.format("computedomains"), "code": 1}
     kubectl.answers(**failing_domain(), computedomains=refused)
     state = live.read(live.Login(), partly=True).state
@@ -639,7 +639,7 @@ def test_node_pools_are_not_asked_for_without_karpenter_or_without_claims(kubect
     assert not [call for call in kubectl.calls if "nodepools.karpenter.sh" in call]
 
 
-def test_node_pools_that_may_not_be_read_are_reported(kubectl: Kubectl) -> None:
+def test_forbidden_node_pools_are_reported(kubectl: Kubectl) -> None:
     refused = {"code": 1, "err": FORBIDDEN.format("nodepools.karpenter.sh")}
     kubectl.answers(nodes=listed(BY_KARPENTER), pods=listed(WAITING), nodepools=refused)
     notes = live.read(live.Login()).notes

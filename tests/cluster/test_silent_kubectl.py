@@ -52,7 +52,7 @@ def run(name: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
 
 @pytest.mark.parametrize("pattern", [*CALLS, ""])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_list_that_was_not_printed_is_not_known(
+def test_unprinted_list_is_unknown(
     name: str,
     pattern: str,
     tmp_path: Path,
@@ -126,7 +126,7 @@ def test_a_refusal_names_the_resource_whatever_the_user_is_called(user: str) -> 
 
 
 @pytest.mark.parametrize("user", USERS)
-def test_what_a_user_of_any_name_may_not_read_is_listed(
+def test_forbidden_resources_are_listed_for_any_user_name(
     user: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     error = refusal(user, "pods")

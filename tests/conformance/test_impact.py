@@ -26,7 +26,7 @@ def read(file: Path) -> ClusterState:
 
 
 @pytest.mark.parametrize("folder", SITUATIONS, ids=lambda folder: folder.name)
-def test_the_pods_that_the_controller_deleted_are_evicted_at_their_time(folder: Path) -> None:
+def test_pods_deleted_by_the_controller_are_evicted_on_time(folder: Path) -> None:
     expected = json.loads((folder / "expected.json").read_bytes())
     objects = select_taint_objects(read(folder / "change.yaml"), "change.yaml")
     features = Features.for_release(expected["release"])

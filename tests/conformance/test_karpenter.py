@@ -24,7 +24,7 @@ def recorded_cases() -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("case", recorded_cases(), ids=lambda case: case["id"])
-def test_a_node_comes_for_the_instance_types_that_karpenter_serves(
+def test_node_comes_for_the_instance_types_of_karpenter(
     case: dict[str, list[dict[str, object]]], record_property: pytest.RecordProperty
 ) -> None:
     claims = [decode(value) for value in case["claims"]]

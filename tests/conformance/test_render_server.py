@@ -118,7 +118,7 @@ def test_cpus(server: tuple[Any, Target], mode: str) -> None:
         ("H100", "gpu.nvidia.com", "0.3", {"dynamicMIG": "true"}),
     ],
 )
-def test_what_is_not_published_is_refused(
+def test_unpublished_slice_is_refused_by_the_server(
     server: tuple[Any, Target],
     monkeypatch: pytest.MonkeyPatch,
     spec: str,
@@ -177,7 +177,7 @@ def test_partitions_of_mig(server: tuple[Any, Target]) -> None:
 @pytest.mark.parametrize(
     "driver", ["sriovnetwork.k8snetworkplumbingwg.io", "dra.memory", "dra.nvme"]
 )
-def test_drivers_that_must_be_named(
+def test_explicitly_named_drivers_are_accepted(
     server: tuple[Any, Target], driver: str, tmp_path: Path
 ) -> None:
     accepted(*server, machine("2xnic,E810,4xnvme,numa=2,cpus=8,memory=512Gi,vfs=40"), (driver,))
@@ -195,7 +195,7 @@ def test_a_virtual_function_whose_root_is_unknown(server: tuple[Any, Target]) ->
 
 
 @pytest.mark.parametrize("shares", ["memory", "unlimited", "4"])
-def test_gpus_that_are_shared_and_passed_through(
+def test_shared_and_passed_through_gpus_are_accepted(
     server: tuple[Any, Target], shares: str, tmp_path: Path
 ) -> None:
     options: dict[str, Any] = {
@@ -270,7 +270,7 @@ def test_every_driver_in_every_version_on_every_machine(
     assert len(sent) > len(nodes)
 
 
-def test_gpus_that_hami_shares(server: tuple[Any, Target]) -> None:
+def test_gpus_shared_by_hami_are_accepted(server: tuple[Any, Target]) -> None:
     accepted(*server, machine("dgx-h100"), ("hami-core-gpu.project-hami.io",))
 
 
@@ -305,7 +305,9 @@ def test_gpus_that_hami_shares(server: tuple[Any, Target]) -> None:
         ("composite.dra.example.io", {"name": "gpu-0--nic-0", "composite/compositionName": "pair"}),
     ],
 )
-def test_what_agents_report(server: tuple[Any, Target], driver: str, item: dict[str, Any]) -> None:
+def test_agent_devices_are_accepted(
+    server: tuple[Any, Target], driver: str, item: dict[str, Any]
+) -> None:
     accepted(*server, Machine(reported=(reported.device(driver, item),)), (driver,))
 
 

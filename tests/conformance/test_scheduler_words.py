@@ -88,20 +88,20 @@ def scheduling_differences(folder: Path, step: int) -> list[str]:
     return differences
 
 
-def test_a_sample_of_recorded_words_is_what_dractl_computes(whole: Path) -> None:
+def test_dractl_computes_a_sample_of_recorded_messages(whole: Path) -> None:
     assert oncall_differences(whole / "conformance/oncall", SAMPLE) == []
 
 
-def test_a_sample_of_recorded_conditions_is_what_dractl_computes(shared: Path) -> None:
+def test_dractl_computes_a_sample_of_recorded_conditions(shared: Path) -> None:
     assert scheduling_differences(shared / "conformance/scheduling", SAMPLE) == []
 
 
 @pytest.mark.conformance
-def test_all_recorded_words_are_what_dractl_computes(whole: Path) -> None:
+def test_dractl_computes_all_recorded_messages(whole: Path) -> None:
     assert oncall_differences(whole / "conformance/oncall", 1) == []
     assert oncall_differences(whole / "conformance/node", 1) == []
 
 
 @pytest.mark.conformance
-def test_all_recorded_conditions_are_what_dractl_computes(shared: Path) -> None:
+def test_dractl_computes_all_recorded_conditions(shared: Path) -> None:
     assert scheduling_differences(shared / "conformance/scheduling", 1) == []

@@ -762,7 +762,7 @@ def difference(cluster: Any, target: Target, document: dict[str, Any]) -> str | 
     )
 
 
-def test_a_running_server_says_what_the_rule_table_has(cluster: Any, record_property: Any) -> None:
+def test_running_server_agrees_with_the_rule_table(cluster: Any, record_property: Any) -> None:
     running, target = cluster
     wrong = {}
     rows = [row for row in ROWS if row.release == target.release and gates_of(row) <= target.gates]

@@ -13,7 +13,7 @@ ONE = "gpu-0 {uuid: {string: GPU-1}, model: {string: A}}"
 BOTH = f"{ONE}\ngpu-1 {{uuid: {{string: GPU-2}}, model: {{string: A}}}}"
 
 
-def test_a_driver_that_publishes_the_same_again_is_fine() -> None:
+def test_republished_equal_slices_are_fine() -> None:
     assert codes(resource_slice(BOTH), resource_slice(BOTH)) == set()
 
 
@@ -36,7 +36,7 @@ def test_a_further_slice_needs_a_new_generation() -> None:
     assert "1 slice of" in messages[0]
 
 
-def test_a_generation_that_falls_is_a_warning() -> None:
+def test_falling_generation_is_a_warning() -> None:
     (finding,) = check(resource_slice(ONE, generation=5), resource_slice(BOTH, generation=2))
     assert (finding.code, finding.severity) == ("DRA381", "warning")
     assert "from 5 to 2" in finding.message
@@ -66,7 +66,7 @@ def test_hardware_with_another_name(identifier: str) -> None:
     assert finding.related[0].position.file == "0.yaml"
 
 
-def test_hardware_that_was_replaced_keeps_the_name_of_its_slot() -> None:
+def test_replaced_hardware_keeps_the_name_of_its_slot() -> None:
     repaired = BOTH.replace("GPU-2", "GPU-9")
     assert codes(resource_slice(BOTH), resource_slice(repaired)) == set()
 
@@ -91,7 +91,7 @@ def test_a_partition_with_the_pci_address_of_its_parent_is_not_renamed() -> None
     assert codes(before, after) == set()
 
 
-def test_a_type_that_changes_is_reported_once_for_all_nodes() -> None:
+def test_changed_type_is_reported_once_for_all_nodes() -> None:
     before = "".join(
         resource_slice("gpu-0 {cores: {int: 8}}", name=f"n{i}", pool=f"n{i}", node=f"n{i}")
         for i in range(3)
@@ -109,13 +109,13 @@ def test_the_short_and_the_full_name_are_one_attribute() -> None:
     assert codes(before, after) == set()
 
 
-def test_an_attribute_that_all_devices_had() -> None:
+def test_attribute_lost_by_all_devices_is_reported() -> None:
     assert codes(
         resource_slice(BOTH), resource_slice(BOTH.replace(", model: {string: A}", ""))
     ) == {"DRA384"}
 
 
-def test_an_attribute_that_one_device_had_may_go() -> None:
+def test_attribute_of_one_device_may_go() -> None:
     before = "gpu-0 {uuid: {string: G}, ipv4: {string: 10.0.0.1}}\ngpu-1 {uuid: {string: H}}"
     after = "gpu-0 {uuid: {string: G}}\ngpu-1 {uuid: {string: H}}"
     assert codes(resource_slice(before), resource_slice(after)) == set()
@@ -145,7 +145,7 @@ def test_a_recording_whose_generations_are_all_completed() -> None:
     assert codes("".join(recording)) == set()
 
 
-def test_a_recording_with_a_generation_that_was_never_complete() -> None:
+def test_recording_with_a_never_complete_generation_is_reported() -> None:
     recording = [
         write("a", "gpu-0", 1),
         write("b", "gpu-1", 1),
@@ -173,7 +173,7 @@ def test_a_snapshot_without_all_slices_is_an_error() -> None:
     assert (finding.code, finding.severity, finding.confidence) == ("DRA352", "error", "certain")
 
 
-def test_what_all_snapshots_have_is_reported_of_the_newest() -> None:
+def test_fault_of_all_snapshots_is_reported_for_the_newest() -> None:
     wrong = "gpu-0 {resource.kubernetes.io/numaNode: {int: -1}}"
     findings = check(resource_slice(wrong), resource_slice(wrong), resource_slice(wrong))
     assert [(finding.code, finding.position.file) for finding in findings] == [("DRA356", "2.yaml")]
@@ -187,7 +187,7 @@ def watch(*events: tuple[str, str]) -> str:
     )
 
 
-def test_a_pool_that_lost_a_slice_in_a_watch_with_events() -> None:
+def test_pool_losing_a_slice_in_a_watch_is_reported() -> None:
     """The helper writes what stays, then deletes the rest (resourceslicecontroller.go syncPool)."""
     stays = resource_slice("gpu-0 {uuid: {string: gpu-0}}", name="a", generation=2, count=1)
     events = [("ADDED", write("a", "gpu-0", 1)), ("ADDED", write("b", "gpu-1", 1))]
@@ -196,7 +196,7 @@ def test_a_pool_that_lost_a_slice_in_a_watch_with_events() -> None:
     assert codes(watch(*events[:2], events[3])) == {"DRA352"}
 
 
-def test_a_pool_that_was_deleted_may_begin_with_any_generation() -> None:
+def test_recreated_pool_may_begin_with_any_generation() -> None:
     before, after = resource_slice(ONE, generation=7), resource_slice(BOTH, name="new")
     events = [("ADDED", before), ("DELETED", before), ("ADDED", after)]
     assert codes(watch(*events)) == set()

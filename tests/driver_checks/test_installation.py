@@ -55,7 +55,7 @@ def test_a_plugin_with_its_folders_and_rights_is_fine() -> None:
 
 
 @pytest.mark.parametrize(("missing", "severity"), [(0, "error"), (1, "error"), (2, "warning")])
-def test_a_folder_that_is_not_mounted(missing: int, severity: str) -> None:
+def test_unmounted_folder_is_reported(missing: int, severity: str) -> None:
     volumes = tuple(one for index, one in enumerate(VOLUMES) if index != missing)
     assert chart(daemon_set(volumes)) == {("DRA393", severity)}
 
@@ -96,7 +96,7 @@ def test_the_rights_of_two_roles_add_up() -> None:
     assert chart(daemon_set() + role(RIGHTS[0]) + bound) == set()
 
 
-def test_rights_that_the_input_does_not_have_are_not_judged() -> None:
+def test_unseen_rights_are_not_judged() -> None:
     assert chart(daemon_set()) == set()
 
 
@@ -123,7 +123,7 @@ def test_the_status_of_claims_needs_a_verb_of_its_own_since_1_36() -> None:
         "{apiGroups: [resource.k8s.io], resources: [deviceclasses], verbs: [delete]}",
     ],
 )
-def test_rights_that_no_plugin_needs(rule: str) -> None:
+def test_unneeded_rights_are_reported(rule: str) -> None:
     (finding,) = check(SLICE, chart=daemon_set() + role(*RIGHTS, rule))
     assert (finding.code, finding.severity) == ("DRA392", "warning")
 
@@ -156,7 +156,7 @@ def test_a_driver_at_work_is_fine() -> None:
     assert in_cluster(plugin_pod()) == set()
 
 
-def test_a_pod_that_is_not_ready_or_restarts() -> None:
+def test_unready_or_restarting_pod_is_reported() -> None:
     assert in_cluster(plugin_pod(ready="False")) == {"DRA396"}
     assert in_cluster(plugin_pod(restarts=9)) == {"DRA396"}
     assert in_cluster(plugin_pod(restarts=1)) == set()
@@ -233,7 +233,7 @@ def test_words_about_another_driver_are_not() -> None:
         ("2027-01-10T00:00:00Z", "None", False),
     ],
 )
-def test_a_taint_that_stays(added: str, effect: str, *, is_reported: bool) -> None:
+def test_lasting_taint_is_reported(added: str, effect: str, *, is_reported: bool) -> None:
     taint = f"taints: [{{key: {DRIVER}/xid, effect: {effect}, timeAdded: '{added}'}}]"
     tainted = SLICE.replace("{name: gpu-0, ", f"{{name: gpu-0, {taint}, ")
     assert in_cluster(plugin_pod(), slices=tainted) == ({"DRA398"} if is_reported else set())

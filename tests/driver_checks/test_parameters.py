@@ -64,7 +64,7 @@ def test_parameters_follow_the_schema_of_the_chart(parameters: str, expected: li
     assert messages(definition(), device_class(parameters)) == expected
 
 
-def test_a_version_that_the_definition_lacks() -> None:
+def test_version_absent_from_the_definition_is_reported() -> None:
     (message,) = messages(definition(), device_class("sharing: {}", version="v1beta1"))
     assert message == "it has v1"
 
@@ -76,7 +76,7 @@ def test_parameters_of_another_driver_or_kind_are_not_judged() -> None:
     assert messages(device_class("wrong: 1")) == []
 
 
-def test_a_schema_that_is_none_is_reported_once() -> None:
+def test_invalid_schema_is_reported_once() -> None:
     broken = definition("\n        type: object\n        required: 5\n")
     twice = device_class("a: 1") + device_class("a: 1").replace("name: lab}", "name: lab2}")
     (message,) = messages(broken, twice)

@@ -37,7 +37,7 @@ def test_snapshots_out_of_order() -> None:
     assert codes(older, newer) == set()
 
 
-def test_an_object_that_was_made_again_is_no_wrong_order() -> None:
+def test_recreated_object_is_no_wrong_order() -> None:
     before = resource_slice(DEVICE, metadata="uid: u-1, generation: 4")
     assert codes(before, resource_slice(DEVICE, metadata="uid: u-2, generation: 1")) == set()
 

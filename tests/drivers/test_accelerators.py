@@ -85,7 +85,7 @@ def test_quickassist_functions_have_the_services_of_their_card() -> None:
     assert nothing[0]["attributes"] == {"services": {"string": ""}}
 
 
-def test_what_the_quickassist_driver_leaves_out() -> None:
+def test_quickassist_driver_leaves_out_cards_of_unknown_services() -> None:
     strange = inventory("qat.intel.com", replace(CARD, qat_services="sym;decomp"), FUNCTION)
     assert (strange.devices, strange.left_out) == (
         (),
@@ -128,7 +128,7 @@ def test_a_spyre_card() -> None:
     )
 
 
-def test_a_spyre_card_that_is_not_passed_through() -> None:
+def test_spyre_card_without_passthrough_is_left_out() -> None:
     found = inventory("spyre.ibm.com", replace(SPYRE, driver=None))
     assert found.left_out == {"0000:1a:00.0": "it is bound to no driver, not to vfio-pci"}
 

@@ -124,11 +124,11 @@ def test_nothing_is_invented_for_an_agent() -> None:
 
 
 @pytest.mark.parametrize("driver", ["npu.furiosa.ai", "npu.huawei.com"])
-def test_what_is_not_public_is_reported(driver: str) -> None:
+def test_drivers_without_public_source_are_noted(driver: str) -> None:
     assert any("public" in note for note in find(driver).catalogue.notes)
 
 
-def test_an_attribute_that_the_driver_does_not_have() -> None:
+def test_attribute_unknown_to_the_driver_is_refused() -> None:
     with pytest.raises(reported.Unpublishable, match="productNam") as error:
         reported.device("npu.rebellions.ai", {"name": "rbln0", "productNam": "RBLN-CA25"})
     assert "productName" in f"{error.value.message} {error.value.hint}"

@@ -51,7 +51,7 @@ def inventory(machine: Machine, version: str = "main", **settings: str) -> Any:
     return find(NAME).inventory(machine, options)
 
 
-def test_partitions_that_exist() -> None:
+def test_existing_partitions_are_published() -> None:
     first, second, third = inventory(MACHINE, "1.0.1").devices
     assert [one["name"] for one in (first, second, third)] == [
         "gpu-1-128",

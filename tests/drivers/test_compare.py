@@ -23,7 +23,7 @@ def test_order_and_names_of_slices_do_not_matter() -> None:
     assert nodes(published) == ("node-1",)
 
 
-def test_what_differs_is_named() -> None:
+def test_differing_values_are_named() -> None:
     published = deepcopy(SLICES)
     gpus = published[0]["spec"]["devices"]
     gpus[0]["attributes"]["driverVersion"] = {"version": "570.0.0"}
@@ -42,7 +42,7 @@ def test_what_differs_is_named() -> None:
     assert (found[2].published, found[3].rendered) == (None, None)
 
 
-def test_what_only_the_drivers_process_knows_is_no_difference() -> None:
+def test_value_known_only_to_the_driver_process_is_no_difference() -> None:
     """The uuid of the example driver's devices, which the real process publishes beside what is rendered."""
     options = Options("node-1", Target.of("1.37"))
     ours = render(machine("2xH100"), options, ["gpu.example.com"]).slices

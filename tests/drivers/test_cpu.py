@@ -117,7 +117,7 @@ def test_pcie_roots_near_the_cpus_are_a_list_without_nested_roots() -> None:
     "settings",
     [{"groupBy": "core"}, {"mode": "x"}, {"reservedCPUs": "1-"}, {"exposePCIeRoots": "yes"}],
 )
-def test_settings_that_the_driver_does_not_have(settings: dict[str, str]) -> None:
+def test_unknown_settings_of_the_driver_are_refused(settings: dict[str, str]) -> None:
     with pytest.raises(UsageError):
         devices(**settings)
 
@@ -165,7 +165,7 @@ def test_the_machine_is_published_without_any_cpu() -> None:
     assert devices(reservedCPUs="0-7") == ()
 
 
-def test_threads_are_told_by_package_cluster_and_core_id() -> None:
+def test_threads_are_paired_by_package_cluster_and_core_id() -> None:
     """populateCpuSiblings knows pairs; where core_id repeats in a package, or with SMT4, CPUs stand alone."""
 
     def order(*cores: Core) -> list[int]:
@@ -218,7 +218,7 @@ def test_roots_are_those_below_sys_devices() -> None:
     )
 
 
-def test_cpus_that_count_against_the_nodes_own() -> None:
+def test_cpus_are_mapped_to_allocatable_resources_of_the_node() -> None:
     """builder.go groupedCPUNodeAllocatable, individualCPUNodeAllocatable (KEP 5517)."""
     setting = {"publishNodeAllocatableResourceMapping": "true"}
     group = devices("main", **setting)[0]["nodeAllocatableResources"]
@@ -235,6 +235,6 @@ def test_cpus_that_count_against_the_nodes_own() -> None:
         ("0.2", {"publishNodeAllocatableResourceMapping": "true"}),
     ],
 )
-def test_options_that_a_version_does_not_have(version: str, settings: dict[str, str]) -> None:
+def test_options_of_other_versions_are_refused(version: str, settings: dict[str, str]) -> None:
     with pytest.raises(UsageError, match="came"):
         devices(version, **settings)

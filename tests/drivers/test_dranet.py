@@ -73,7 +73,7 @@ def test_a_nic_with_its_interface() -> None:
     }
 
 
-def test_what_came_after_1_4() -> None:
+def test_main_publishes_rdma_device_and_numa_node() -> None:
     machine = Machine(pci_devices=(NIC,), net_interfaces=(LINK,), rdma_devices=(RDMA,))
     attributes = devices(machine, "main")["pci-0000-8a-00-0"]
     assert attributes["dra.net/rdmaDevice"] == {"string": "mlx5_0"}
@@ -106,7 +106,7 @@ def test_functions_whose_driver_makes_no_interface(driver: str | None) -> None:
     assert NIC.bdf in inventory.left_out
 
 
-def test_what_is_not_published() -> None:
+def test_virtual_and_uplink_interfaces_are_not_published() -> None:
     virtual = {"virtual": True, "encapsulation": "ether"}
     machine = Machine(
         pci_devices=(NIC,),
@@ -175,7 +175,7 @@ def test_a_virtual_function_and_a_representor_on_one_function() -> None:
     assert attributes["dra.net/ipv4"] == {"string": "10.0.0.2/8,192.168.1.2/24"}
 
 
-def test_what_names_come_from() -> None:
+def test_names_come_from_the_embedded_pci_ids() -> None:
     """ghw calls unknown what its pci.ids does not name; dranet embeds one of 2024-11-25."""
     new = replace(NIC, vendor="0x10de", device="0x10e5")  # only in the pci.ids of 2025-07-11
     found = find("dra.net").inventory(Machine(pci_devices=(new,)), Options("n", Target.of("1.37")))
@@ -269,7 +269,7 @@ def test_the_filter_of_the_driver(wanted: str, names: set[str]) -> None:
         ("1", "does not compile"),
     ],
 )
-def test_filters_that_cannot_be_rendered(wanted: str, words: str) -> None:
+def test_unrenderable_filters_are_refused(wanted: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         devices(NETS, filter=wanted)
 

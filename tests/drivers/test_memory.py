@@ -120,7 +120,7 @@ def test_memory_without_cpus_is_published_and_empty_nodes_are_not(tmp_path: Path
     ]
 
 
-def test_what_is_unknown_is_left_out() -> None:
+def test_unknown_values_are_left_out() -> None:
     found = inventory(replace(MACHINE, host=Host()))
     memory, huge, _ = found.devices
     assert "resource.kubernetes.io/pageSize" not in memory["attributes"]
@@ -132,7 +132,7 @@ def test_what_is_unknown_is_left_out() -> None:
     assert none.notices == ("dra.memory: how much memory NUMA node 0 has is unknown here",)
 
 
-def test_the_size_of_pages_is_that_of_the_processor(tmp_path: Path) -> None:
+def test_page_size_is_read_from_the_processor(tmp_path: Path) -> None:
     top = sysfs_trees.build(sysfs_trees.describe("cxl"), tmp_path)
     assert probes.read(top).host.page_bytes == 4096
     (top / "proc/cpuinfo").write_text(

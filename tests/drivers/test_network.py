@@ -95,7 +95,7 @@ def test_large_pools_have_several_slices(tmp_path: Path, line: str, sizes: list[
     assert {item["spec"]["pool"]["resourceSliceCount"] for item in found} == {len(sizes)}
 
 
-def test_binding_conditions_are_of_releases_that_keep_them(tmp_path: Path) -> None:
+def test_binding_conditions_are_for_releases_with_the_field(tmp_path: Path) -> None:
     text = CAMERAS + "  bindingConditions: [Ready]\n  bindingFailureConditions: [Failed]\n"
     assert read(tmp_path, text).slices[0]["spec"]["devices"][1]["bindingConditions"] == ["Ready"]
     old = read(tmp_path, text, "1.34")

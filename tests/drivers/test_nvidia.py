@@ -96,14 +96,14 @@ def test_the_bus_id_before_it_was_standardized() -> None:
 
 
 @pytest.mark.parametrize("version", ["24.1", "latest", "", "1"])
-def test_versions_that_are_not_known(version: str) -> None:
+def test_unknown_versions_are_refused(version: str) -> None:
     with pytest.raises(UsageError):
         find("gpu.nvidia.com").inventory(
             machine(H100), Options("n", Target.of("1.37"), {"gpu.nvidia.com": version})
         )
 
 
-def test_what_is_unknown_is_absent() -> None:
+def test_unknown_values_are_absent() -> None:
     bare = replace(H100, memory_bytes=None, addressing_mode=None)
     pci = replace(PCI, path=f"LNXSYSTM:00/VMBUS:00/pci0001:00/{BDF}", numa_node=None)
     (device,) = inventory(machine(bare, pci=pci, nvidia=None), "0.5").devices
@@ -132,7 +132,7 @@ def test_a_gpu_known_from_pci_alone_is_partial() -> None:
     assert any("known from PCI alone" in notice for notice in found.notices)
 
 
-def test_a_gpu_that_nvml_does_not_list_is_not_published() -> None:
+def test_gpu_unlisted_by_nvml_is_not_published() -> None:
     other = "0000:1c:00.0"
     node = Machine(
         pci_devices=(PCI, replace(PCI, bdf=other, path=f"pci0000:17/{other}")),
@@ -199,11 +199,11 @@ def test_one_refused_fact_ends_the_driver(
 
 
 @pytest.mark.parametrize(("gpu", "version"), [("Rubin", "0.5"), ("Hopper", "0.4")])
-def test_architectures_that_the_driver_knows(gpu: str, version: str) -> None:
+def test_gpus_of_known_architectures_are_published(gpu: str, version: str) -> None:
     assert len(inventory(machine(replace(H100, architecture=gpu)), version).devices) == 1
 
 
-def test_a_gpu_that_sysfs_does_not_show() -> None:
+def test_gpu_absent_from_sysfs_is_published_without_a_root() -> None:
     """nvlib.go: pciBusID is NVML's own, pcieRoot is left out with a warning."""
     (device,) = inventory(Machine(gpus=(H100,), nvidia=DRIVER)).devices
     assert device["attributes"]["resource.kubernetes.io/pciBusID"] == {"string": BDF}
@@ -224,7 +224,7 @@ def test_the_extended_resource_came_with_25_12(version: str, extended: str | Non
         (replace(H100, mig_mode=True), PCI, "MIG"),
     ],
 )
-def test_gpus_that_the_driver_does_not_publish(gpu: Gpu, pci: PciDevice, word: str) -> None:
+def test_unpublished_gpus_have_a_reason(gpu: Gpu, pci: PciDevice, word: str) -> None:
     found = inventory(machine(gpu, pci=pci))
     assert found.devices == ()
     assert word in found.left_out[BDF]
@@ -431,7 +431,7 @@ def test_counters_beside_their_devices_in_1_34() -> None:
 
 
 @pytest.mark.parametrize(("setting", "version"), [("yes", "0.4"), ("true", "25.8")])
-def test_dynamic_mig_that_cannot_be(setting: str, version: str) -> None:
+def test_impossible_dynamic_mig_is_refused(setting: str, version: str) -> None:
     options = Options(
         "n",
         Target.of("1.37"),
@@ -460,7 +460,7 @@ def test_names_of_a_version(driver: str, text: str, version: str) -> None:
     assert catalogue.versions[catalogue.index(text)] == version
 
 
-def test_versions_that_stand_in_for_others() -> None:
+def test_known_version_stands_in_for_an_unknown_one() -> None:
     catalogue = find("gpu.nvidia.com").catalogue
     given = ("v25.3.2", "0.1", "26.4", "main", None, "v25.10.0", "26.8", "0.9")
     assert [catalogue.stand_in(text) for text in given] == [None] * 5 + ["25.8", "0.4", "0.5"]

@@ -161,7 +161,7 @@ def test_a_gpu_is_there_twice_until_one_of_them_is_prepared() -> None:
     )
 
 
-def test_what_a_passed_gpu_is_called() -> None:
+def test_passed_through_gpu_has_the_name_of_pci_ids() -> None:
     """go-nvlib pkg/pciids NewDB: a pci.ids that is installed wins over its own; the driver's image has none."""
     installed = replace(MACHINE, pci_devices=(replace(A100, installed_name="GA100[A100]"),))
     nobody = replace(MACHINE, pci_devices=(replace(A100, device="0xfffe"),))
@@ -292,6 +292,6 @@ def test_mig_devices_are_shared_and_vfio_devices_are_not() -> None:
         ("0.5", {"passthroughSupport": "true", "dynamicMIG": "true"}),  # ValidateFeatureGates
     ],
 )
-def test_what_the_driver_refuses(version: str, settings: dict[str, str]) -> None:
+def test_settings_refused_by_the_driver_are_refused(version: str, settings: dict[str, str]) -> None:
     with pytest.raises(UsageError):
         inventory(MACHINE, version, **settings)

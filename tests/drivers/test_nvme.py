@@ -71,14 +71,14 @@ def test_a_controller() -> None:
     assert (found.comments, found.notices) == ({}, ())
 
 
-def test_the_size_is_that_of_all_namespaces() -> None:
+def test_size_is_the_sum_of_all_namespaces() -> None:
     disks = (replace(DISK, size_bytes=1 << 40), replace(DISK, name="nvme0n2", size_bytes=1 << 39))
     assert inventory(with_disk(*disks)).devices[0]["capacity"] == {
         "dra.nvme/size": {"value": "1536Gi"}
     }
 
 
-def test_what_a_snapshot_does_not_have_is_named_and_left_out() -> None:
+def test_values_absent_from_a_snapshot_are_named_and_left_out() -> None:
     found = inventory(replace(MACHINE, cpus=Cpus()).drop_identity())
     assert "dra.nvme/serial" not in found.devices[0]["attributes"]
     assert found.comments == {
@@ -135,7 +135,7 @@ def test_disks_in_use(disk: NvmeNamespace, published: bool) -> None:
         ),
     ],
 )
-def test_controllers_that_are_not_published(
+def test_unpublished_controllers_have_a_reason(
     function: PciDevice, controller: NvmeController, why: str
 ) -> None:
     found = inventory(replace(MACHINE, pci_devices=(function,), nvme_controllers=(controller,)))

@@ -44,7 +44,7 @@ def test_schemas_are_schemas(driver: str) -> None:
         ),
     ],
 )
-def test_what_a_version_takes(
+def test_parameters_are_checked_against_the_version(
     driver: str, parameters: dict, version: str | None, faults: list
 ) -> None:
     found = check(driver, parameters, version)

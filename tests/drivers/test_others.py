@@ -123,14 +123,14 @@ def test_amd_before_and_after() -> None:
         ),
     ],
 )
-def test_amd_gpus_that_are_not_published(gpu: Gpu, word: str) -> None:
+def test_unpublished_amd_gpus_have_a_reason(gpu: Gpu, word: str) -> None:
     found = amd(replace(MACHINE, gpus=(gpu,)))
     assert found.devices == ()
     assert word in found.left_out[BDF]
 
 
 @pytest.mark.parametrize(("version", "memory"), [("0.1", "80Gi"), ("1.0.1", "0")])
-def test_what_amds_driver_publishes_where_facts_are_missing(version: str, memory: str) -> None:
+def test_amd_driver_publishes_defaults_for_missing_facts(version: str, memory: str) -> None:
     """deviceinfo.go GetDevice, discovery.go getMemoryBytes: numaNode -1, and numbers of its own without KFD."""
     without = replace(
         MI300X,
@@ -157,7 +157,7 @@ FOUR_PARTS = "6.19.14.31400000"
 @pytest.mark.parametrize(
     ("version", "driver"), [(FOUR_PARTS, "0.1"), (FOUR_PARTS, "v1.0.0"), (None, "0.1")]
 )
-def test_an_amd_driver_version_that_the_api_server_refuses(
+def test_invalid_amd_driver_version_leaves_the_slice_unpublished(
     version: str | None, driver: str
 ) -> None:
     """Up to 1.0.0 the module's version is published as it is (ROCm/gpu-operator#609)."""
@@ -333,7 +333,7 @@ def test_counters_and_limits() -> None:
         ),
     ],
 )
-def test_what_the_api_server_refuses_of_the_example_driver(
+def test_invalid_slice_of_the_example_driver_is_unpublished(
     release: str, settings: dict[str, str], message: str
 ) -> None:
     target = Target.of(release, {"DRAPartitionableDevices": True, "DRAConsumableCapacity": True})
@@ -519,7 +519,7 @@ def test_intel_gpus_of_0_10() -> None:
     assert only["metadata"]["name"] == "gpu.intel.com"
 
 
-def test_what_is_no_intel_gpu_is_not_left_out_either() -> None:
+def test_other_hardware_than_intel_gpus_needs_no_reason() -> None:
     """Only GPUs that the driver does not publish have a reason for it."""
     other = replace(FLEX, bdf="0000:3e:00.0", vendor="0x10de", driver="nvidia")
     nic = replace(FLEX, bdf="0000:3f:00.0", class_code="0x020000", kind="network", driver="ice")

@@ -55,7 +55,7 @@ def test_a_slice_with_list_attributes_holds_at_most_64() -> None:
     assert any("DRAListTypeAttributes" in notice for notice in plain.notices)
 
 
-def test_fields_that_a_release_drops_are_left_out_and_named() -> None:
+def test_fields_dropped_by_a_release_are_left_out_and_named() -> None:
     node = machine("H100,cpus=8")
     new = render(node, options("1.37"), device_classes=True)
     old = render(node, options("1.34"), device_classes=True)
@@ -75,7 +75,7 @@ def test_releases_without_v1_are_refused(release: str) -> None:
         render(machine("H100"), options(release))
 
 
-def test_a_string_that_no_attribute_can_hold_takes_the_slice_with_it() -> None:
+def test_overlong_string_leaves_the_slice_unpublished() -> None:
     node = machine("nic")
     (function,) = (f for f in node.pci_devices if f.kind == "nic")
     long = replace(
@@ -135,7 +135,7 @@ def test_the_same_in_the_same_out() -> None:
 
 
 @pytest.mark.parametrize("name", names())
-def test_catalogues_name_what_is_rendered_and_its_type(name: str) -> None:
+def test_catalogues_list_rendered_attributes_with_their_type(name: str) -> None:
     profile = find(name)
     node = machine("2xH100,2xnic,E810,nvme,cpus=16,memory=64Gi,vfs=2")
     known = {row.name: row.type for row in profile.catalogue.attributes}
@@ -251,7 +251,7 @@ def test_memory_is_spread_over_the_nodes_in_whole_pages() -> None:
         "numa=99",
     ],
 )
-def test_machines_that_cannot_be(spec: str) -> None:
+def test_impossible_machines_are_refused(spec: str) -> None:
     with pytest.raises(UsageError):
         machine(spec)
 
@@ -259,7 +259,7 @@ def test_machines_that_cannot_be(spec: str) -> None:
 @pytest.mark.parametrize(
     "text", ["- a\n", "roots: 5\n", "roots: [{devices: 1}]\n", "a: b: c\n", "roots: [{numa: -1}]\n"]
 )
-def test_files_that_describe_no_machine(tmp_path, text: str) -> None:
+def test_files_without_a_machine_are_refused(tmp_path, text: str) -> None:
     path = tmp_path / "node.yaml"
     path.write_text(text)
     with pytest.raises(InputError):
@@ -273,7 +273,7 @@ def test_nodes_of_the_same_hardware_have_gpus_of_their_own() -> None:
     assert as_node(node, "a") == as_node(node, "a")
 
 
-def test_functions_that_are_left_out_for_one_reason_are_one_remark() -> None:
+def test_functions_left_out_for_one_reason_are_one_remark() -> None:
     numbers = [f"0000:0{number}:00.0" for number in range(6)]
     found = Rendering(
         left_out={"dra.net": dict.fromkeys(numbers, "no driver is bound")},

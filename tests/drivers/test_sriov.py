@@ -122,7 +122,7 @@ def test_a_function_in_switchdev_mode_with_infiniband() -> None:
     assert second["attributes"][f"{NAME}/rdmaCapable"] == {"bool": False}
 
 
-def test_what_cannot_be_told_has_the_values_that_the_driver_gives_it() -> None:
+def test_unknown_values_have_the_defaults_of_the_driver() -> None:
     """pcieRoot "" and numaNode -1 are published; "should handle link type detection failure with unknown"."""
     first, *rest = X710.pci_devices
     hyperv = replace(first, path="LNXSYSTM:00/x/pci0001:00/0000:01:00.0", numa_node=None)
@@ -171,7 +171,7 @@ def test_subfunctions_are_not_the_uplink() -> None:
     assert inventory(machine).devices[0]["attributes"][f"{NAME}/PFName"] == {"string": "eth0"}
 
 
-def test_a_function_that_its_parent_does_not_link_to() -> None:
+def test_function_without_a_link_from_its_parent_is_not_published() -> None:
     """GetVFList follows the links virtfnN."""
     first, second, third = X710.pci_devices
     lost = replace(third, sriov=replace(third.sriov, vf_index=None))
@@ -191,13 +191,13 @@ def test_domains_of_more_than_four_digits() -> None:
     assert "its PCI domain has more than four digits" in found.notices[0]
 
 
-def test_functions_that_are_no_network_cards() -> None:
+def test_functions_of_other_devices_than_network_cards_are_not_published() -> None:
     """ "should skip non-network devices": neither is a GPU's VF a device of this driver."""
     gpu = replace(X710.pci_devices[0], class_code="0x030200")
     assert inventory(replace(X710, pci_devices=(gpu, *X710.pci_devices[1:]))).devices == ()
 
 
-def test_a_function_that_could_have_virtual_ones() -> None:
+def test_function_able_to_have_virtual_ones_is_noted() -> None:
     card = replace(X710.pci_devices[0], sriov=SrIov(total_vfs=64, num_vfs=0))
     found = inventory(replace(X710, pci_devices=(card,)))
     assert found.devices == ()
@@ -217,12 +217,12 @@ def test_a_function_that_could_have_virtual_ones() -> None:
         ({"linkType": "ib"}, 0),
     ],
 )
-def test_what_a_policy_selects(settings: dict[str, str], count: int) -> None:
+def test_policy_selects_devices_by_its_filters(settings: dict[str, str], count: int) -> None:
     """pkg/controller/resourcepolicycontroller.go deviceMatchesFilter."""
     assert len(inventory(X710, **settings).devices) == count
 
 
-def test_names_that_policies_give() -> None:
+def test_policies_give_resource_names() -> None:
     """demo/resource-policies and demo/multus-integration-single-vf."""
     facts = inventory(X710, resourceName="eth0_resource", multusResourceName="sriov_nic_1").devices[
         0
@@ -231,7 +231,7 @@ def test_names_that_policies_give() -> None:
     assert facts["k8s.cni.cncf.io/resourceName"] == {"string": "sriov_nic_1"}
 
 
-def test_a_link_type_that_the_policy_does_not_have() -> None:
+def test_unknown_link_type_of_a_policy_is_refused() -> None:
     with pytest.raises(UsageError, match="linkType must be one of eth, ethernet, ib, infiniband"):
         inventory(X710, linkType="wifi")
 

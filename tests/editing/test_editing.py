@@ -102,7 +102,7 @@ def test_value_leads_to_the_object_that_it_names(tmp_path: Path) -> None:
         (CEL + ">-\n              'x' == 'y' && device.driver == '|", "gpu.nvidia.com"),
     ],
 )
-def test_what_fits_is_offered(text: str, expected: str) -> None:
+def test_fitting_completions_are_offered(text: str, expected: str) -> None:
 
     assert expected in labels(text)
 
@@ -132,7 +132,7 @@ def test_a_block_scalar_is_an_expression() -> None:
     assert "memory" in [item.label for item in found]
 
 
-def test_fields_that_are_there_are_not_offered_again() -> None:
+def test_present_fields_are_not_offered_again() -> None:
     offered = labels(REQUEST + "        |\n        count: 2\n")
     assert "count" not in offered
     assert "deviceClassName" in offered
@@ -147,7 +147,7 @@ def test_classes_of_the_same_text_are_offered() -> None:
     assert labels(own + REQUEST + "        deviceClassName: |")[0] == "ours"
 
 
-def test_attributes_that_all_requests_have_come_first() -> None:
+def test_attributes_of_all_requests_come_first() -> None:
     """A constraint never holds for a device without its attribute."""
     requests = (
         REQUEST + "        deviceClassName: gpu.nvidia.com\n    - name: nic\n      exactly:\n"
@@ -203,7 +203,7 @@ def test_a_completion_replaces_the_word_before_the_position() -> None:
         ),
     ],
 )
-def test_a_hover_says_what_is_known(text: str, expected: list[str]) -> None:
+def test_hover_shows_known_facts(text: str, expected: list[str]) -> None:
     found = hover(text)
     assert found is not None
     for part in expected:
@@ -250,18 +250,18 @@ def test_findings_have_ranges_levels_and_fixes() -> None:
     ]
 
 
-def test_what_is_only_likely_is_no_error() -> None:
+def test_likely_mistake_is_a_warning_and_no_error() -> None:
     text = CEL + 'device.attributes["gpu.nvidia.com"].architecture == "hopper"\n'
     found = editing.diagnostics(text, "claim.yaml", TARGET)
     assert {item.level for item in found if "hopper" in item.message} == {"warning"}
 
 
 @pytest.mark.parametrize("text", ["", "a: [", "just words\n", "services:\n  web:\n    image: x\n"])
-def test_texts_that_do_not_concern_dra_have_no_diagnostics(text: str) -> None:
+def test_texts_unrelated_to_dra_have_no_diagnostics(text: str) -> None:
     assert editing.diagnostics(text, "x.yaml", TARGET) == ()
 
 
-def test_kinds_are_those_of_the_version_that_the_file_names() -> None:
+def test_kinds_follow_the_version_named_in_the_file() -> None:
     assert "DeviceClass" in labels("kind: |")
     assert "DeviceClass" not in labels("apiVersion: v1\nkind: |")
 

@@ -58,7 +58,7 @@ def refused(said: str, **more: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_pod_that_its_volumes_keep_back_would_not_fit_now(said: str, told: str) -> None:
+def test_pod_kept_back_by_volumes_would_not_fit_now(said: str, told: str) -> None:
     answer = explain(*CLUSTER, claim("c", request("r", "gpu")), refused(said, spec=WAITS))
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "node-filter")
     assert told in answer.headline
@@ -81,7 +81,7 @@ def test_words_of_other_plugins_are_quoted_if_dra_refuses_the_pod_too() -> None:
     )
 
 
-def test_a_plugin_that_objects_to_fewer_nodes_than_fit_does_not_keep_the_pod_back() -> None:
+def test_plugin_rejecting_some_fitting_nodes_does_not_keep_the_pod_back() -> None:
     second = (node("node-2"), slice_of("gpu.example.com", "node-2", device("gpu-0")))
     said = "0/2 nodes are available: 1 cannot allocate all claims, 1 node(s) had volume node affinity conflict."
     answer = explain(*CLUSTER, *second, claim("c", request("r", "gpu")), refused(said))
@@ -172,7 +172,7 @@ def test_the_kubelets_words_are_quoted_if_it_cannot_prepare_devices() -> None:
     assert "not registered" not in explain(*bound({"phase": "Running"}), UNPREPARED).headline
 
 
-def test_devices_that_reach_no_container_are_named() -> None:
+def test_devices_without_a_container_are_named() -> None:
     def container(*entries: dict[str, str]) -> dict[str, Any]:
         return {
             "containers": [{"name": "main", "image": "x", "resources": {"claims": list(entries)}}]
@@ -207,7 +207,7 @@ def test_devices_of_an_extended_resource_are_shown_where_the_pod_runs() -> None:
     assert [(a.pool, a.device) for a in there.allocation] == [("node-1", "gpu-0")]
 
 
-def test_a_claim_is_answered_for_itself_before_the_pod_that_uses_it() -> None:
+def test_claim_is_answered_before_the_pod_using_it() -> None:
     held = claim(
         "held",
         request("r", "gpu"),

@@ -81,7 +81,7 @@ def test_equal_replicas_have_one_answer() -> None:
 @pytest.mark.parametrize(
     "other", [replica("b", count=5), replica("b", "api-1"), replica("b", nodeSelector={"x": "y"})]
 )
-def test_pods_that_differ_have_separate_answers(other: tuple[dict[str, Any], ...]) -> None:
+def test_differing_pods_have_separate_answers(other: tuple[dict[str, Any], ...]) -> None:
     assert all(not answer.alike for answer in asked(*replica("a"), *other))
 
 
@@ -150,7 +150,7 @@ def test_a_fix_says_how_many_of_the_pods_fit_after_it() -> None:
     assert ending.relief == Relief(fits=4, of=6)
 
 
-def test_a_fix_that_several_workloads_wait_for_is_counted_over_all() -> None:
+def test_fix_for_several_workloads_is_counted_over_all() -> None:
     answers = four_in_use(
         replica("a", count=1), replica("b", count=1), replica("c", "api-1", count=1)
     )
@@ -242,6 +242,6 @@ def test_a_claim_made_for_a_pod_is_no_subject_without_it() -> None:
     assert asked(claim_a, runs) == []
 
 
-def test_claims_that_nobody_waits_for_come_after_the_pods_that_wait() -> None:
+def test_unused_claims_come_after_waiting_pods() -> None:
     answers = asked(claim("a-spare", request("r", "gpu")), *replica("b"))
     assert [answer.subject.name for answer in answers] == ["b", "a-spare"]

@@ -46,7 +46,7 @@ def explain(*taints: str, **more: Any) -> Explanation:
         ("node.cloudprovider.kubernetes.io/shutdown", "cloud-controller-manager"),
     ],
 )
-def test_a_node_that_goes_away_is_not_made_to_fit(key: str, who: str) -> None:
+def test_leaving_node_is_not_made_to_fit(key: str, who: str) -> None:
     for taints in ([f"{key}:NoSchedule"], [f"{key}:NoSchedule", "team-a:NoSchedule"]):
         answer = explain(*taints)
         assert f"{who} is about to remove the node" in answer.headline
@@ -62,13 +62,13 @@ def test_a_node_that_goes_away_is_not_made_to_fit(key: str, who: str) -> None:
         ("ebs.csi.aws.com/agent-not-ready", "the agent of ebs.csi.aws.com"),
     ],
 )
-def test_a_node_that_starts_is_waited_for(key: str, who: str) -> None:
+def test_starting_node_is_waited_for(key: str, who: str) -> None:
     answer = explain(f"{key}:NoSchedule")
     assert f"{who} removes it when the node is ready" in answer.headline
     assert [fix.title.partition(":")[0] for fix in answer.fixes] == ["wait until node-1 is ready"]
 
 
-def test_the_kubelet_of_a_node_that_is_not_ready_is_quoted() -> None:
+def test_kubelet_of_an_unready_node_is_quoted() -> None:
     said = "container runtime network not ready: cni plugin not initialized"
     condition = {"type": "Ready", "status": "False", "reason": "KubeletNotReady", "message": said}
     (fix,) = explain("node.kubernetes.io/not-ready:NoSchedule", conditions=[condition]).fixes
@@ -76,7 +76,7 @@ def test_the_kubelet_of_a_node_that_is_not_ready_is_quoted() -> None:
     assert said in fix.effect
 
 
-def test_a_taint_that_people_set_is_tolerated_or_removed() -> None:
+def test_manual_taint_is_tolerated_or_removed() -> None:
     titles = [fix.title for fix in explain("nvidia.com/gpu:NoSchedule").fixes]
     assert titles[0] == "add a toleration for nvidia.com/gpu:NoSchedule to the pod"
     assert titles[1] == "remove taint nvidia.com/gpu:NoSchedule from node-1"

@@ -166,7 +166,7 @@ def test_old_replicas_of_a_rollout_keep_the_new_one_away(by: str) -> None:
     ]
 
 
-def test_the_old_replica_that_has_to_end_first_is_marked() -> None:
+def test_old_replica_ending_first_is_marked() -> None:
     """Played on 1.37: of equal old replicas the controller ended the one for whose node another pod was waiting."""
     meta = {"name": "web", "namespace": "ml"}
     spec = {"replicas": 2, "template": {"spec": {"containers": []}}}
@@ -326,14 +326,14 @@ def test_a_workload_cannot_create_its_pods() -> None:
         ),
     ],
 )
-def test_a_request_that_a_limit_range_refuses_is_corrected(message: str, step: str) -> None:
+def test_request_refused_by_a_limit_range_is_corrected(message: str, step: str) -> None:
     """kubernetes plugin/pkg/admission/limitranger/admission.go minConstraint, maxConstraint."""
     answer = explain(*machine("a"), ONE, *refused(message), subject="deploy/web")
     assert answer.next[0].text.startswith(step)
     assert answer.next[0].command == "kubectl get limitranges -n ml -o yaml"
 
 
-def test_a_limit_that_a_limit_range_does_not_allow_is_lowered_where_it_is_written() -> None:
+def test_limit_above_a_limit_range_is_lowered_in_its_object() -> None:
     deployment, event = refused("maximum cpu usage per Container is 16, but limit is 32")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     container["resources"] = {"limits": {"cpu": "32", "memory": "1Gi"}, "requests": {"cpu": "2"}}

@@ -143,7 +143,7 @@ def test_the_last_words_of_a_crashing_plugin_are_the_cause() -> None:
 BIG = {"cel": {"expression": "device.attributes['gpu.intel.com'].model == 'big'"}}
 
 
-def test_a_plugin_that_crashes_comes_before_what_gives_the_demand_up() -> None:
+def test_crashing_plugin_comes_before_fixes_lowering_the_demand() -> None:
     wanted = request("r", "gpu", selectors=[BIG])
     answer = explain(
         device_class("gpu", f"device.driver == '{INTEL}'"),
@@ -179,9 +179,7 @@ def test_a_plugin_that_crashes_comes_before_what_gives_the_demand_up() -> None:
         ("CreateContainerConfigError", 'secret "certs" not found', "see what container plugin"),
     ],
 )
-def test_no_log_is_read_of_a_plugin_that_has_never_run(
-    reason: str, message: str, step: str
-) -> None:
+def test_log_of_a_never_started_plugin_is_not_read(reason: str, message: str, step: str) -> None:
     answer = explain(
         *pod_on_node(INTEL, UNREGISTERED.format(INTEL)),
         node("node-1"),
@@ -203,9 +201,7 @@ def test_no_log_is_read_of_a_plugin_that_has_never_run(
         {"command": ["plugin", f"/var/lib/kubelet/plugins/{UNKNOWN}/dra.sock"]},
     ],
 )
-def test_an_unknown_driver_is_found_by_the_name_that_it_registers(
-    container: dict[str, Any],
-) -> None:
+def test_unknown_driver_is_found_by_its_registered_name(container: dict[str, Any]) -> None:
     answer = explain(
         *pod_on_node(UNKNOWN, UNREGISTERED.format(UNKNOWN)),
         node("node-1"),
@@ -215,7 +211,7 @@ def test_an_unknown_driver_is_found_by_the_name_that_it_registers(
     assert "pod drivers/whatever-node-1 of driver acc.example.com keeps crashing" in answer.headline
 
 
-def test_a_daemon_set_that_is_only_called_like_a_driver_is_not_blamed() -> None:
+def test_daemon_set_with_the_name_of_a_driver_is_not_blamed() -> None:
     """It names another driver, runs another image, and runs where nothing is published."""
     answer = explain(
         *pod_on_node(UNKNOWN, UNREGISTERED.format(UNKNOWN)),
@@ -269,7 +265,7 @@ def test_a_node_without_the_label_of_the_daemon_set_is_labelled() -> None:
     ]
 
 
-def test_a_taint_that_the_daemon_set_does_not_tolerate_is_named() -> None:
+def test_taint_untolerated_by_the_daemon_set_is_named() -> None:
     tainted = node("gpu-1", labels={"nvidia.com/gpu.present": "true"})
     tainted["spec"] = {"taints": [{"key": "team", "value": "a", "effect": "NoSchedule"}]}
     user = pending_pod(NVIDIA)
@@ -309,7 +305,7 @@ def test_a_daemon_of_a_compute_domain_is_not_its_drivers_plugin() -> None:
     assert "cd-x" not in answer.headline
 
 
-def test_a_compute_domain_that_is_not_ready_is_the_reason_for_silence() -> None:
+def test_unready_compute_domain_is_the_reason_for_silence() -> None:
     driver = "compute-domain.nvidia.com"
     parameters = {"kind": "ComputeDomainChannelConfig", "domainID": "uid-of-domain"}
     objects = pod_on_node(
@@ -353,7 +349,7 @@ def test_a_compute_domain_that_is_not_ready_is_the_reason_for_silence() -> None:
         ),
     ],
 )
-def test_a_deployment_that_may_not_run_is_the_reason_for_a_refusal(message: str, step: str) -> None:
+def test_deployment_forbidden_to_run_is_the_reason_for_a_refusal(message: str, step: str) -> None:
     refused = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -388,9 +384,7 @@ def test_a_deployment_that_may_not_run_is_the_reason_for_a_refusal(message: str,
         ("error creating CDI spec file for claim: no space left", "node-1", False),
     ],
 )
-def test_the_daemon_that_the_driver_waits_for_is_the_reason(
-    words: str, on: str, is_cause: bool
-) -> None:
+def test_daemon_awaited_by_the_driver_is_the_reason(words: str, on: str, is_cause: bool) -> None:
     """A node with kubelet 1.37 reported this of an image that it did not have."""
     message = (
         'Container image "x/dra-driver-nvidia-gpu:v9" is not present with pull policy of Never'
@@ -430,7 +424,7 @@ def test_a_refusal_after_a_reboot_is_newer_than_the_end_of_the_container() -> No
     assert answer.next[0].text.startswith("recreate the pod")
 
 
-def test_what_the_kubelet_repeats_is_counted_and_what_was_before_is_reported() -> None:
+def test_repeated_kubelet_events_are_counted_and_earlier_ones_reported() -> None:
     words = "NodePrepareResources failed for ResourceClaim c: claim is prepared already"
     objects = pod_on_node(UNKNOWN, words)
     ended = {"exitCode": 255, "reason": "Unknown", "finishedAt": "2026-09-20T09:28:00Z"}
@@ -444,7 +438,7 @@ def test_what_the_kubelet_repeats_is_counted_and_what_was_before_is_reported() -
     assert any("ended with exit code 255 (Unknown) at 2026-09-20T09:28" in note for note in notes)
 
 
-def test_a_container_that_runs_since_the_refusal_has_the_last_word() -> None:
+def test_container_running_since_the_refusal_outweighs_it() -> None:
     words = "NodePrepareResources failed for ResourceClaim c: claim is prepared already"
     objects = pod_on_node(UNKNOWN, words)
     objects[2]["status"] = {
@@ -486,7 +480,7 @@ def test_a_silent_node_does_not_hide_a_finalizer() -> None:
         ("Container-Optimized OS from Google", "kubectl debug node/node-1 -it --image=busybox"),
     ],
 )
-def test_a_check_on_the_node_is_one_that_its_system_allows(os_image: str, command: str) -> None:
+def test_check_on_the_node_suits_its_system(os_image: str, command: str) -> None:
     host = node("node-1")
     host["status"]["nodeInfo"] = {"osImage": os_image}
     answer = explain(*pod_on_node(UNKNOWN, UNREGISTERED.format(UNKNOWN)), host)
@@ -525,7 +519,7 @@ def test_the_source_of_an_absent_mount_is_the_drivers_root() -> None:
     assert not any("correct the container's command" in step.text for step in answer.next)
 
 
-def test_the_source_of_a_mount_that_is_a_volume_of_the_pod_is_not_the_drivers() -> None:
+def test_mount_from_a_volume_of_the_pod_is_not_the_drivers() -> None:
     words = "failed to fulfil mount request: open /data/x: no such file or directory"
     objects = failing_container("RunContainerError", words)
     objects[2]["spec"]["volumes"] = [{"name": "v", "hostPath": {"path": "/data"}}]
@@ -552,19 +546,19 @@ def test_an_absent_command_is_the_containers_own() -> None:
         ),
     ],
 )
-def test_a_path_of_the_node_that_cannot_be_mounted_is_named(words: str, step: str) -> None:
+def test_unmountable_path_of_the_node_is_named(words: str, step: str) -> None:
     answer = explain(*failing_container("CreateContainerError", words), node("node-1"))
     assert answer.next[0].text.startswith(step)
 
 
-def test_a_claim_that_the_kubelet_has_forgotten_needs_another_pod() -> None:
+def test_claim_forgotten_by_the_kubelet_needs_another_pod() -> None:
     words = "locked cache operation: unable to get claim info for claim c in namespace ml"
     answer = explain(*failing_container("CreateContainerConfigError", words), node("node-1"))
     assert "the kubelet has lost what it knew of claim c" in answer.headline
     assert "grace period" in answer.next[0].text
 
 
-def test_a_program_that_does_not_reach_its_device_is_not_its_own_fault() -> None:
+def test_program_without_access_to_its_device_is_not_at_fault() -> None:
     objects = pod_on_node(NVIDIA)
     message = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."
     objects[2]["status"] = {
@@ -598,7 +592,7 @@ def nic_slice(on: str, attributes: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-def test_attributes_that_contradict_each_other_are_the_drivers_fault() -> None:
+def test_contradictory_attributes_are_the_drivers_fault() -> None:
     answer = explain(
         *network_pod('device.attributes["dra.net"].rdma == true'),
         node("node-1"),
@@ -609,7 +603,7 @@ def test_attributes_that_contradict_each_other_are_the_drivers_fault() -> None:
     assert answer.next[0].text.startswith("look for a later version of driver dra.net")
 
 
-def test_the_same_hardware_on_another_node_shows_what_is_misread() -> None:
+def test_equal_hardware_on_another_node_shows_a_misread_attribute() -> None:
     model = {"dra.net/pciDevice": {"string": "MT2910"}}
     tainted = node("node-2", taints=[{"key": "team", "value": "a", "effect": "NoSchedule"}])
     answer = explain(
@@ -623,7 +617,7 @@ def test_the_same_hardware_on_another_node_shows_what_is_misread() -> None:
     assert "false of the device, and true of the same hardware on node-2" in message
 
 
-def test_values_that_differ_by_nature_are_no_contradiction() -> None:
+def test_naturally_differing_values_are_no_contradiction() -> None:
     ethernet = {"dra.net/encapsulation": {"string": "ether"}, "dra.net/rdma": {"bool": False}}
     answer = explain(
         *network_pod('device.attributes["dra.net"].rdma == true'),
@@ -636,7 +630,7 @@ def test_values_that_differ_by_nature_are_no_contradiction() -> None:
 # -- claims that changed since --
 
 
-def test_a_claim_that_is_younger_than_its_pod_was_replaced() -> None:
+def test_claim_younger_than_its_pod_was_replaced() -> None:
     value = pod(
         "p",
         USES,
@@ -667,7 +661,7 @@ def test_a_bare_pod_with_a_node_and_an_open_claim_was_placed_by_hand() -> None:
     assert "spec.nodeName was set by hand" in answer.headline
 
 
-def test_a_claim_that_the_pods_status_does_not_name_is_found() -> None:
+def test_claim_absent_from_the_pods_status_is_found() -> None:
     template = {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaimTemplate",
@@ -751,7 +745,7 @@ def test_a_device_is_only_replaced_where_the_words_call_it_ill(words: str, ill: 
     assert any("reset or replace" in step.text for step in answer.next) is ill
 
 
-def test_a_finalizer_keeps_a_pod_that_has_ended() -> None:
+def test_finalizer_keeps_an_ended_pod() -> None:
     """On a node of 1.37 the pod had succeeded, its claim was released, and it stayed."""
     objects = pod_on_node(
         UNKNOWN, deletionTimestamp="2026-09-20T09:00:00Z", finalizers=["example.com/keep"]

@@ -62,7 +62,7 @@ def test_a_pool_brings_the_types_with_the_devices() -> None:
     assert (answer.verdict, answer.machines) == ("comes", ("g6.12xlarge",))
 
 
-def test_a_pool_without_the_devices_names_a_type_that_has_them() -> None:
+def test_pool_without_the_devices_names_a_suitable_type() -> None:
     (answer,) = ask(node_pool("general", "m7i.2xlarge"))
     assert answer.verdict == "never"
     assert answer.fix is not None
@@ -92,7 +92,7 @@ def test_a_node_selector_has_to_be_met() -> None:
     assert verdicts(ask(pool, nodeSelector={INSTANCE_TYPE: "g6.2xlarge"})) == {"gpu": "comes"}
 
 
-def test_limits_count_the_nodes_that_exist() -> None:
+def test_limits_count_existing_nodes() -> None:
     pool = node_pool("gpu", "g6.2xlarge", limits={"cpu": "16"})
     assert verdicts(ask(pool)) == {"gpu": "comes"}
     pool["status"] = {"resources": {"cpu": "12"}}
@@ -172,7 +172,7 @@ def event(reason: str, message: str) -> dict[str, Any]:
     }
 
 
-def test_a_nomination_of_a_node_that_exists_brings_none() -> None:
+def test_nomination_of_an_existing_node_brings_none() -> None:
     nominated = event("Nominated", "Pod should schedule on: node/cpu-1")
     (answer,) = ask(node_pool("gpu", "g6.2xlarge"), node("cpu-1"), nominated)
     assert answer.verdict == "never"
@@ -210,7 +210,7 @@ def test_the_settings_of_cluster_autoscaler_count(
     assert (answer.verdict, words in answer.reason) == (verdict, True)
 
 
-def test_what_limits_cluster_autoscaler_stands_beside_its_words() -> None:
+def test_limit_of_cluster_autoscaler_stands_beside_its_message() -> None:
     words = event("NotTriggerScaleUp", "pod didn't trigger scale-up: 1 cannot allocate all claims")
     (answer,) = ask(cluster_autoscaler("1.36.1", "--cloud-provider=aws"), words)
     assert answer.verdict == "never"
@@ -219,7 +219,7 @@ def test_what_limits_cluster_autoscaler_stands_beside_its_words() -> None:
     assert answer.fix == "keep at least one node in the node group"
 
 
-def test_a_node_that_cluster_autoscaler_launches_needs_no_advice() -> None:
+def test_node_launched_by_cluster_autoscaler_needs_no_advice() -> None:
     words = event("TriggeredScaleUp", "pod triggered scale-up: [{gpu 0->1 (max: 4)}]")
     spec = {"priorityClassName": "train", "preemptionPolicy": "PreemptLowerPriority"}
     (answer,) = ask(cluster_autoscaler("1.36.1", "--cloud-provider=aws"), words, **spec)
@@ -248,7 +248,7 @@ def priority_class(policy: str) -> dict[str, Any]:
         ((), {"preemptionPolicy": "PreemptLowerPriority"}, False),
     ],
 )
-def test_priority_classes_that_preempt(
+def test_preempting_priority_classes_are_named_in_the_reason(
     objects: tuple[dict[str, Any], ...], spec: dict[str, Any], is_named: bool
 ) -> None:
     """pkg/docs/dra_support.md of kubernetes-sigs/cluster-autoscaler, Limitations/caveats."""

@@ -60,7 +60,7 @@ def test_the_largest_amount_there_is_is_named_and_offered() -> None:
     )
 
 
-def test_only_the_condition_that_is_false_is_changed() -> None:
+def test_only_the_false_condition_is_changed() -> None:
     asked = wants(
         "device.attributes['gpu.example.com'].model == 'B' && device.attributes['gpu.example.com'].ready"
     )
@@ -135,7 +135,7 @@ def test_the_conflict_shows_the_devices_of_each_root() -> None:
     }
 
 
-def test_a_node_outside_dra_that_would_fit_comes_first() -> None:
+def test_fitting_node_outside_dra_comes_first() -> None:
     full = node("node-1", unschedulable=True)
     empty = node("node-2")
     asked = pod("p", {"name": "g", "resourceClaimName": "c"})
@@ -198,14 +198,14 @@ def test_a_kind_absent_from_the_input_is_not_called_missing() -> None:
     assert "does not exist" not in answer.reasons[0].message
 
 
-def test_a_claim_that_a_whole_cluster_lacks_does_not_exist() -> None:
+def test_claim_absent_from_a_whole_cluster_does_not_exist() -> None:
     """A dump with nodes and classes is a dump of a cluster: it has no claim."""
     objects = GPU, node("node-1"), pod("p", {"name": "g", "resourceClaimName": "c"})
     answer = explain("pod/p", *objects)
     assert "claim ml/c does not exist" in answer.reasons[0].message
 
 
-def test_a_kubelet_that_cannot_prepare_is_quoted() -> None:
+def test_kubelet_failing_to_prepare_is_quoted() -> None:
     placed = pod(
         "p",
         {"name": "g", "resourceClaimName": "c"},
@@ -248,7 +248,7 @@ def test_two_changes_are_combined_if_neither_is_enough() -> None:
     assert "from 2 to 1" in fix.title
 
 
-def test_a_manifest_that_no_server_would_take_gets_a_note() -> None:
+def test_invalid_manifest_gets_a_note() -> None:
     asked = claim("c", request("r", "gpu", -1))
     answer = explain("c", GPU, node("node-1"), gpus("node-1", device("gpu-0")), asked)
     assert any("would refuse ResourceClaim c" in note and "count" in note for note in answer.notes)
@@ -257,7 +257,7 @@ def test_a_manifest_that_no_server_would_take_gets_a_note() -> None:
 
 
 @pytest.mark.parametrize(("release", "told"), [("1.35", False), ("1.36", True), ("1.37", True)])
-def test_features_that_nodes_must_declare_are_named(release: str, told: bool) -> None:
+def test_features_missing_from_nodes_are_named(release: str, told: bool) -> None:
     asked = pod(
         "p",
         {"name": "g", "resourceClaimName": "c"},
@@ -301,7 +301,7 @@ def keys(
     return [scheduler.groups.key(node.raw, names, in_use) for node in state.nodes.values()]
 
 
-def test_names_and_values_that_nothing_reads_do_not_matter() -> None:
+def test_unread_names_and_values_do_not_matter() -> None:
     one, two = keys(
         gpus("node-1", device("gpu-0", model="A", uuid="1")),
         gpus("node-2", device("gpu-0", model="A", uuid="2")),
@@ -312,7 +312,7 @@ def test_names_and_values_that_nothing_reads_do_not_matter() -> None:
 @pytest.mark.parametrize(
     "expression", ["device.attributes['d'].uuid == '1'", "device.attributes['d'].exists(k, true)"]
 )
-def test_values_that_may_be_read_do_matter(expression: str) -> None:
+def test_readable_values_matter(expression: str) -> None:
     slices = gpus("node-1", device("gpu-0", uuid="1")), gpus("node-2", device("gpu-0", uuid="2"))
     one, two = keys(*slices, expression=expression)
     assert one != two
@@ -326,7 +326,7 @@ def test_devices_in_use_matter() -> None:
     assert one != two
 
 
-def test_a_pool_that_spans_nodes_is_never_shared() -> None:
+def test_pool_spanning_nodes_is_never_shared() -> None:
     slices = [gpus(f"node-{i}", device("gpu-0"), name="one") for i in (1, 2)]
     one, two = keys(*slices)
     assert one != two
@@ -378,7 +378,7 @@ def test_a_name_inside_another_is_not_read() -> None:
     assert one == two
 
 
-def test_a_value_that_makes_every_selector_fail_matters() -> None:
+def test_value_failing_every_selector_matters() -> None:
     broken = {"name": "gpu-0", "attributes": {"v": {"version": "x"}}}
     one, two = keys(gpus("node-1", device("gpu-0")), gpus("node-2", broken), expression="true")
     assert one != two
@@ -387,7 +387,7 @@ def test_a_value_that_makes_every_selector_fail_matters() -> None:
 # -- what decided an evaluation --
 
 
-def test_the_part_of_a_selector_that_is_false_is_named_with_the_values_it_saw() -> None:
+def test_false_part_of_a_selector_is_named_with_its_values() -> None:
     from dractl.explain.answer import plain
 
     text = (
@@ -408,7 +408,7 @@ def test_the_part_of_a_selector_that_is_false_is_named_with_the_values_it_saw() 
     assert "cores > 4 || big.orValue(false) is false" in reason.message.replace("?", "")
 
 
-def test_a_selector_that_fails_names_the_lookup_that_failed() -> None:
+def test_failing_selector_names_the_failed_lookup() -> None:
     text = "device.attributes['gpu.example.com'].model == 'A'"
     (reason, *_) = explain(
         "c", GPU, node("node-1"), gpus("node-1", device("gpu-0")), claim("c", wants(text))

@@ -153,7 +153,7 @@ def test_ending_a_sibling_replica_is_not_offered() -> None:
     assert any("Deployment ml/web would recreate it" in note for note in answer.notes)
 
 
-def test_another_workload_is_scaled_down_by_the_pod_that_holds_the_devices() -> None:
+def test_scale_down_of_another_workload_removes_the_holding_pod() -> None:
     answer = explain("pod/p", *BUSY, *WANTS, replica("web-0", "node-1"), replica("web-1", "node-1"))
     (fix,) = answer.fixes
     mark, scale = changes(fix)
@@ -180,7 +180,7 @@ def test_a_deletion_cost_is_set_in_place_and_the_pod_of_a_claim_is_recreated() -
     assert "kubectl replace --force -f pod-p.yaml" in patch
 
 
-def test_no_deletion_cost_is_set_where_the_controller_takes_that_pod_anyway() -> None:
+def test_deletion_cost_is_not_set_if_the_controller_picks_the_pod_anyway() -> None:
     cheap = replica(
         "web-0", "node-1", annotations={"controller.kubernetes.io/pod-deletion-cost": "-5"}
     )
@@ -194,7 +194,7 @@ def test_no_deletion_cost_is_set_where_the_controller_takes_that_pod_anyway() ->
     assert answer.fixes[0].tried == (Delete("Pod/ml/web-0"),)
 
 
-def test_the_cheapest_pod_ends_before_those_that_share_a_node() -> None:
+def test_cheapest_pod_ends_before_pods_sharing_a_node() -> None:
     # ActivePodsWithRanks compares the cost first, then how many pods are on the node; run on a 1.37
     # control plane
     held_by = [
@@ -220,7 +220,7 @@ def test_the_cheapest_pod_ends_before_those_that_share_a_node() -> None:
     }
 
 
-def test_a_pending_pod_that_may_take_the_first_freed_device_is_named() -> None:
+def test_pending_pod_competing_for_the_freed_device_is_named() -> None:
     # On a 1.37 control plane, two pods that waited behind this one took what the replicas freed one
     # after the other.
     waits = {"name": "g", "resourceClaimName": "c"}, {"name": "g", "resourceClaimName": "d"}
@@ -266,7 +266,7 @@ def test_a_job_is_suspended() -> None:
 
 
 @pytest.mark.parametrize("owner", ["DaemonSet/web", "Node/node-1", "RayCluster/web"])
-def test_a_workload_that_cannot_be_scaled_down_is_left_alone(owner: str) -> None:
+def test_unscalable_workload_is_left_alone(owner: str) -> None:
     pods = (
         owned_pod("web-0", owner, node_name="node-1"),
         owned_pod("web-1", owner, node_name="node-1"),
@@ -284,7 +284,7 @@ def test_a_pod_without_a_controller_is_deleted() -> None:
 # -- what only a driver can publish --
 
 
-def test_slices_that_only_a_driver_publishes_are_not_applied() -> None:
+def test_slices_are_never_applied_by_a_fix() -> None:
     pending = claim("c", request("r", DRIVER))
     answer = explain("c", GPU, node("node-1"), pending)
     (fix,) = answer.fixes
@@ -409,7 +409,7 @@ def test_only_one_of_two_containers_lowers_its_extended_resource(free: int, lowe
     assert titles(answer)[0] == f"lower nvidia.com/gpu from 3 to {lowered}"
 
 
-def test_the_container_that_asks_for_too_much_is_lowered_beside_an_init_container() -> None:
+def test_excessive_container_is_lowered_beside_an_init_container() -> None:
     waiting = extended_resource_pod("nvidia.com/gpu")
     amounts = {kind: {"nvidia.com/gpu": "3"} for kind in ("requests", "limits")}
     waiting["spec"]["containers"] = [{"name": "a", "image": "x", "resources": amounts}]
@@ -500,7 +500,7 @@ def test_a_misspelt_class_is_not_created() -> None:
 @pytest.mark.parametrize(
     ("label", "offered"), [(HOSTNAME, False), ("topology.kubernetes.io/zone", False), ("a/b", True)]
 )
-def test_a_label_that_describes_a_node_stays(label: str, offered: bool) -> None:
+def test_label_describing_a_node_stays(label: str, offered: bool) -> None:
     pending = pod(
         "p",
         {"name": "g", "resourceClaimName": "c"},
@@ -531,7 +531,7 @@ def test_a_label_that_describes_a_node_stays(label: str, offered: bool) -> None:
     ],
 )
 @pytest.mark.parametrize("release", ["1.36", "1.37"])
-def test_the_most_that_a_request_policy_allows_is_offered(
+def test_maximum_of_a_request_policy_is_offered(
     release: str, policy: Any, wanted: str, amount: str, clause: str
 ) -> None:
     port = {"name": "eth0", "allowMultipleAllocations": True}
@@ -559,7 +559,7 @@ def port_with_share(used: str) -> tuple[dict[str, Any], ...]:
 
 
 @pytest.mark.parametrize(("wanted", "amount"), [("9G", "4G"), ("8G", "4G"), ("7G", "4G")])
-def test_the_most_that_is_free_and_allowed_is_offered(wanted: str, amount: str) -> None:
+def test_largest_free_and_allowed_amount_is_offered(wanted: str, amount: str) -> None:
     """Of 10G 4G are used: 6G are free, and the policy allows 1G, 4G and 7G."""
     wants = claim("c", request("r", "dranet", capacity={"requests": {"bandwidth": wanted}}))
     assert titles(explain("c", *port_with_share("4G"), wants)) == [
@@ -567,7 +567,7 @@ def test_the_most_that_is_free_and_allowed_is_offered(wanted: str, amount: str) 
     ]
 
 
-def test_a_capacity_that_no_device_has_is_not_another_one() -> None:
+def test_unpublished_capacity_is_not_taken_for_another() -> None:
     """The holders of such devices do not matter, and a name that resembles no other is no typing
     error.
     """
@@ -674,9 +674,7 @@ def test_the_pod_of_a_deployment_is_changed_in_its_template() -> None:
         ("InferenceService/web", "change it in InferenceService ml/web, which would undo this"),
     ],
 )
-def test_an_object_that_cannot_be_changed_in_place_is_edited_by_hand(
-    owner: str, advice: str
-) -> None:
+def test_immutable_object_is_edited_by_hand(owner: str, advice: str) -> None:
     tainted = node("node-1", taints=[{"key": "dedicated", "effect": "NoSchedule"}])
     generated = claim(
         "web-0-g",
@@ -769,7 +767,7 @@ def test_a_fix_does_not_get_the_pod_evicted() -> None:
     assert explain("c", GPU, node("node-1"), evicting, claim("c", busy)).fixes == ()
 
 
-def test_fields_that_a_controller_added_are_not_removed_from_the_workload() -> None:
+def test_fields_added_by_a_controller_stay_in_the_workload() -> None:
     affinity = {
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {
@@ -917,7 +915,7 @@ def test_an_extended_resource_is_changed_where_its_limit_is_written() -> None:
     assert apply_patch(owner, change["json"])
 
 
-def test_a_derived_attribute_is_removed_with_the_constraint_that_reads_it() -> None:
+def test_derived_attribute_is_removed_with_its_constraint() -> None:
     """kube-apiserver refuses one that no constraint reads (ValidateResourceClaim), and
     kube-scheduler 1.37.1 found no devices for this claim.
     """

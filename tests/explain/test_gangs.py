@@ -41,7 +41,7 @@ def tried(count: int) -> list[dict[str, Any]]:
     return [{**p, "status": {"phase": "Pending", "conditions": [TRIED]}} for p in ring(count)]
 
 
-def test_a_pod_that_fits_without_its_gang_waits_for_it() -> None:
+def test_pod_fitting_alone_waits_for_its_gang() -> None:
     found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(8)), *tried(8)))
     assert (found.verdict, [r.code for r in found.reasons]) == (
         "unallocatable",
@@ -69,7 +69,7 @@ def test_no_next_step_repeats_the_question_about_the_group() -> None:
     assert drop_repeated_step(found, ["podgroup/other"]) == found
 
 
-def test_a_gang_that_fits_is_tried_again() -> None:
+def test_fitting_gang_is_retried() -> None:
     found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(5)), *tried(5)))
     assert [r.code for r in found.reasons] == ["would-fit-now"]
 
@@ -113,7 +113,7 @@ def test_a_fix_starts_the_whole_gang() -> None:
     assert not any(fix.title.startswith("delete pod ml/single (") for fix in fixes)
 
 
-def test_the_fix_of_another_pod_of_the_gang_names_that_pod() -> None:
+def test_fix_of_another_pod_of_the_gang_names_the_pod() -> None:
     other = ring(1, 3, nodeSelector={"zone": "none"})
     found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(4)), *tried(3), *other))
     assert (
@@ -133,7 +133,7 @@ def test_a_gang_without_its_pods_is_not_tried() -> None:
     assert (found.verdict, found.notes) == ("blocked", ())
 
 
-def test_a_missing_group_comes_before_claims_that_wait_for_it() -> None:
+def test_missing_group_comes_before_claims_waiting_for_it() -> None:
     waits = [{**p, "metadata": {**p["metadata"], "uid": "u"}} for p in ring(1, group="rnig")]
     found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(2)), *waits))
     assert [r.code for r in found.reasons][:2] == ["podgroup-missing", "claim-missing"]
@@ -163,9 +163,7 @@ def test_unchecked_constraints_of_a_gang_get_a_note() -> None:
     )
 
 
-def test_a_gang_that_takes_too_long_to_place_stays_undecided(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_slow_gang_stays_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     state = state_of(GPU, ONE, *NODES, podgroup(gang(5)), *ring(5))
     monkeypatch.setattr(gangs, "place_first", lambda *_: Placement(2, state, undecided=True))
     (note,) = asked(state).notes

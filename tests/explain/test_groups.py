@@ -104,7 +104,7 @@ def test_each_kind_says_how_many_pods_it_wants(
     assert [one.replicas for one in found] == ([] if replicas is None else [replicas])
 
 
-def test_pods_that_exist_are_counted_and_those_that_are_missing_are_made() -> None:
+def test_existing_pods_are_counted_and_missing_ones_made() -> None:
     held = claim(
         "running-gpu",
         request("r", "gpu"),
@@ -214,7 +214,7 @@ def test_another_order_of_unequal_pods_places_all() -> None:
     assert (group.fits, group.pod, group.order) == (1, "z-leader", ("z-leader", "a-worker"))
 
 
-def test_a_replica_comes_back_to_the_volume_that_it_had() -> None:
+def test_replica_returns_to_its_volume() -> None:
     """A StatefulSet keeps the volume claims of replicas that it has ended; others it makes from its template."""
     template_of = {"metadata": {"name": "data"}, "spec": {"storageClassName": "fast"}}
     replicas = workload("StatefulSet", 2, USES, volumeClaimTemplates=[template_of])

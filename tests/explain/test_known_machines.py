@@ -53,7 +53,7 @@ def test_a_machine_of_the_clusters_kind_is_asked_where_no_node_ever_serves(
     assert any(note.startswith(words) for note in answer.notes)
 
 
-def test_a_label_that_names_no_known_machine_is_left_out() -> None:
+def test_label_of_an_unknown_machine_is_left_out() -> None:
     answer = explain("m1.custom", 8)
     assert answer.when == "never"
     assert not any("labels of nodes name" in note for note in answer.notes)

@@ -60,7 +60,7 @@ def event(message: str) -> dict[str, Any]:
     }
 
 
-def test_the_driver_that_is_not_registered_is_the_one_to_look_at() -> None:
+def test_unregistered_driver_is_the_one_to_look_at() -> None:
     answer = explain(event(f"DRA driver {DOMAINS} is not registered"), driver=DOMAINS)
     assert answer.headline.endswith(
         f"cannot prepare its devices: DRA driver {DOMAINS} is not registered"
@@ -68,7 +68,7 @@ def test_the_driver_that_is_not_registered_is_the_one_to_look_at() -> None:
     assert f"driver {DOMAINS} runs on node-1" in answer.next[0].text
 
 
-def test_a_compute_domain_that_is_not_ready_is_no_fault_of_the_driver() -> None:
+def test_unready_compute_domain_is_no_fault_of_the_driver() -> None:
     said = "error applying config: error asserting ComputeDomain Ready: current node not ready in ComputeDomain"
     answer = explain(event(said), driver=DOMAINS)
     assert said in answer.headline
@@ -97,7 +97,7 @@ def test_devices_forgotten_by_the_runtime_need_a_new_pod(phase: str) -> None:
     assert answer.next[0].command == "kubectl delete pod p -n ml"
 
 
-def test_a_container_that_has_never_run_has_lost_no_devices() -> None:
+def test_never_started_container_has_lost_no_devices() -> None:
     """A new pod would fail the same way: seen on a node whose runtime reads CDI files elsewhere."""
     waits = {
         "name": "main",
@@ -109,7 +109,7 @@ def test_a_container_that_has_never_run_has_lost_no_devices() -> None:
     assert "discover --check" in answer.next[0].text
 
 
-def test_a_container_that_crashes_has_its_devices() -> None:
+def test_crashing_container_has_its_devices() -> None:
     waits = {
         "name": "main",
         "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s"}},

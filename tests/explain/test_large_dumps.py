@@ -67,7 +67,7 @@ def test_recorded_clusters(
 
 
 @pytest.mark.parametrize("read", ["serial", "model", "taints", "capacity", "pool"])
-def test_nodes_that_differ_in_a_single_fact_are_not_confused(
+def test_nodes_differing_in_one_fact_are_not_confused(
     read: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the devices of node b have what the claim wants: they, or their pool, differ from those of node a in that

@@ -39,7 +39,7 @@ def held(**metadata: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-def test_a_claim_of_a_pod_that_has_ended_is_released_by_the_controller(phase: str) -> None:
+def test_claim_of_an_ended_pod_is_released_by_the_controller(phase: str) -> None:
     over = pod("old", OLD, spec={"nodeName": "node-1"}, status={"phase": phase})
     answer = explain(held(), over)
     assert answer.headline.startswith(
@@ -58,12 +58,12 @@ def test_a_deleted_claim_whose_pod_is_gone_waits_for_the_controller() -> None:
     assert answer.headline.startswith("claim ml/old still holds devices")
 
 
-def test_a_pod_that_is_not_in_the_input_may_run() -> None:
+def test_pod_absent_from_the_input_may_run() -> None:
     answer = explain(held())
     assert "kube-controller-manager" not in answer.headline
 
 
-def test_a_pod_that_runs_holds_its_devices_rightly() -> None:
+def test_running_pod_holds_its_devices_rightly() -> None:
     answer = explain(
         held(), pod("old", OLD, spec={"nodeName": "node-1"}, status={"phase": "Running"})
     )

@@ -42,7 +42,7 @@ def test_the_condition_of_a_gated_pod() -> None:
     assert answer.scheduler_message == "Scheduling is blocked due to non-empty scheduling gates"
 
 
-def test_the_message_says_that_a_pod_may_not_preempt() -> None:
+def test_message_names_a_pod_without_preemption() -> None:
     asking = pod("asking", metadata={"uid": "1"}, spec={"preemptionPolicy": "Never"})
     answer = explain(node("node-1", unschedulable=True), asking)
     assert answer.scheduler_message == (
@@ -62,7 +62,7 @@ def test_init_containers_use_the_devices_of_later_ones() -> None:
     ]
 
 
-def test_a_request_is_numbered_among_all_that_its_container_asks_for() -> None:
+def test_request_is_numbered_among_all_of_its_container() -> None:
     asking = pod("asking", requests={"cpu": "1", RESOURCE: "1"}, metadata={"uid": "1"})
     answer = explain(MAPPED, TWO, node("node-1"), asking)
     assert [d.request for d in answer.nodes[0].allocation] == ["container-0-request-1"]
@@ -99,7 +99,7 @@ def test_pods_of_lower_priority_make_room() -> None:
     assert "ml/small" in answer.notes[0]
 
 
-def test_a_pod_waits_for_those_that_the_scheduler_preempts_for_it() -> None:
+def test_pod_waits_for_its_preemption_victims() -> None:
     """It nominates a node, and tries nothing else while the pods of lower priority there are Terminating."""
     leaving = {"deletionTimestamp": "2026-01-01T12:00:00Z"}
     where = {"nodeName": "node-1", "priority": 0}
@@ -190,7 +190,7 @@ def test_useless_preemption_reports_the_remaining_shortage() -> None:
     )
 
 
-def test_a_claim_that_an_old_scheduler_allocated_takes_no_further_pod() -> None:
+def test_claim_allocated_by_an_old_scheduler_takes_no_further_pod() -> None:
     held = claim(
         "c",
         request("r", "gpu"),
@@ -208,7 +208,7 @@ def test_a_claim_that_an_old_scheduler_allocated_takes_no_further_pod() -> None:
     assert explain(GPU, TWO, node("node-1"), held, asking).fits
 
 
-def test_a_quota_refuses_the_claim_that_the_scheduler_makes_for_an_extended_resource() -> None:
+def test_quota_refuses_the_schedulers_claim_for_an_extended_resource() -> None:
     """As kube-scheduler 1.37.1 said it, but for the random end of the claim's name; it tries again by itself."""
     quota = {
         "apiVersion": "v1",

@@ -137,7 +137,7 @@ def test_cells_are_the_single_answers(release: str, machines: dict[str, Describe
         assert [cell.is_conditional for cell in row.cells] == conditions
 
 
-def test_devices_in_use_give_way_to_what_lasts(machines: dict[str, DescribedMachine]) -> None:
+def test_devices_in_use_give_way_to_lasting_causes(machines: dict[str, DescribedMachine]) -> None:
     """Network devices that a claim holds are the first reason only where freeing them would do."""
     device = {"name": "nic-0", "attributes": {"model": {"string": "a"}}}
     fabric = {
@@ -208,7 +208,7 @@ def test_equal_pods_have_equal_templates() -> None:
     assert one != more
 
 
-def test_what_a_matrix_sums_up(machines: dict[str, DescribedMachine]) -> None:
+def test_matrix_sums_up_machines_and_claims(machines: dict[str, DescribedMachine]) -> None:
     objects = [claim("one", SPECS["one"]), claim("no", SPECS["no-class"])]
     few = {name: machines[name] for name in ("trn2.48xlarge", "p5.48xlarge")}
     features = Features.for_release("1.37")

@@ -32,7 +32,7 @@ def explain(wanted: str, *objects: dict[str, Any]) -> Explanation:
     return Explainer(state, Features.for_release("1.37")).explain(question)
 
 
-def test_a_driver_that_publishes_nothing_is_installed_and_not_replaced_by_another() -> None:
+def test_silent_driver_is_installed_and_not_replaced_by_another() -> None:
     answer = explain(GPUS, *CHANNELS)
     assert (
         f"device class {GPUS} does not exist, and its driver {GPUS} publishes no devices"
@@ -88,7 +88,7 @@ def test_another_kind_of_device_of_the_driver_was_not_meant() -> None:
     assert not [fix for fix in answer.fixes if "to gpu.nvidia.com" in fix.title]
 
 
-def test_a_class_that_somebody_made_may_stand_in_for_the_one_that_the_driver_installs() -> None:
+def test_manual_class_may_stand_in_for_the_drivers_class() -> None:
     there = (
         slice_of(GPUS, "node-1", device("gpu-0", type="gpu")),
         device_class("fast", f"device.driver == '{GPUS}'"),

@@ -67,7 +67,7 @@ def test_a_partition_whose_counters_another_one_uses_is_not_free() -> None:
     assert answer.headline == "1 free, 1 held, 1 unavailable"
 
 
-def test_partitions_that_exclude_each_other_are_not_all_promised() -> None:
+def test_mutually_exclusive_partitions_are_not_all_promised() -> None:
     answer = of_node(*card())
     assert {d.status for d in answer.devices} == {"free"}
     assert "cannot all be allocated at once" in answer.headline
@@ -115,7 +115,7 @@ def on_node(**status: Any) -> dict[str, Any]:
     return {**placed, "status": {"phase": "Running", "containerStatuses": [main]}}
 
 
-def test_a_pod_that_hangs_is_named() -> None:
+def test_hanging_pod_is_named() -> None:
     over = {"terminated": {"exitCode": 1, "reason": "Error"}}
     answer = of_node(*card(), held("left"), on_node(state=over, ready=False))
     assert (answer.verdict, answer.fits) == ("failing", False)
@@ -126,13 +126,13 @@ def test_a_pod_that_hangs_is_named() -> None:
     assert [step.command for step in answer.next] == ["dractl explain pod/p -n ml"]
 
 
-def test_a_pod_that_runs_does_not_hang() -> None:
+def test_running_pod_does_not_hang() -> None:
     running = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
     answer = of_node(*card(), held("left"), on_node(state=running, ready=True, restartCount=0))
     assert (answer.verdict, answer.next) == ("allocatable", ())
 
 
-def test_a_node_that_does_not_answer_is_why_its_pods_hang() -> None:
+def test_unresponsive_node_makes_its_pods_hang() -> None:
     silent = [
         {"type": "Ready", "status": "Unknown", "message": "Kubelet stopped posting node status."}
     ]
@@ -146,7 +146,7 @@ def test_a_node_that_does_not_answer_is_why_its_pods_hang() -> None:
     assert "cannot start" not in answer.headline
 
 
-def test_a_device_that_was_moved_into_its_pod_is_held() -> None:
+def test_device_moved_into_its_pod_is_held() -> None:
     """dra.net 1.4 no longer publishes an interface that it has moved; the claim's status says that it is ready."""
     taken = held("eth7")
     result = taken["status"]["allocation"]["devices"]["results"][0]

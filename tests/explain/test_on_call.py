@@ -65,7 +65,7 @@ def said(answer: Explanation) -> str:
     )
 
 
-def test_a_label_that_other_nodes_have_is_no_typing_error() -> None:
+def test_label_of_other_nodes_is_no_typing_error() -> None:
     held = claim(
         "held", request("r", DRIVER), status=allocation("h-1", (DRIVER, "gpu-0"), pod="hog")
     )
@@ -227,7 +227,7 @@ def test_an_amount_rounded_up_by_the_device_is_shown() -> None:
     assert "wants 25G (10G, rounded up to what the device allows)" in said(answer)
 
 
-def test_the_alternative_that_lacks_fewest_devices_is_nearest() -> None:
+def test_alternative_lacking_fewest_devices_is_nearest() -> None:
     options = [
         {
             "name": name,
@@ -500,7 +500,7 @@ def test_all_of_no_devices_is_not_replaced_by_none() -> None:
     assert not any("instead of All" in title for title in titles(answer))
 
 
-def test_a_configuration_that_the_driver_refuses_is_corrected() -> None:
+def test_configuration_refused_by_the_driver_is_corrected() -> None:
     parameters = {
         "apiVersion": "resource.nvidia.com/v1beta1",
         "kind": "GpuConfig",
@@ -613,7 +613,7 @@ def test_a_stateful_set_without_the_replicas_after_this_one() -> None:
     assert answer.fixes[1].effect == "ends pod ml/ring-2"
 
 
-def test_devices_that_are_all_in_use_are_counted_over_their_nodes() -> None:
+def test_devices_in_use_are_counted_over_their_nodes() -> None:
     held = [
         claim(
             f"held-{n}",
@@ -672,7 +672,7 @@ def test_the_obstacles_on_the_node_of_a_shared_claim_are_shown() -> None:
     assert titles(answer)[0] == "uncordon a"
 
 
-def test_the_zone_of_a_volume_stands_beside_that_of_the_nodes() -> None:
+def test_zone_of_a_volume_stands_beside_zones_of_nodes() -> None:
     zone = "topology.kubernetes.io/zone"
     volume = {
         "apiVersion": "v1",
@@ -858,9 +858,7 @@ def test_an_absent_claim_without_an_event_points_to_the_controller() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "asks"), [(2, False), (300, True)])
-def test_a_pod_that_was_created_moments_ago_makes_nobody_look_for_a_controller(
-    seconds: int, asks: bool
-) -> None:
+def test_young_pod_makes_nobody_look_for_a_controller(seconds: int, asks: bool) -> None:
     """Neither the claim controller nor the scheduler is slow if the cluster was read right after the pod's creation."""
     created = {"uid": "p", "creationTimestamp": "2026-01-01T12:00:00Z"}
     without = pod("p", USES, metadata=created, status={"phase": "Pending"})
@@ -984,7 +982,7 @@ def consumed(gpu: int, half: int) -> list[dict[str, Any]]:
     return [{"counterSet": f"gpu-{gpu}", "counters": {f"half-{half}": {"value": "1"}}}]
 
 
-def test_slices_of_a_node_that_is_gone_are_to_be_deleted() -> None:
+def test_slices_of_a_missing_node_are_to_be_deleted() -> None:
     held = claim(
         "held", request("r", DRIVER), status=allocation("h-1", (DRIVER, "gpu-0"), pod="hog")
     )
@@ -997,7 +995,7 @@ def test_slices_of_a_node_that_is_gone_are_to_be_deleted() -> None:
     ]
 
 
-def test_devices_of_nodes_that_the_pod_rules_out_are_not_counted() -> None:
+def test_devices_of_excluded_nodes_are_not_counted() -> None:
     nodes = node("h-1", labels={POOL: "h100"}), node("a-1", labels={POOL: "a100"})
     held = claim(
         "held", request("r", DRIVER), status=allocation("h-1", (DRIVER, "gpu-0"), pod="hog")
@@ -1071,12 +1069,12 @@ def held_by(
 
 
 @pytest.mark.parametrize("why", ["CrashLoopBackOff", "ImagePullBackOff"])
-def test_a_holder_that_cannot_run_is_ended_first(why: str) -> None:
+def test_failing_holder_is_ended_first(why: str) -> None:
     (ending,) = [fix for fix in explain("pod/p", *held_by(why, 57)).fixes if "hog" in fix.title]
     assert why in ending.effect
 
 
-def test_the_fix_says_that_nothing_recreates_a_bare_pod_and_since_when_it_runs() -> None:
+def test_fix_notes_the_age_of_a_bare_pod_and_its_missing_owner() -> None:
     (ending,) = explain("pod/p", *held_by("", 0, startTime="2026-01-01T00:00:00Z")).fixes
     assert "nothing re-creates it; it runs since 2026-01-01T00:00:00Z" in ending.effect
 
@@ -1200,7 +1198,7 @@ def test_a_group_of_a_leader_worker_set_is_not_helped_by_the_end_of_its_leader()
     assert fix.effect.count("change it in LeaderWorkerSet ml/vllm") == 1
 
 
-def test_an_attribute_that_the_driver_does_publish_calls_for_another_version_of_it() -> None:
+def test_attribute_of_other_driver_versions_calls_for_another_version() -> None:
     """resource.kubernetes.io/pcieRoot of gpu.nvidia.com: its NICs have it, its GPUs lack it."""
     root = "resource.kubernetes.io/pcieRoot"
     nic = device_class("dra.net", "device.driver == 'dra.net'")
@@ -1269,7 +1267,7 @@ def test_the_worker_of_a_job_set_is_not_made_anew_where_its_restarts_are_used_up
         )
 
 
-def test_pods_that_run_first_after_a_change_are_named() -> None:
+def test_pods_running_first_after_a_change_are_named() -> None:
     """The cordoned node has room for both, and the one with the higher priority is placed first."""
     cordoned = node("node-1", unschedulable=True)
     other = pod("first", USES, spec={"priority": 1000})
@@ -1311,7 +1309,7 @@ def test_the_owner_of_scheduling_gates_is_named(gates: tuple[str, ...], owner: s
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_the_counter_set_that_a_driver_forgets_stands_beside_its_others(named: bool) -> None:
+def test_forgotten_counter_set_stands_beside_others_of_the_driver(named: bool) -> None:
     """KEP-4815: a slice has devices or counter sets; from 1.35 on those of a pool may be in another slice."""
     uses = [{"counterSet": "gpu-1", "counters": {"memory": {"value": "10Gi"}}}]
     parts, sets = gpus("node-1", "gpu-0"), gpus("node-1")

@@ -26,7 +26,7 @@ def recorded() -> list[Path]:
 
 
 @pytest.mark.parametrize("folder", recorded(), ids=lambda folder: folder.name)
-def test_the_answer_has_the_cause_that_an_engineer_names(folder: Path, capsys: Any) -> None:
+def test_answer_has_the_cause_named_by_an_engineer(folder: Path, capsys: Any) -> None:
     truth = json.loads((folder / "truth.json").read_text())
     args = list(truth["args"])
     if "-f" in args:

@@ -229,7 +229,7 @@ def test_a_scheduler_is_absent_where_all_pods_are_shown(scheduler: Installed) ->
     assert set(changed_paths(answer)) <= {"/spec/schedulerName"}
 
 
-def test_a_pod_leaves_a_scheduler_that_may_run_only_if_it_does_not() -> None:
+def test_pod_leaves_a_scheduler_only_if_it_does_not_run() -> None:
     """The input does not show whether it does: the condition stands beside the change."""
     leave, start = explain(*CLUSTER, waiting("kai-scheduler")).fixes
     assert leave.title.startswith("remove schedulerName from the pod")
@@ -237,7 +237,7 @@ def test_a_pod_leaves_a_scheduler_that_may_run_only_if_it_does_not() -> None:
     assert (start.title, start.changes) == ("start KAI Scheduler, unless it runs", ())
 
 
-def test_a_pod_of_no_queue_may_leave_a_scheduler_that_does_not_run() -> None:
+def test_pod_without_a_queue_may_leave_a_stopped_scheduler() -> None:
     answer = explain(*CLUSTER, COREDNS, waiting("kai-scheduler"))
     leave, start = answer.fixes
     assert leave.title.startswith("remove schedulerName from the pod")
@@ -287,7 +287,7 @@ def test_an_unavailable_replica_is_reported() -> None:
 # -- claims --
 
 
-def test_a_scheduler_that_allocates_and_is_silent_leaves_the_verdict_open() -> None:
+def test_silent_allocating_scheduler_leaves_the_verdict_open() -> None:
     answer = explain(*CLUSTER, KAI.workload(), waiting("kai-scheduler"))
     assert answer.verdict == "undecided"
     assert any("kube-scheduler's structured allocator" in note for note in answer.notes)
@@ -301,9 +301,7 @@ def test_a_scheduler_that_allocates_and_is_silent_leaves_the_verdict_open() -> N
     ],
     ids=["yunikorn", "slurm-bridge"],
 )
-def test_a_scheduler_that_takes_no_claims_blocks_the_pod(
-    scheduler: Installed, predicate: str
-) -> None:
+def test_scheduler_without_claims_blocks_the_pod(scheduler: Installed, predicate: str) -> None:
     answer = explain(*CLUSTER, scheduler.workload(), waiting(scheduler.name))
     assert answer.verdict == "blocked"
     assert predicate in answer.headline
@@ -321,7 +319,7 @@ def test_a_version_older_than_claims_allocates_none() -> None:
     assert "allocates claims only from 1.8.0 on" in answer.headline
 
 
-def test_limits_are_reported_for_claims_that_meet_them() -> None:
+def test_limits_are_reported_for_affected_claims() -> None:
     alternatives = {
         "name": "r",
         "firstAvailable": [
@@ -347,7 +345,7 @@ def test_limits_of_old_versions_are_reported_for_these_alone(version: str, limit
     assert limits is limited
 
 
-def test_a_pod_that_yunikorn_put_on_a_node_has_no_node_name_to_remove() -> None:
+def test_pod_placed_by_yunikorn_has_no_node_name_to_remove() -> None:
     placed = waiting("yunikorn", spec={"nodeName": "node-1"})
     answer = explain(*CLUSTER, YUNIKORN.workload(), placed)
     assert answer.reasons[0].code == "scheduler-bypass"
@@ -487,7 +485,7 @@ def test_a_pod_without_a_feasible_node_gets_the_cause_and_keeps_its_scheduler(sh
         ("my-schedular", "my-scheduler"),
     ],
 )
-def test_a_misspelt_name_is_corrected_to_a_scheduler_that_runs(written: str, meant: str) -> None:
+def test_misspelt_name_is_corrected_to_a_running_scheduler(written: str, meant: str) -> None:
     answer = explain(*CLUSTER, KAI.workload(), profile_of("my-scheduler"), waiting(written))
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "scheduler-bypass")
     assert f"did you mean {meant}?" in answer.headline
@@ -518,19 +516,19 @@ def test_a_misspelt_name_of_an_unseen_scheduler_is_a_question_without_a_fix() ->
     assert answer.fixes == ()
 
 
-def test_a_pod_of_an_unknown_scheduler_that_does_not_run_gets_the_default_one() -> None:
+def test_pod_of_an_unknown_stopped_scheduler_gets_the_default_one() -> None:
     answer = explain(*CLUSTER, COREDNS, waiting("gpu-placer"))
     assert "no scheduler of that name runs" in answer.headline
     assert changed_paths(answer) == ["/spec/schedulerName"]
 
 
-def test_a_pod_of_an_unknown_scheduler_that_may_run_keeps_it() -> None:
+def test_pod_of_a_possibly_running_unknown_scheduler_keeps_it() -> None:
     answer = explain(*CLUSTER, waiting("gpu-placer"))
     assert answer.reasons[0].code == "scheduler-bypass"
     assert answer.fixes == ()
 
 
-def test_an_unknown_scheduler_that_runs_is_left_alone() -> None:
+def test_running_unknown_scheduler_is_left_alone() -> None:
     placer = Installed("gpu-placer", "", "ops", "gpu-placer", "example.com/placer:3", False)
     answer = explain(*CLUSTER, COREDNS, placer.workload(), waiting("gpu-placer"))
     assert answer.reasons[0].code == "other-scheduler"
@@ -551,7 +549,7 @@ def test_the_verdict_holds_for_a_profile_of_kube_scheduler() -> None:
     assert answer.scheduler.kube_scheduler
 
 
-def test_the_verdict_holds_for_a_kube_scheduler_that_runs_with_the_name_in_its_arguments() -> None:
+def test_verdict_holds_for_a_kube_scheduler_running_under_the_name() -> None:
     workload = second("gpu-scheduler", "--config=/etc/kubernetes/my-scheduler/my-scheduler.yaml")
     for name in ("my-scheduler", "gpu-scheduler"):
         answer = explain(*CLUSTER, workload, waiting(name))
@@ -610,7 +608,7 @@ def test_slurm_bridge_is_not_taken_for_a_second_kube_scheduler() -> None:
 # -- reports --
 
 
-def test_the_scheduler_is_part_of_the_report_with_what_is_unknown_as_null() -> None:
+def test_scheduler_is_in_the_report_with_null_for_unknowns() -> None:
     value = {"schema": "dractl/explain/v1"} | as_json(explain(*CLUSTER, waiting("volcano")))
     validate(value, json.loads((data_dir("schemas") / "dractl" / "explain-v1.json").read_bytes()))
     assert value["scheduler"]["runs"] is None
@@ -639,7 +637,7 @@ def test_fit_names_the_scheduler_of_the_copies(
     assert "kube-scheduler ignores" not in printed.out
 
 
-def test_upgrade_names_the_schedulers_that_it_does_not_compare(
+def test_upgrade_names_uncompared_schedulers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dump = tmp_path / "dump.json"

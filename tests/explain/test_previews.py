@@ -70,7 +70,7 @@ def explained(
         "selectors: [{cel: {expression: device.health == 1}}]",
     ],
 )
-def test_an_answer_that_an_unknown_name_decides_is_undecided_and_has_no_fix(
+def test_answer_depending_on_an_unknown_name_is_undecided_without_a_fix(
     request_: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answer = explained(tmp_path, capsys, request=request_)

@@ -65,7 +65,7 @@ def test_obstacles_on_the_wanted_nodes_come_first() -> None:
     assert "ml/first" in answer.headline
 
 
-def test_a_selector_that_leaves_no_node_with_devices_is_the_reason() -> None:
+def test_selector_leaving_no_node_with_devices_is_the_reason() -> None:
     objects = (*gpus("node-1", 1), node("node-2"), ONE)
     answer = explain(*objects, pod("p", USES, spec={"nodeSelector": {HOST: "node-2"}}))
     assert answer.reasons[0].facts["plugin"] == "NodeAffinity"
@@ -84,7 +84,7 @@ def test_devices_in_use_on_the_wanted_node_come_first() -> None:
     assert answer.reasons[0].nodes == ("node-1",)
 
 
-def test_a_filter_that_rejects_every_node_comes_before_device_shortages() -> None:
+def test_filter_rejecting_every_node_comes_before_device_shortages() -> None:
     spread = {
         "maxSkew": 1,
         "topologyKey": "zone",
@@ -103,7 +103,7 @@ def test_a_filter_that_rejects_every_node_comes_before_device_shortages() -> Non
     assert answer.reasons[0].facts["plugin"] == "PodTopologySpread"
 
 
-def test_the_node_that_lacks_least_is_named_among_equal_reasons() -> None:
+def test_node_lacking_least_is_named_among_equal_reasons() -> None:
     objects = (*gpus("node-1", 4), *gpus("node-2", 4), claim("c", request("r", "gpu", 4)))
     taken = (held("h", "node-1", "gpu-0", "gpu-1"), held("i", "node-2", "gpu-0"))
     answer = explain(*objects, *taken, pod("p", USES))
@@ -118,7 +118,7 @@ def sized(name: str, count: int, model: str) -> tuple[dict[str, Any], ...]:
     )
 
 
-def test_a_selector_that_nothing_meets_counts_the_devices_of_all_nodes() -> None:
+def test_unmatched_selector_counts_the_devices_of_all_nodes() -> None:
     selector = [{"cel": {"expression": "device.attributes['gpu.example.com'].model == 'L40'"}}]
     wanted = claim("c", request("r", "gpu", selectors=selector))
     answer = explain(
@@ -229,7 +229,7 @@ def test_the_funnel_distinguishes_claims_with_the_same_request() -> None:
     assert [stage["claim"] for stage in as_json(answer)["funnel"]] == ["ml/c", "ml/d"]
 
 
-def test_an_answer_for_one_node_is_about_that_node() -> None:
+def test_answer_for_one_node_is_about_it() -> None:
     state = state_of(
         GPU,
         *gpus("node-1", 1),
@@ -318,7 +318,7 @@ def of_model(name: str, model: str, count: int = 1) -> dict[str, Any]:
     return request(name, "gpu", count, selectors=selector)
 
 
-def test_a_constraint_that_is_not_the_cause_is_not_shown_in_full() -> None:
+def test_uninvolved_constraint_is_not_shown_in_full() -> None:
     """The only B is in use: how the free A are spread over the roots does not matter."""
     same = [{"requests": ["a", "b"], "matchAttribute": "gpu.example.com/root"}]
     both = claim("c", of_model("a", "A"), of_model("b", "B"), constraints=same)
@@ -349,7 +349,7 @@ def test_the_groups_of_a_constraint_belong_to_the_headlines_node() -> None:
     )
 
 
-def test_the_headline_names_the_roomiest_of_nodes_that_are_too_small() -> None:
+def test_headline_names_the_roomiest_of_too_small_nodes() -> None:
     """Of a node that the pod does not want nothing is said, however much it has."""
     nodes = [
         node(name, allocatable={"cpu": cpu}) for name, cpu in (("a", "8"), ("b", "12"), ("c", "14"))

@@ -45,7 +45,7 @@ def test_a_misspelt_domain_finds_the_right_one() -> None:
     assert wrong.nearest == "resource.kubernetes.io/pcieRoot"
 
 
-def test_a_name_that_nobody_publishes_comes_before_values() -> None:
+def test_unpublished_name_comes_before_values() -> None:
     devices, lost = devices_of(device("gpu-0", architecture="Ampere", productName="A100"))
     wrong = misfit(
         devices, f"{HOPPER} && device.attributes['gpu.nvidia.com'].productNam == 'H100'", lost

@@ -55,7 +55,7 @@ def owned_by(kind: str, name: str, **more: Any) -> dict[str, Any]:
 # -- the first sentence --
 
 
-def test_a_headline_names_the_workload_that_holds_the_devices() -> None:
+def test_headline_names_the_workload_holding_the_devices() -> None:
     owner = owned_by("ReplicaSet", "mesh-5f", labels={"pod-template-hash": "5f"})
     holders = held("a", "mesh-5f-x", **owner)
     answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, *holders, waiting())
@@ -64,7 +64,7 @@ def test_a_headline_names_the_workload_that_holds_the_devices() -> None:
     )
 
 
-def test_the_nearest_node_is_one_that_nothing_else_refuses() -> None:
+def test_nearest_node_is_refused_by_nothing_else() -> None:
     """The pod of a DaemonSet, which has to run on its own node."""
     expressions = [{"key": "metadata.name", "operator": "In", "values": ["b"]}]
     terms = {"nodeSelectorTerms": [{"matchFields": expressions}]}
@@ -115,7 +115,7 @@ def test_taints_of_node_conditions_are_named_by_the_condition(key: str, sentence
     assert sentence in explain("pod/p", GPU, tainted, gpus("a", "gpu-0"), ONE, waiting()).headline
 
 
-def test_all_taints_that_are_not_tolerated_are_named() -> None:
+def test_all_untolerated_taints_are_named() -> None:
     taints = [{"key": key, "effect": "NoSchedule"} for key in ("team", "maintenance")]
     answer = explain("pod/p", GPU, node("a", taints=taints), gpus("a", "gpu-0"), ONE, waiting())
     assert "taints team:NoSchedule, maintenance:NoSchedule are not tolerated" in answer.headline
@@ -140,7 +140,7 @@ def test_a_cordon_does_not_hide_another_taint() -> None:
 
 
 @pytest.mark.parametrize("writer", ["LeaderWorkerSet", "InferenceService"])
-def test_a_workload_that_another_controller_writes_is_changed_there(writer: str) -> None:
+def test_managed_workload_is_changed_at_its_controller(writer: str) -> None:
     """A LeaderWorkerSet applies its StatefulSets again as they were, KServe's InferenceService its Deployments
     (kserve/kserve pkg/controller/v1beta1/inferenceservice/reconcilers/deployment)."""
     spec = {"replicas": 1, "selector": {}, "template": {"metadata": {}, "spec": waiting()["spec"]}}
@@ -154,7 +154,7 @@ def test_a_workload_that_another_controller_writes_is_changed_there(writer: str)
     assert not fix.steps
 
 
-def test_a_selector_that_is_true_elsewhere_is_no_mistake() -> None:
+def test_selector_true_elsewhere_is_no_mistake() -> None:
     """Of two kinds of partitions the one that was asked for is in use: the other is no replacement."""
     full, part = (
         device(name, type=kind) for name, kind in (("gpu-0", "gpu"), ("mig-0", "gpu-partition"))
@@ -261,7 +261,7 @@ def test_a_pod_bound_to_a_nonexistent_node_is_reported() -> None:
     assert create.startswith("kubectl create -f ")
 
 
-def test_the_type_of_an_attribute_is_compared_with_that_of_the_literal() -> None:
+def test_type_of_an_attribute_is_compared_with_the_literal() -> None:
     version = {
         "name": "gpu-0",
         "attributes": {"driverVersion": {"version": "580.82.7"}, "type": {"string": "gpu"}},
@@ -273,7 +273,7 @@ def test_the_type_of_an_attribute_is_compared_with_that_of_the_literal() -> None
     assert "driverVersion is a version, not a string" in answer.headline
 
 
-def test_the_funnel_shows_the_part_of_a_selector_that_is_false() -> None:
+def test_survey_shows_the_false_part_of_a_selector() -> None:
     gpu = device("gpu-0", type="gpu", architecture="Hopper", brand="Nvidia")
     text = " && ".join(
         f"device.attributes['{DRIVER}'].{a}"
@@ -304,7 +304,7 @@ def test_the_domain_to_fill_first_under_a_spread_constraint_is_named() -> None:
     assert "kubernetes.io/hostname=a has 1 matching pod, cpu has 0; maxSkew is 1" in answer.headline
 
 
-def test_the_labels_that_pod_affinity_wants_are_shown() -> None:
+def test_labels_of_pod_affinity_are_shown() -> None:
     term = {
         "labelSelector": {"matchLabels": {"app": "cache"}},
         "topologyKey": "kubernetes.io/hostname",
@@ -319,7 +319,7 @@ def test_the_labels_that_pod_affinity_wants_are_shown() -> None:
     )
 
 
-def test_the_label_that_a_node_selector_means_is_in_the_headline() -> None:
+def test_meant_label_of_a_node_selector_is_in_the_headline() -> None:
     labelled = node("a", labels={"example.com/pool": "train"})
     subject = waiting(spec={"nodeSelector": {"example.com/pools": "train"}})
     answer = explain("pod/p", GPU, labelled, gpus("a", "gpu-0"), ONE, subject)
@@ -386,7 +386,7 @@ def test_pods_of_an_indexed_job_may_need_each_other() -> None:
     assert "this one gets its turn only if they end without it" in answer.headline
 
 
-def test_a_quota_that_refuses_pods_is_named_in_the_next_step() -> None:
+def test_quota_refusing_pods_is_named_in_the_next_step() -> None:
     spec = {"replicas": 1, "selector": {}, "template": {"metadata": {}, "spec": waiting()["spec"]}}
     metadata = {"name": "web", "namespace": "ml", "uid": "w"}
     workload = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": spec}
@@ -442,7 +442,7 @@ def test_a_class_of_another_kind_of_device_is_not_offered() -> None:
     assert not any(title.startswith("change the class") for title in titles(answer))
 
 
-def test_the_tolerations_that_every_pod_has_are_no_near_misses() -> None:
+def test_default_tolerations_are_no_near_misses() -> None:
     """Admission adds them for NoExecute (kubernetes plugin/pkg/admission/defaulttolerationseconds)."""
     key = "node.kubernetes.io/unreachable"
     tainted = node("a", taints=[{"key": key, "effect": "NoSchedule"}])
@@ -468,7 +468,7 @@ def test_an_attribute_is_found_again_by_its_value() -> None:
     )
 
 
-def test_a_value_that_begins_as_what_was_written_comes_before_one_that_looks_alike() -> None:
+def test_value_with_the_written_prefix_comes_before_a_similar_one() -> None:
     profiles = [
         device(f"mig-{n}", type="gpu", profile=p) for n, p in enumerate(("1g.5gb+me", "1g.10gb"))
     ]
@@ -496,7 +496,7 @@ def test_other_pods_with_claims_of_the_earlier_template_are_counted() -> None:
     )
 
 
-def test_a_request_that_a_limit_range_adds_is_set_where_there_is_none() -> None:
+def test_request_added_by_a_limit_range_is_set_where_absent() -> None:
     noted = {
         "annotations": {
             "kubernetes.io/limit-ranger": "LimitRanger plugin set: cpu request for container main"
@@ -508,7 +508,7 @@ def test_a_request_that_a_limit_range_adds_is_set_where_there_is_none() -> None:
     assert answer.fixes[0].effect.startswith("it names none, and a LimitRange makes that 96")
 
 
-def test_the_funnel_names_the_selector_and_the_attribute_that_devices_lack() -> None:
+def test_survey_names_the_selector_and_the_missing_attribute() -> None:
     gpus_of = (device("gpu-0", type="gpu", root="r1"), device("gpu-1", type="gpu"))
     asked = {**request_with_selector(f"device.attributes['{DRIVER}'].type == 'gpu'")}
     asked["exactly"] = {**asked["exactly"], "count": 2}
@@ -522,7 +522,7 @@ def test_the_funnel_names_the_selector_and_the_attribute_that_devices_lack() -> 
     ]
 
 
-def test_pods_that_may_take_the_freed_devices_are_named() -> None:
+def test_pods_competing_for_freed_devices_are_named() -> None:
     """kube-scheduler's queue: the pod of higher priority is tried first."""
     closed = node("a", unschedulable=True), gpus("a", "gpu-0"), ONE
     first = pod("first", {"name": "g", "resourceClaimTemplateName": "t"}, spec={"priority": 1000})

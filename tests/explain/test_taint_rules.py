@@ -40,7 +40,7 @@ def explain(count: int, *objects: dict[str, Any]) -> Explanation:
         {"selectors": [{"cel": {"expression": "device.attributes['gpu.example.com'].age > 3"}}]},
     ],
 )
-def test_only_the_rule_that_taints_the_device_is_named(selector: dict[str, Any]) -> None:
+def test_only_the_tainting_rule_is_named(selector: dict[str, Any]) -> None:
     other = rule("other", selectors=[{"cel": {"expression": "device.driver == 'nic.example.com'"}}])
     gone = rule("gone", deviceClassName="no-such-class")
     rules = (rule("by", **selector), other, gone)
@@ -52,7 +52,7 @@ def test_only_the_rule_that_taints_the_device_is_named(selector: dict[str, Any])
     assert reason.facts.get("devices") == ("gpu.example.com/node-1/gpu-0",)
 
 
-def test_a_class_that_comes_or_goes_changes_what_its_rule_taints() -> None:
+def test_added_or_removed_class_changes_the_taints_of_its_rule() -> None:
     state = state_of(GPU, node("node-1"), SLICE, rule("by", deviceClassName="old"))
     before = Scheduler(state, FEATURES)
     after = before.with_state(state.replace("DeviceClass", ("", "old"), OLD))

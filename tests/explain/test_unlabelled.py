@@ -66,7 +66,7 @@ def test_contradictory_requirements_have_no_labels() -> None:
     assert needs((("zone", "Exists", ()), ("zone", "DoesNotExist", ()))) is None
 
 
-def test_random_selectors_match_the_node_that_has_what_they_need() -> None:
+def test_random_selectors_match_the_suitable_node() -> None:
     """The scheduler's own matching is the judge; a selector without an answer matches none of many nodes."""
     dice = random.Random(7)
     keys, values = ("arch", "type", "zone", "team"), ("amd64", "p5.48xlarge", "a", "b")

@@ -167,7 +167,7 @@ def test_a_missing_template_is_decided_if_the_namespace_is_readable() -> None:
     assert any("devices were not compared" in note for note in found.notes)
 
 
-def test_a_template_that_may_not_be_read_is_not_missing() -> None:
+def test_forbidden_template_is_not_missing() -> None:
     uses = waiting({"name": "g", "resourceClaimTemplateName": "two-gpus"})
     found = answer(seen(*WHOLE, uses, hidden=(*CLUSTER, "ResourceClaimTemplate")))
     assert found.verdict == "undecided"
@@ -178,13 +178,13 @@ def test_a_template_that_may_not_be_read_is_not_missing() -> None:
     )
 
 
-def test_a_claim_that_may_not_be_read_is_not_missing() -> None:
+def test_forbidden_claim_is_not_missing() -> None:
     found = answer(seen(*WHOLE, MINE, waiting(), hidden=(*CLUSTER, "ResourceClaim")))
     assert found.verdict == "undecided"
     assert "does not exist" not in found.headline
 
 
-def test_a_class_that_may_not_be_read_is_not_missing() -> None:
+def test_forbidden_class_is_not_missing() -> None:
     found = answer(seen(*WHOLE, MINE, waiting(), hidden=("DeviceClass",)))
     assert found.verdict == "undecided"
     assert "DeviceClasses may not be read" in found.headline
@@ -210,7 +210,7 @@ def test_a_missing_volume_claim_is_decided_if_the_namespace_is_readable() -> Non
     assert 'persistentvolumeclaim "data" not found' in found.headline
 
 
-def test_an_extended_resource_may_be_provided_by_a_class_that_may_not_be_read() -> None:
+def test_extended_resource_may_come_from_a_forbidden_class() -> None:
     wants = pod("train-0", requests={"example.com/gpu": "1"})
     found = answer(seen(*WHOLE, wants, hidden=("DeviceClass",)))
     assert found.verdict == "undecided"
@@ -281,7 +281,7 @@ def busy() -> list[dict[str, Any]]:
     return [*WHOLE, MINE, *both]
 
 
-def test_a_note_says_that_devices_of_other_namespaces_look_free() -> None:
+def test_note_warns_of_devices_held_in_other_namespaces() -> None:
     found = answer(seen(*busy(), waiting(), narrow=("ResourceClaim", "Pod")))
     assert found.verdict == "undecided"
     assert not found.fits
@@ -336,7 +336,7 @@ def test_a_pod_too_large_for_every_node_is_decided() -> None:
     )
 
 
-def test_slices_that_name_no_node_need_nodes() -> None:
+def test_slices_without_a_node_name_need_nodes() -> None:
     everywhere = slice_of("net.example.com", "x", device("nic-0"))
     everywhere["spec"].pop("nodeName")
     everywhere["spec"]["allNodes"] = True

@@ -280,9 +280,7 @@ DAMAGES = [
 
 
 @pytest.mark.parametrize(("damage", "said"), DAMAGES)
-def test_a_damaged_pack_that_is_installed_is_named_and_not_used(
-    copy: Path, damage: Any, said: str
-) -> None:
+def test_damaged_installed_pack_is_named_and_not_used(copy: Path, damage: Any, said: str) -> None:
     change(copy / "pack.json", version="2100.1.1")
     damage(copy)
     found, err = origin(copy.parent.parent)
@@ -292,7 +290,7 @@ def test_a_damaged_pack_that_is_installed_is_named_and_not_used(
 
 
 @pytest.mark.parametrize(("damage", "said"), DAMAGES)
-def test_a_damaged_pack_that_is_named_is_an_error(copy: Path, damage: Any, said: str) -> None:
+def test_damaged_named_pack_is_an_error(copy: Path, damage: Any, said: str) -> None:
     damage(copy)
     code, out, err = dractl("facts", "--facts", copy)
     assert (code, out) == (2, "")
@@ -302,7 +300,7 @@ def test_a_damaged_pack_that_is_named_is_an_error(copy: Path, damage: Any, said:
 @pytest.mark.parametrize(
     "content", [b"", b"{}", b"\x00\xff" * 100, b"[" * 100_000, b'{"name": "../x"}']
 )
-def test_what_is_no_pack(tmp_path: Path, content: bytes) -> None:
+def test_file_other_than_a_pack_is_refused(tmp_path: Path, content: bytes) -> None:
     for name in ("own.json", "own.whl"):
         (tmp_path / name).write_bytes(content)
         code, _, err = dractl("facts", "--facts", tmp_path / name)
@@ -310,7 +308,7 @@ def test_what_is_no_pack(tmp_path: Path, content: bytes) -> None:
         assert "is not a pack of facts" in err
 
 
-def test_what_is_old_is_said_of_a_day() -> None:
+def test_age_of_facts_depends_on_the_day() -> None:
     ages = dict(check.old(facts.current(), date(2100, 1, 1)))
     assert set(facts.names()) <= set(ages)
     assert check.old(facts.current(), date(2000, 1, 1)) == ()
@@ -330,11 +328,11 @@ def test_every_file_of_the_pack_is_sound() -> None:
         (["lint", "--facts"], None),
     ],
 )
-def test_the_pack_that_a_command_line_names(words: list[str], path: str | None) -> None:
+def test_pack_named_on_the_command_line_is_used(words: list[str], path: str | None) -> None:
     assert pack_option(words, {"DRACTL_FACTS": "c"}) == path
 
 
-def test_workloads_that_run_a_driver() -> None:
+def test_workloads_running_a_driver_are_recognized() -> None:
     def made(kind: str, name: str, image: str) -> dict[str, Any]:
         spec = {"containers": [{"image": image}]}
         metadata = {"name": name, "namespace": "dra"}
@@ -354,7 +352,7 @@ def test_workloads_that_run_a_driver() -> None:
     assert list(runs("dra.net", found)) == []
 
 
-def test_versions_that_run() -> None:
+def test_running_versions_are_read_from_images() -> None:
     def pod(image: str) -> dict[str, Any]:
         return {"kind": "Pod", "spec": {"containers": [{"image": image}]}}
 
@@ -376,7 +374,7 @@ def test_images_of_drivers_are_known() -> None:
     assert [name for name in names() if not driver(name).images] == ["npu.huawei.com"]
 
 
-def test_drivers_that_run_and_are_newer(tmp_path: Path) -> None:
+def test_running_newer_drivers_are_reported(tmp_path: Path) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
     pod["spec"] = {"containers": [{"name": "c", "image": "r/dranet:v9.1.0"}]}
     file = tmp_path / "pod.json"
@@ -405,7 +403,7 @@ def test_a_json_report_names_the_pack(command: tuple[str, ...]) -> None:
     }
 
 
-def test_what_runs_in_a_cluster(
+def test_facts_compares_the_drivers_of_a_cluster(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "kube-system"}}
@@ -449,7 +447,7 @@ spec:
 """
 
 
-def test_a_driver_that_nobody_has_described_is_named(tmp_path: Path) -> None:
+def test_undescribed_driver_is_named(tmp_path: Path) -> None:
     """Devices of an older generation of the pool do not count: nobody allocates them."""
     file = tmp_path / "slices.yaml"
     file.write_text(

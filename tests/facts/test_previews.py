@@ -9,7 +9,7 @@ LANDED = ("140256", "141946", "142218", "142202")
 """In CHANGELOG-1.38.md, v1.38.0-alpha.1 and alpha.2."""
 
 
-def test_only_what_has_not_landed_is_called_proposed_or_planned() -> None:
+def test_only_unlanded_changes_are_called_proposed_or_planned() -> None:
     rows = [(row.what, row.source) for row in kubernetes().coming]
     rows += [(row.what, row.source) for row in breakages()]
     rows += [(row.what, row.source) for row in kubernetes().changes.values()]
@@ -27,7 +27,7 @@ def test_drivers_can_opt_out_of_the_check_of_names() -> None:
     assert all("unless the driver opts out" in text for text in texts)
 
 
-def test_every_row_that_only_a_proposal_has_names_its_source_and_date() -> None:
+def test_every_row_of_a_proposal_names_its_source_and_date() -> None:
     facts = kubernetes()
     rows = (*facts.gates.values(), *facts.fields)
     proposals = [row for row in rows if row.proposal]

@@ -39,7 +39,7 @@ def test_the_innermost_error_decides() -> None:
     assert explained(outer) == "cdi-unwritten"
 
 
-def test_a_driver_that_nobody_knows_has_the_words_of_shared_libraries() -> None:
+def test_unknown_driver_has_the_words_of_shared_libraries() -> None:
     assert explained("prepare failed: checkpoint is corrupted", "acc.example.com") == (
         "checkpoint-corrupt"
     )
@@ -77,7 +77,7 @@ def test_a_driver_that_nobody_knows_has_the_words_of_shared_libraries() -> None:
         ("requested devices are not the same type: a, b, please use pre-defined class", None),
     ],
 )
-def test_drivers_without_entries_say_what_others_say(words: str, entry: str | None) -> None:
+def test_drivers_without_entries_share_those_of_others(words: str, entry: str | None) -> None:
     assert explained(words, "acc.example.com") == entry
 
 
@@ -87,7 +87,7 @@ def test_words_of_one_driver_are_not_taken_for_those_of_another() -> None:
     assert explained(words, NVIDIA) is None
 
 
-def test_a_driver_that_lets_another_prepare_is_told_from_it() -> None:
+def test_delegating_driver_is_distinguished_from_the_preparing_one() -> None:
     words = "prepare gpu.nvidia.com via gRPC: requested device is not allocatable: gpu-0"
     match = match_words(words, refusals("composite.dra.example.io"))
     assert match is not None
@@ -108,7 +108,7 @@ def test_an_entry_can_be_about_one_type_of_device() -> None:
     assert explained(words, NVIDIA, "gpu") is None
 
 
-def test_a_fork_has_the_words_of_the_driver_that_it_was_made_from() -> None:
+def test_fork_has_the_words_of_its_original_driver() -> None:
     assert explained(BUSY, "compute-domain.nvidia.com") == "vfio-busy"
 
 
@@ -122,7 +122,7 @@ def test_a_fork_has_the_words_of_the_driver_that_it_was_made_from() -> None:
     ],
     ids=["colours", "markup", "control characters", "cut"],
 )
-def test_words_are_recognized_in_what_others_made_of_them(words: str) -> None:
+def test_words_are_recognized_inside_wrapping_messages(words: str) -> None:
     assert explained(words) == "vfio-busy"
 
 
@@ -131,7 +131,7 @@ def test_a_translated_message_is_not_explained() -> None:
     assert explained("") is None
 
 
-def test_an_angle_bracket_that_is_no_markup_stays() -> None:
+def test_angle_bracket_outside_markup_stays() -> None:
     assert clean_words("want < 3, got <nil>") == "want < 3, got <nil>"
     assert clean_words("wanted a<b") == "wanted a<b"
 
@@ -148,7 +148,7 @@ def test_only_sick_hardware_is_to_be_reset_or_replaced() -> None:
             assert not corrects or fact.blames in ("parameters", "claim"), (name, fact.id)
 
 
-def test_every_entry_says_what_to_do_and_where_it_was_read() -> None:
+def test_every_entry_has_meaning_steps_and_source() -> None:
     for name in pack.current().entries(FOLDER):
         file = refusal_file(name)
         assert file is not None
@@ -207,7 +207,7 @@ def test_each_format_of_a_driver_hits_its_entry_or_is_quoted(path: Path) -> None
 
 
 @pytest.mark.parametrize("path", FORMATS, ids=lambda path: path.stem)
-def test_formats_that_are_quoted_only_wrap_another_error(path: Path) -> None:
+def test_quoted_formats_only_wrap_another_error(path: Path) -> None:
     recorded = json.loads(path.read_text(encoding="utf-8"))
     quoted = [text for _, text, entry in recorded["formats"] if entry is None]
     assert len(quoted) <= max(3, len(recorded["formats"]) // 5)
@@ -254,7 +254,7 @@ func Load() error { return errors.New("not called") }
 """
 
 
-def test_the_tool_lists_formats_of_functions_that_prepare_calls(tmp_path: Path) -> None:
+def test_tool_lists_formats_of_functions_called_by_prepare(tmp_path: Path) -> None:
     for name, text in (("pkg/driver/driver.go", CODE), ("pkg/store/store.go", STORE)):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text(text, encoding="utf-8")

@@ -54,7 +54,7 @@ def test_a_stated_version_is_judged() -> None:
     assert "only from v0.5.0 on; this is judged as 0.4.1" in finding.message
 
 
-def test_what_only_main_has_is_a_note_without_a_fix() -> None:
+def test_value_only_on_main_is_a_note_without_a_fix() -> None:
     (finding,) = found(selecting(f'{GPU}.type == "vgpu"', "any"), "DRA719")
     assert (finding.severity, finding.fix) == ("info", None)
     assert "only from main on, seen on 2026-11-22 and not released yet" in finding.message
@@ -63,7 +63,7 @@ def test_what_only_main_has_is_a_note_without_a_fix() -> None:
     assert found(selecting(f'{GPU}.profileSlug == "12q"', "any"), "DRA714") == []
 
 
-def test_an_absence_names_what_it_rests_on() -> None:
+def test_absence_names_its_version_and_date() -> None:
     (finding,) = found(selecting(f'{GPU}.nosuchthing == "1"', "gpu.nvidia.com"), "DRA714")
     assert "known to v0.5.1" in str(finding.help)
 
@@ -113,14 +113,14 @@ TOLERANT = "tolerations: [{{key: {key}, operator: Exists, effect: {effect}}}]"
         (claim("gpu gpu.nvidia.com {capacity: {requests: {tensors: 1}}}"), "DRA725"),
     ],
 )
-def test_what_never_is_names_what_it_rests_on(text: str, code: str) -> None:
+def test_impossible_value_names_its_version_and_date(text: str, code: str) -> None:
     (finding,) = found(text, code)
     assert re.search(
         r"(known to|newest is) v0\.5\.1, read on 2026-1", f"{finding.message} {finding.help}"
     )
 
 
-def test_an_attribute_that_no_described_device_has_names_what_it_rests_on() -> None:
+def test_attribute_of_no_described_device_names_its_version_and_date() -> None:
     rendered = render(machine("2xH100"), Options("node", Target.of("1.37")), ["gpu.nvidia.com"])
     of_class = "{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu.nvidia.com}, spec: {}}"
     classes = {"gpu.nvidia.com": load(["-"], stdin=of_class.encode()).documents[0].value}
@@ -141,7 +141,7 @@ def test_a_version_newer_than_all_known_makes_it_a_note() -> None:
     assert "0.9.0 is newer" in finding.message
 
 
-def test_what_a_slice_has_is_not_said_to_be_absent() -> None:
+def test_value_of_a_slice_is_not_reported_absent() -> None:
     text = selecting(f'{GPU}.nosuchthing == "1"', "gpu.nvidia.com")
     assert (
         found(f"{text}\n---{SLICE.format(attributes='nosuchthing: {string: x}')}", "DRA714") == []
@@ -167,7 +167,7 @@ def test_tolerations_of_neuron_taints() -> None:
     assert found_at_newest(claim(f"r neuron.aws.com {{{tolerant}}}"), "DRA726") == []
 
 
-def test_what_another_driver_of_amd_gpus_may_publish_is_no_mistake() -> None:
+def test_attribute_of_another_amd_driver_is_no_mistake() -> None:
     """Project-HAMi/amd-dra-driver has brand and uuid; by which name it publishes them was not verified."""
     text = selecting('device.attributes["gpu.amd.com"].brand == "Instinct"', "gpu.amd.com")
     assert found(text, "DRA714") == []
@@ -204,7 +204,7 @@ def test_classes_of_gke_are_known_by_name() -> None:
     assert found(selecting(selector, "mrdma.google.com"), "DRA714") == []
 
 
-def test_what_a_slice_has_and_nobody_knows_is_reported() -> None:
+def test_unknown_values_of_a_slice_are_noted() -> None:
     text = SLICE.format(attributes="nosuchthing: {string: x}, type: {string: tpu}")
     (note,) = lint(load(["-"], stdin=text.encode()), Target.of("1.37")).notes
     assert "slices of gpu.nvidia.com have attribute nosuchthing, type tpu" in note
@@ -214,7 +214,7 @@ def test_what_a_slice_has_and_nobody_knows_is_reported() -> None:
     assert lint(load(["-"], stdin=text.encode()), Target.of("1.37")).notes == ()
 
 
-def test_a_note_holds_no_name_that_no_server_takes() -> None:
+def test_note_holds_no_invalid_name() -> None:
     text = SLICE.format(attributes="'##[group]': {string: x}, type: {string: gpu}")
     assert lint(load(["-"], stdin=text.encode()), Target.of("1.37")).notes == ()
 

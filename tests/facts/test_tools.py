@@ -52,7 +52,7 @@ def test_rows_are_proposed(tmp_path: Path) -> None:
     assert "unseen   uuid" in out
 
 
-def test_the_files_are_in_the_form_that_the_command_writes(tmp_path: Path) -> None:
+def test_files_have_the_form_of_the_format_command(tmp_path: Path) -> None:
     """On a copy: other tests read the pack at the same time."""
     data = Path(facts.__file__).parent / "data"
     copy = tmp_path / "data"
@@ -83,7 +83,7 @@ mig-configs:
 """
 
 
-def test_what_the_configuration_of_mig_parted_has_and_the_pack_lacks(tmp_path: Path) -> None:
+def test_mig_parted_entries_absent_from_the_pack_are_listed(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(MIG_CONFIG, encoding="utf-8")
     assert run("mig", config).splitlines() == [
@@ -99,7 +99,7 @@ def instance_type(name: str, *labels: str) -> str:
     return f"### `{name}`\n#### Labels\n | Label | Value |\n |--|--|\n{rows}#### Resources\n"
 
 
-def test_instance_types_with_accelerators_that_no_machine_is_of(tmp_path: Path) -> None:
+def test_accelerated_instance_types_without_a_machine_are_listed(tmp_path: Path) -> None:
     document = tmp_path / "instance-types.md"
     document.write_text(
         "## p5 Family\n"
@@ -113,7 +113,7 @@ def test_instance_types_with_accelerators_that_no_machine_is_of(tmp_path: Path) 
     assert run("types", document).splitlines() == ["p99.48xlarge: x100", "trn99.large: trainium99"]
 
 
-def test_sizes_of_azure_and_shapes_of_oracle_that_no_machine_is_of(tmp_path: Path) -> None:
+def test_azure_sizes_and_oracle_shapes_without_a_machine_are_listed(tmp_path: Path) -> None:
     sizes = tmp_path / "supported-gpus.yaml"
     sizes.write_text(
         "#  A family:\nstandard_nc4as_t4_v3:\n  gpu: nvidia\n  os: []\n"

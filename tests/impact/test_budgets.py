@@ -34,7 +34,7 @@ def budget(healthy: int, desired: int, **spec: Any) -> dict[str, Any]:
         (1, 2, {"unhealthyPodEvictionPolicy": "AlwaysAllow"}, True),
     ],
 )
-def test_a_pod_that_is_not_ready_may_go_if_enough_others_are(
+def test_unready_pod_may_go_if_enough_others_are_ready(
     healthy: int, desired: int, spec: dict[str, Any], *, is_evicted: bool
 ) -> None:
     status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}

@@ -25,7 +25,7 @@ def terminating(name: str, gpu: str) -> list[Any]:
     return [value, claim]
 
 
-def test_what_runs_goes_on_and_what_ends_waits() -> None:
+def test_running_pods_go_on_and_terminating_ones_wait() -> None:
     cluster = (
         machine("n-1", "gpu-0", "gpu-1"),
         replica("a", "", "n-1", "gpu-0"),
@@ -39,7 +39,7 @@ def test_what_runs_goes_on_and_what_ends_waits() -> None:
     assert stop.hits
 
 
-def test_a_driver_that_stays_away_loses_its_slices() -> None:
+def test_absent_driver_loses_its_slices() -> None:
     """The kubelet deletes them 30 s after the plug-in is gone (pkg/kubelet/cm/dra/manager.go defaultWipingDelay)."""
     cluster = (machine("n-1", "gpu-0"), replica("p"))
     assert not away(*cluster, restarts=True).pending

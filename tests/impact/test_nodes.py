@@ -77,7 +77,7 @@ def test_a_bare_pod_stops_the_whole_drain() -> None:
     assert "evicts nobody until ml/b is gone" in impact.list_pods("waits")[0].why
 
 
-def test_a_budget_that_selects_nothing_is_named() -> None:
+def test_budget_without_pods_is_named() -> None:
     idle = budget("idle", 0, 0, 0, app="nobody")
     impact = drain(machine("n-1", "gpu-0"), SERVE, running("a", "gpu-0"), idle)
     assert any("idle selects no pod" in note for note in impact.notes)
@@ -94,7 +94,7 @@ def test_a_pod_of_a_stopped_driver_stays_terminating_and_keeps_its_device() -> N
 @pytest.mark.parametrize(
     ("finalizers", "effect"), [([], "evicted"), (["example.com/cleanup"], "blocked")]
 )
-def test_a_pod_that_is_terminating_already_ends_unless_a_finalizer_holds_it(
+def test_terminating_pod_ends_unless_a_finalizer_holds_it(
     finalizers: list[str], effect: str
 ) -> None:
     leaving, held = running("a", "gpu-0")
@@ -129,7 +129,7 @@ def test_a_cordon_takes_the_node_from_pending_pods() -> None:
     assert not impact.hits
 
 
-def test_a_reboot_ends_pods_that_are_not_restarted() -> None:
+def test_reboot_ends_pods_without_restart() -> None:
     job = workload("Job", "train")
     pods = [*running("a", "gpu-0"), *running("b", "gpu-1", "Job/train", restartPolicy="Never")]
     state = scheduler_of(machine("n-1", "gpu-0", "gpu-1"), SERVE, job, pods).state
@@ -141,7 +141,7 @@ def reboot(*objects: Any) -> Impact:
     return find_reboot_impact(find_node(scheduler_of(*objects).state, FEATURES, "n-1"))
 
 
-def test_a_reboot_hits_only_pods_that_do_not_come_back() -> None:
+def test_reboot_hits_only_pods_without_return() -> None:
     """The exit code is 1 exactly if a pod that runs is ended, or cannot start again."""
     comes_back = reboot(machine("n-1", "gpu-0"), SERVE, running("a", "gpu-0"))
     assert not comes_back.hits
@@ -155,14 +155,14 @@ def test_a_reboot_hits_only_pods_that_do_not_come_back() -> None:
     assert reboot(machine("n-1", "gpu-0"), workload("Job", "train"), job).hits
 
 
-def test_a_pod_that_is_terminating_does_not_start_again_after_a_reboot() -> None:
+def test_terminating_pod_does_not_start_again_after_a_reboot() -> None:
     value, claim = running("a", "gpu-0")
     value["metadata"]["deletionTimestamp"] = "2026-10-01T09:00:00Z"
     (gone,) = reboot(machine("n-1", "gpu-0"), SERVE, value, claim).pods
     assert (gone.effect, gone.why) == ("evicted", "it is Terminating already")
 
 
-def test_a_reboot_is_no_disruption_that_a_job_may_ignore() -> None:
+def test_reboot_is_no_disruption_ignorable_by_a_job() -> None:
     """The kubelet sets DisruptionTarget only in a graceful shutdown, which is off by default."""
     ignores = {
         "action": "Ignore",
@@ -194,7 +194,7 @@ def test_a_known_deadlock_of_a_reboot_is_named_with_its_source() -> None:
     assert not notes("v0.12.0")
 
 
-def test_a_node_that_is_not_there_has_a_nearest_name() -> None:
+def test_missing_node_has_a_nearest_name() -> None:
     with pytest.raises(UsageError, match="no node n-11; did you mean n-1"):
         find_node(scheduler_of(machine("n-1", "gpu-0")).state, FEATURES, "n-11")
 

@@ -45,7 +45,7 @@ def test_evictions_by_taints(
     assert code == int(any(pod["effect"] == "evicted" for pod in said["pods"]))
 
 
-def test_a_rehearsal_counts_what_the_controller_counts(
+def test_rehearsal_counts_like_the_controller(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The condition of the rule: 4 published devices selected. 2 allocated devices selected. 1 pod would be evicted."""

@@ -123,7 +123,7 @@ def test_an_update_of_the_effect_starts_the_time_anew() -> None:
     assert hit(*cluster, change=change, release="1.35", **gates).pods[0].at == 0
 
 
-def test_a_rule_that_selects_nothing_names_the_nearest() -> None:
+def test_rule_without_devices_names_the_nearest() -> None:
     impact = hit(machine("n-1", "gpu-0"), PAIR, change=rule(selector={"pool": "n-11"}))
     assert not impact.devices
     assert any("there is no pool n-11; did you mean n-1?" in note for note in impact.notes)
@@ -145,25 +145,25 @@ def test_pods_go_round_in_circles_with_a_shared_claim() -> None:
     assert any("replace ml/a, ml/b get tainted devices" in note for note in impact.notes)
 
 
-def test_what_was_not_dumped_is_unknown() -> None:
+def test_undumped_kinds_are_unknown() -> None:
     impact = hit(slice_of(DRIVER, "n-1", device("gpu-0")), change=rule())
     assert {"Pod", "ResourceClaim"} <= {
         kind for kind in ("Pod", "ResourceClaim") for n in impact.notes if f"no {kind}s" in n
     }
 
 
-def test_a_rule_that_the_server_refuses_is_reported() -> None:
+def test_rule_refused_by_the_server_is_reported() -> None:
     impact = hit(machine("n-1", "gpu-0"), PAIR, change=rule("NoEvict"))
     assert not impact.hits
     assert any("refuses DeviceTaintRule sick" in note for note in impact.notes)
 
 
-def test_a_rule_that_the_server_takes_is_not_refused() -> None:
+def test_rule_accepted_by_the_server_is_not_refused() -> None:
     impact = hit(machine("n-1", "gpu-0"), PAIR, change=rule())
     assert not any("refuses" in note for note in impact.notes)
 
 
-def test_a_job_that_fails_takes_its_other_pods_with_it() -> None:
+def test_failing_job_takes_its_other_pods_with_it() -> None:
     """pkg/controller/job: with more failed pods than backoffLimit the Job fails, and its pods are deleted."""
     job = workload("Job", "train", backoffLimit=0, parallelism=2, completions=2)
     pods = [replica("a", "Job/train", "n-1", "gpu-0"), replica("b", "Job/train", "n-2", "gpu-0")]

@@ -100,7 +100,7 @@ def test_links_are_followed_within_the_repository_only(
     assert not log.exists()
 
 
-def test_a_chart_that_is_itself_a_link_out_of_the_repository_is_refused(
+def test_chart_linking_out_of_the_repository_is_refused(
     chart: Path, install: Callable[[str], Path], tmp_path: Path
 ) -> None:
     install(LIST_FILES)
@@ -145,9 +145,7 @@ def test_a_schema_of_values_does_not_read_other_files(
     assert not log.exists()
 
 
-def test_a_schema_that_refers_to_itself_is_fine(
-    chart: Path, install: Callable[[str], Path]
-) -> None:
+def test_self_referencing_schema_is_fine(chart: Path, install: Callable[[str], Path]) -> None:
     install(LIST_FILES)
     (chart / "values.schema.json").write_text(json.dumps({"$ref": "#/definitions/a"}))
     (rendered,) = ChartRenderer(TARGET).render(str(chart))
@@ -183,7 +181,7 @@ def test_values_of_the_user_take_the_place_of_ci(
     assert (rendered.data or b"").decode().splitlines()[:2] == ["set: a.b=c d=e", "count: 7"]
 
 
-def test_what_is_not_written_yet_is_rendered(chart: Path, install: Callable[[str], Path]) -> None:
+def test_unsaved_text_is_rendered(chart: Path, install: Callable[[str], Path]) -> None:
     install("print(open(os.path.join(chart, 'values.yaml')).read())")
     overlay = Overlay({str(chart / "values.yaml"): b"count: 2\n"})
     (rendered,) = ChartRenderer(TARGET, overlay=overlay).render(str(chart))
@@ -240,7 +238,7 @@ HOSTILE = {
 
 @pytest.mark.skipif(HELM is None, reason="helm is not installed here; a program stands in above")
 @pytest.mark.parametrize(("template", "words"), HOSTILE.items())
-def test_what_a_hostile_template_gets_of_helm(chart: Path, template: str, words: str) -> None:
+def test_hostile_template_reads_no_secret(chart: Path, template: str, words: str) -> None:
     (chart.parent / "secret").write_text("hunter2")
     (chart / "templates" / "a.yaml").write_text(template)
     (rendered,) = ChartRenderer(TARGET, limits=Limits(seconds=3)).render(str(chart))

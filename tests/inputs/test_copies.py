@@ -36,14 +36,14 @@ def test_equal_copies_are_one_object(tmp_path: Path) -> None:
     assert len(files_of(str(tmp_path))) == 1
 
 
-def test_copies_of_a_folder_that_differ_are_named(tmp_path: Path) -> None:
+def test_differing_copies_of_a_folder_are_named(tmp_path: Path) -> None:
     write(tmp_path / "a.json")
     write(tmp_path / "b.json", labels="x")
     with pytest.raises(UsageError, match=r"ResourceClaim ml/c differs between .*a\.json and .*b"):
         read_files([str(tmp_path)])
 
 
-def test_the_file_that_was_named_wins(tmp_path: Path) -> None:
+def test_named_file_wins(tmp_path: Path) -> None:
     first = write(tmp_path / "a.json")
     write(tmp_path / "b.json", labels="x")
     assert files_of(first, str(tmp_path)) == ["a.json"]
@@ -69,7 +69,7 @@ def test_dumps_of_two_clusters_are_not_one(tmp_path: Path) -> None:
         read_files([str(tmp_path)])
 
 
-def test_a_manifest_beside_a_dump_does_not_replace_what_is_stored(tmp_path: Path) -> None:
+def test_manifest_beside_a_dump_does_not_replace_the_stored_object(tmp_path: Path) -> None:
     dump = write(tmp_path / "dump.json", uid="1", resourceVersion="12")
     manifest = write(tmp_path / "claim.json", labels="x")
     assert files_of(str(tmp_path)) == ["dump.json"]

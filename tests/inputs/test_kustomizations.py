@@ -48,7 +48,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
     return write
 
 
-def test_only_what_a_kustomization_names_is_read(repository: Path) -> None:
+def test_only_files_of_a_kustomization_are_read(repository: Path) -> None:
     (repository / "prod" / "other.yaml").write_text("b: 1\n")
     (repository / "prod" / "patch.yaml").write_text("c: 1\n")
     (repository / "prod" / "a.properties").write_text("d=1\n")
@@ -67,7 +67,7 @@ def test_only_what_a_kustomization_names_is_read(repository: Path) -> None:
 
 
 @pytest.mark.parametrize("outside", ["../../beside", "link", "linked.yaml", "../.git/hooks"])
-def test_what_is_outside_of_the_repository_is_not_read(
+def test_kustomization_outside_the_repository_is_not_read(
     repository: Path, install: Callable[[str], Path], outside: str
 ) -> None:
     log = install("")
@@ -83,7 +83,7 @@ def test_what_is_outside_of_the_repository_is_not_read(
     assert not log.exists()
 
 
-def test_a_kustomization_that_names_itself_is_read_once(repository: Path) -> None:
+def test_self_referencing_kustomization_is_read_once(repository: Path) -> None:
     (repository / "base" / "kustomization.yaml").write_text("resources: [a.yaml, ../prod]\n")
     assert len(read_kustomization(str(repository / "prod"), NO_OVERLAY).files) == 3
 
@@ -115,7 +115,7 @@ def test_objects_are_annotated_with_their_files(repository: Path) -> None:
 
 
 @NEEDS_PROGRAM
-def test_what_is_not_written_yet_is_built(repository: Path) -> None:
+def test_unsaved_text_is_built(repository: Path) -> None:
     overlay = Overlay({str(repository / "base" / "a.yaml"): CONFIG.replace("'1'", "'2'").encode()})
     rendered = KustomizationBuilder(overlay=overlay).build(str(repository / "prod"))
     assert b'count: "2"' in (rendered.data or b"")

@@ -91,7 +91,7 @@ def test_fit_takes_the_charts_values_or_the_users(
 
 
 @pytest.mark.parametrize("command", ["explain", "fit", "upgrade", "devices"])
-def test_a_chart_that_is_not_rendered_is_exit_code_3(
+def test_unrendered_chart_is_exit_code_3(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.setenv("PATH", str(here))
@@ -133,7 +133,7 @@ def test_explain_judges_the_object_and_not_its_patch(
     assert main(["upgrade", "prod", "--from", "1.34", "--to", "1.35"]) == 0
 
 
-def test_a_kustomization_that_cannot_be_built_is_refused_if_it_may_decide(here: Path) -> None:
+def test_unbuildable_kustomization_is_refused_if_it_may_decide(here: Path) -> None:
     (here / "prod" / "kustomization.yaml").write_text(
         "resources: [../base, 'https://example.com/a.yaml']\n"
     )

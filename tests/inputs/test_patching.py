@@ -53,12 +53,12 @@ def test_a_target_selects_objects(target: dict[str, Any], is_selected: bool) -> 
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+b", "(a|a)*b", ".*.*.*.*b", "a{1,9}{1,9}"])
-def test_a_pattern_that_may_take_long_is_left_to_kustomize(pattern: str) -> None:
+def test_slow_pattern_is_left_to_kustomize(pattern: str) -> None:
     with pytest.raises(NeedsProgram):
         selects({"name": pattern}, VALUE)
 
 
-def test_a_patch_replaces_lists_and_deletes_what_is_null() -> None:
+def test_patch_replaces_lists_and_deletes_null_fields() -> None:
     patch = {"metadata": {"name": "_", "labels": {"app": None}}, "spec": {"spec": {"x": [1]}}}
     made = merge_patch(VALUE, patch)
     assert made["metadata"] == {"name": "gpu", "namespace": "ml", "labels": {"tier": "x"}}
@@ -77,9 +77,7 @@ def test_a_patch_replaces_lists_and_deletes_what_is_null() -> None:
         ["x"],
     ],
 )
-def test_operations_that_only_kustomize_does_or_refuses_are_left_to_it(
-    operations: list[Any],
-) -> None:
+def test_unsupported_operations_are_left_to_kustomize(operations: list[Any]) -> None:
     assert apply_operations(VALUE, operations) is None
 
 
@@ -145,7 +143,7 @@ $patch: delete
 
 @NEEDS_PROGRAM
 @pytest.mark.parametrize("name", KUSTOMIZATIONS)
-def test_a_kustomization_is_what_kustomize_makes_of_it(name: str, tmp_path: Path) -> None:
+def test_kustomization_reads_as_kustomize_builds_it(name: str, tmp_path: Path) -> None:
     write(tmp_path, {**FILES, "app/kustomization.yaml": KUSTOMIZATIONS[name]})
     made = [member.value for member in read_members(tmp_path)]
     built = KustomizationBuilder().build(str(tmp_path / "app")).data or b""
@@ -166,7 +164,7 @@ def test_a_kustomization_is_what_kustomize_makes_of_it(name: str, tmp_path: Path
         "resources: [pod.yaml]\npatches: [{path: pod.yaml}]\n",
     ],
 )
-def test_what_needs_kustomize_is_left_to_it(text: str, tmp_path: Path) -> None:
+def test_unsupported_kustomization_is_left_to_kustomize(text: str, tmp_path: Path) -> None:
     pod = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: p, labels: {resourceClaim: x}}\n"
     write(tmp_path, {**FILES, "app/kustomization.yaml": text, "app/pod.yaml": pod})
     with pytest.raises(NeedsProgram):
@@ -185,7 +183,9 @@ def test_what_needs_kustomize_is_left_to_it(text: str, tmp_path: Path) -> None:
         ("- a\n", "cannot be read"),
     ],
 )
-def test_what_kustomize_refuses_has_a_reason(text: str, why: str, tmp_path: Path) -> None:
+def test_kustomization_refused_by_kustomize_has_a_reason(
+    text: str, why: str, tmp_path: Path
+) -> None:
     (tmp_path / "outside.yaml").write_text(CLAIM)
     write(tmp_path / "repository", {**FILES, "app/kustomization.yaml": text})
     with pytest.raises(NotRenderable, match=why):

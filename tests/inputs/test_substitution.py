@@ -47,14 +47,14 @@ REFUSED = ("${", "${APP", "${}", "${APP-x}", "${ APP }", "//${NO1:}-")
 
 
 @pytest.mark.parametrize(("text", "expected"), RECORDED)
-def test_a_text_is_what_flux_makes_of_it(text: str, expected: str) -> None:
+def test_substitution_gives_the_text_of_flux(text: str, expected: str) -> None:
     undefined: set[str] = set()
     assert substitute(text, VARIABLES, undefined) == expected
     assert not undefined
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_flux_refuses_is_refused(text: str) -> None:
+def test_substitution_refused_by_flux_is_refused(text: str) -> None:
     with pytest.raises(NotRenderable, match="Flux cannot substitute"):
         substitute(text, VARIABLES, set())
 
@@ -64,7 +64,7 @@ def test_a_text_with_many_levels_is_refused() -> None:
         substitute("${A:=" * 10_000, Variables({"B": "1"}), set())
 
 
-def test_a_variable_that_nothing_defines_stays_and_is_named() -> None:
+def test_undefined_variable_stays_and_is_named() -> None:
     undefined: set[str] = set()
     assert substitute("${NOPE}-${APP}", VARIABLES, undefined) == "${NOPE}-jelly"
     assert undefined == {"NOPE"}
@@ -102,7 +102,7 @@ def test_nothing_is_substituted_without_variables() -> None:
     assert substitute_object({"a": "${APP:=x}"}, Variables({})).value == {"a": "${APP:=x}"}
 
 
-def test_a_name_that_is_none_is_refused() -> None:
+def test_invalid_variable_name_is_refused() -> None:
     with pytest.raises(NotRenderable, match="my-app"):
         substitute_object({"a": "x"}, Variables({"my-app": "1"}))
 

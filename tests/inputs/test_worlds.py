@@ -7,12 +7,12 @@ APPS: Identity = ("kustomize.toolkit.fluxcd.io", "Kustomization", "flux-system",
 INFRA: Identity = ("kustomize.toolkit.fluxcd.io", "Kustomization", "flux-system", "infra")
 
 
-def test_roots_that_apply_one_object_are_of_different_clusters() -> None:
+def test_roots_with_a_common_object_are_of_different_clusters() -> None:
     roots = [Root("/r/a/apps.yaml", frozenset({APPS})), Root("/r/b/apps.yaml", frozenset({APPS}))]
     assert group_roots(roots) == [[0], [1]]
 
 
-def test_a_root_belongs_to_the_nearest_cluster_that_it_can_belong_to() -> None:
+def test_root_belongs_to_the_nearest_possible_cluster() -> None:
     roots = [
         Root("/r/a/apps.yaml", frozenset({APPS})),
         Root("/r/b/apps.yaml", frozenset({APPS})),

@@ -166,7 +166,7 @@ def _rewritten(path: Path) -> None:
         lambda path: path.parent.chmod(0o777),
     ],
 )
-def test_what_is_damaged_or_foreign_is_ignored(
+def test_damaged_or_foreign_cache_entry_is_ignored(
     tree: Path, tmp_path: Path, kept: Cache, damage: Any
 ) -> None:
     fresh = report(tree, kept)
@@ -176,7 +176,7 @@ def test_what_is_damaged_or_foreign_is_ignored(
     assert report(tree, kept) == fresh
 
 
-def test_a_folder_that_is_a_link_is_not_used(tree: Path, tmp_path: Path, kept: Cache) -> None:
+def test_linked_cache_folder_is_not_used(tree: Path, tmp_path: Path, kept: Cache) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "cache").symlink_to("elsewhere")
     report(tree, kept)
@@ -220,7 +220,7 @@ def test_reports_of_the_longest_ago_are_deleted(
     )
 
 
-def test_two_runs_at_once_and_the_options_that_switch_it_off(tree: Path, tmp_path: Path) -> None:
+def test_concurrent_runs_share_the_cache_and_options_disable_it(tree: Path, tmp_path: Path) -> None:
     for number in range(150):
         (tree / f"pad-{number}.yaml").write_text(CLAIM % (f"pad-{number}", "true") + "#" * 8000)
     folder = tmp_path / "home"

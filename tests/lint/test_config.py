@@ -89,7 +89,7 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
         pytest.param("x = " + "[" * 100_000, "not TOML: nested too deeply", None, id="deep"),
     ],
 )
-def test_what_is_no_setting_is_wrong_usage(
+def test_unknown_setting_is_wrong_usage(
     tmp_path: Path, text: str, message: str, hint: str | None
 ) -> None:
     path = tmp_path / "dractl.toml"
@@ -101,7 +101,7 @@ def test_what_is_no_setting_is_wrong_usage(
     assert caught.value.hint == hint
 
 
-def test_a_file_that_is_not_there_is_no_configuration(tmp_path: Path) -> None:
+def test_missing_file_is_no_configuration(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         read(tmp_path / "missing.toml")
 
@@ -130,7 +130,7 @@ def test_a_baseline_is_an_earlier_report(tmp_path: Path, text: str) -> None:
         ('[lint.per-file-ignores]\nab = ["DRA\\u0000"]', "lint.per-file-ignores.ab"),
     ],
 )
-def test_a_nul_is_an_error_that_names_the_file_and_the_setting(
+def test_nul_is_an_error_naming_the_file_and_the_setting(
     text: str, key: str, tmp_path: Path
 ) -> None:
     """The kernel takes no path with one, and Python raises ValueError."""

@@ -71,7 +71,7 @@ def found(folder: Path, code: str, release: str = "1.37", **files: str) -> list[
     return [item for item in alone if item.code == code]
 
 
-def test_an_object_that_adds_the_attribute(tmp_path: Path) -> None:
+def test_attribute_added_by_another_object_is_known(tmp_path: Path) -> None:
     assert found(tmp_path, "DRA716", sriov=SRIOV, added=ADDED) == []
 
 
@@ -81,7 +81,9 @@ def test_nothing_adds_the_attribute(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("value", "count"), [("true", 0), ("false", 1)])
-def test_a_gate_that_a_release_of_the_driver_sets(tmp_path: Path, value: str, count: int) -> None:
+def test_gate_set_by_a_release_of_the_driver_is_known(
+    tmp_path: Path, value: str, count: int
+) -> None:
     assert len(found(tmp_path, "DRA729", claim=SHARED, release_=RELEASE % value)) == count
 
 
@@ -93,7 +95,7 @@ def test_namespaces_of_which_none_has_the_label(
     assert [item.severity for item in found(tmp_path, "DRA152", **files)] == [severity]
 
 
-def test_a_field_that_is_dropped_and_then_missed_is_one_mistake(tmp_path: Path) -> None:
+def test_dropped_and_then_missing_field_is_one_mistake(tmp_path: Path) -> None:
     listed = """\
 apiVersion: resource.k8s.io/v1
 kind: ResourceSlice
@@ -183,7 +185,7 @@ def test_a_misspelt_claim_of_a_container_is_one_mistake(tmp_path: Path) -> None:
     ("container", "said"),
     [("{name: b}", "image: Required value"), ("{name: a, image: y}", 'Duplicate value: "a"')],
 )
-def test_a_container_that_a_patch_misses(tmp_path: Path, container: str, said: str) -> None:
+def test_container_missed_by_a_patch_is_found(tmp_path: Path, container: str, said: str) -> None:
     text = documents(
         USER.replace("NAME", "gpu") + f"  - {container}\n", claim("gpu gpu.nvidia.com")
     )

@@ -63,7 +63,7 @@ def test_named_files_are_no_other_than_those_of_a_folder(found) -> None:
     assert found(True, **files) == []
 
 
-def test_a_crd_that_mentions_claims_is_not_parsed(found) -> None:
+def test_crd_mentioning_claims_is_not_parsed(found) -> None:
     crd = "kind: CustomResourceDefinition\nspec: {resourceClaims: [}  # not even YAML\n"
     (finding,) = found(a_yaml=f"{crd}---\n{TEMPLATE.replace('{name: one}', '{name: One}')}")
     assert (finding.code, finding.position.line, finding.document) == ("DRA532", 6, 1)
@@ -109,12 +109,12 @@ def test_a_placeholder_is_any_value(found, name: str) -> None:
     assert found(a_yaml=text) == []
 
 
-def test_what_is_yaml_only_after_substitution_is_skipped(found, tmp_path: Path) -> None:
+def test_text_invalid_before_substitution_is_skipped(found, tmp_path: Path) -> None:
     assert found(a_yaml=TEMPLATE.replace("{name: one}", "{name: ${APP}-gpu}")) == []
     assert [item.why for item in load_readable([str(tmp_path)]).skipped] == ["a template, not YAML"]
 
 
-def test_what_does_not_depend_on_a_placeholder_is_judged(found) -> None:
+def test_fields_without_placeholders_are_judged(found) -> None:
     text = """\
     apiVersion: resource.k8s.io/v1
     kind: ResourceClaim
@@ -128,7 +128,7 @@ def test_what_does_not_depend_on_a_placeholder_is_judged(found) -> None:
     assert sorted(codes(found(a_yaml=text))) == ["DRA003", "DRA117"]
 
 
-def test_what_only_a_person_can_fill_in_is_an_info(found) -> None:
+def test_placeholder_for_a_person_is_an_info(found) -> None:
     text = TEMPLATE.replace("{name: one}", "{name: <your-claim>}")
     (finding,) = found(a_yaml=text)
     assert (finding.code, finding.severity) == ("DRA903", "info")
@@ -150,7 +150,7 @@ spec: {spec: {devices: {requests: [{name: gpu, exactly: {count: %s}}]}}}
 """
 
 
-def test_a_patch_may_lack_what_it_does_not_change(found) -> None:
+def test_patch_may_lack_unchanged_fields(found) -> None:
     """But kustomize replaces the list that it changes, which DRA153 says."""
     files = {"kustomization_yaml": KUSTOMIZATION, "base_yaml": TEMPLATE}
     assert codes(found(**files, one_yaml=PARTIAL % 4)) == ["DRA153"]
@@ -179,7 +179,7 @@ def test_without_a_kustomization_it_is_an_object(found) -> None:
         """,
     ],
 )
-def test_what_is_evidently_partial_is_a_patch(found, text: str) -> None:
+def test_evidently_partial_object_is_a_patch(found, text: str) -> None:
     assert found(a_yaml=text) == []
 
 
@@ -205,7 +205,7 @@ def test_an_object_without_namespace_may_be_in_any(found) -> None:
 # -- merge keys --
 
 
-def test_an_overridden_merge_is_what_merge_keys_are_for(found) -> None:
+def test_overridden_merge_key_is_an_info(found) -> None:
     text = TEMPLATE.replace(
         "{deviceClassName: gpu.example.com}", "{<<: {deviceClassName: a, count: 1}, count: 2}"
     )
@@ -325,7 +325,7 @@ def test_claims_described_by_custom_resources_are_judged(tmp_path: Path) -> None
         assert errors == [("DRA116", 11), ("DRA113", 13), ("DRA103", 14)]
 
 
-def test_selectors_that_an_operator_writes(tmp_path: Path) -> None:
+def test_selectors_written_by_an_operator_are_left_alone(tmp_path: Path) -> None:
     # NVIDIA/k8s-nim-operator internal/shared/resourceclaims.go GetDRADeviceCELExpressions
     nim = """\
     apiVersion: apps.nvidia.com/v1alpha1
@@ -474,7 +474,7 @@ def test_the_syntax_of_a_name_is_left_to_the_report_for_programs(found) -> None:
     assert finding.api.message.endswith("([-a-z0-9]*[a-z0-9])?)*')")
 
 
-def test_what_the_server_drops_is_no_verdict_of_it(found) -> None:
+def test_dropped_status_is_judged_as_advice_only(found) -> None:
     """A status is dropped when a claim is created."""
     claim = TEMPLATE.replace("ResourceClaimTemplate", "ResourceClaim").replace(
         "{spec: {devices", "{devices"
@@ -497,9 +497,7 @@ def test_what_the_server_drops_is_no_verdict_of_it(found) -> None:
         ),
     ],
 )
-def test_what_stands_in_the_wrong_place_is_told_where_it_belongs(
-    found, fields: str, help_: str
-) -> None:
+def test_misplaced_field_has_its_right_place(found, fields: str, help_: str) -> None:
     pod = f"""\
     apiVersion: v1
     kind: Pod
@@ -514,7 +512,7 @@ def test_what_stands_in_the_wrong_place_is_told_where_it_belongs(
 # -- what whole repositories hold besides manifests --
 
 
-def test_files_of_other_tools_that_describe_a_pod_are_no_objects(found) -> None:
+def test_pod_descriptions_of_other_tools_are_no_objects(found) -> None:
     assert (
         found(case_yaml="config: {a: 1}\nspec:\n  typemeta: {kind: Pod}\n  resourceclaims: []\n")
         == []
@@ -556,13 +554,13 @@ ADMIN = TEMPLATE.replace("gpu.example.com", "gpu.example.com, adminAccess: true"
 LABEL = 'resource.kubernetes.io/admin-access: "true"'
 
 
-def test_admin_access_without_namespace_may_be_in_any_that_admits_it(found) -> None:
+def test_admin_access_without_namespace_may_be_in_an_admitting_one(found) -> None:
     assert codes(found(claim_yaml=ADMIN)) == ["DRA152"]
     namespace = f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: media, labels: {{{LABEL}}}}}\n"
     assert found(claim_yaml=ADMIN, apps__namespace_yaml=namespace) == []
 
 
-def test_the_namespace_default_is_not_that_of_an_object_without_one(found) -> None:
+def test_object_without_namespace_is_not_in_namespace_default(found) -> None:
     namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: default}\n"
     assert codes(found(claim_yaml=ADMIN, apps__namespace_yaml=namespace)) == ["DRA152"]
 
@@ -611,7 +609,7 @@ spec:
 """
 
 
-def test_a_claim_of_that_name_in_another_folder_is_another(found) -> None:
+def test_claim_of_equal_name_in_another_folder_is_another(found) -> None:
     assert codes(found(a__pod_yaml=USER, a__claim_yaml=CLAIM)) == ["DRA423"]
 
 
@@ -629,7 +627,7 @@ def test_an_unused_claim_of_an_unknown_driver_may_configure_the_pod(found) -> No
     assert [(finding.code, finding.severity) for finding in known] == [("DRA421", "warning")]
 
 
-def test_what_is_not_served_is_judged_as_the_version_with_the_same_fields(found) -> None:
+def test_unserved_version_is_judged_as_its_successor(found) -> None:
     # intel/intel-resource-drivers-for-kubernetes v0.7 deployments/gaudi/examples/monitor-pod-inline.yaml
     claim = """\
     apiVersion: resource.k8s.io/v1alpha3
@@ -655,7 +653,7 @@ def test_what_is_not_served_is_judged_as_the_version_with_the_same_fields(found)
 
 
 @pytest.mark.parametrize("name", ["00-assert.yaml", "01-errors.yaml", "assert-allocated.yaml"])
-def test_what_a_test_expects_is_a_part_of_an_object(tmp_path: Path, name: str) -> None:
+def test_expectation_of_a_test_is_a_partial_object(tmp_path: Path, name: str) -> None:
     text = """\
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaim
@@ -734,7 +732,7 @@ def test_values_of_a_chart_need_no_name(found) -> None:
     assert codes(found(a_yaml=text)) == ["DRA108"]
 
 
-def test_what_a_kustomization_does_not_list_is_apart_from_it(found) -> None:
+def test_unlisted_file_is_apart_from_the_kustomization(found) -> None:
     # clarknova99/talos-cluster _archive/frigate/app/helmrelease_old.yaml
     one = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n"
     assert found(kustomization_yaml=one, a_yaml=TEMPLATE, a_old_yaml=TEMPLATE) == []

@@ -169,7 +169,7 @@ def test_a_field_of_a_request_in_braces(wrong: str, right: str) -> None:
     assert fixed(text + wrong) == text + right
 
 
-def test_an_amount_that_is_no_text_has_no_unit_to_leave_out() -> None:
+def test_numeric_amount_has_no_unit_to_remove() -> None:
     text = claim("gpu a.com {capacity: {requests: {memory: [80 GB]}}}")
     found = lint(load(["-"], stdin=text.encode()), Target.of("1.37")).findings
     assert found

@@ -67,7 +67,7 @@ def report(*paths: str) -> Report:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("lead", ["", "./", "absolute"])
-def test_sarif_names_files_by_uris_that_lead_back_to_them(here: Path, name: str, lead: str) -> None:
+def test_sarif_names_files_by_resolvable_uris(here: Path, name: str, lead: str) -> None:
     path = str(here / name) if lead == "absolute" else lead + name
     (run,) = json.loads(lint_sarif.render(report(path)))["runs"]
     (uri,) = {

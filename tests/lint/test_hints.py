@@ -66,9 +66,7 @@ from tests.lint.written import claim, device_class, documents, found, pod, publi
         ("1.37", "device.driver == ", "an operand is missing"),
     ],
 )
-def test_a_selector_that_does_not_compile_is_told_how(
-    release: str, expression: str, said: str | None
-) -> None:
+def test_uncompilable_selector_has_a_hint(release: str, expression: str, said: str | None) -> None:
     text = device_class("gpu.example.com", f"'{expression}'")
     (finding,) = [
         f for f in lint(load(["-"], stdin=text.encode()), Target.of(release)).findings if f.api
@@ -76,7 +74,7 @@ def test_a_selector_that_does_not_compile_is_told_how(
     assert finding.help is None if said is None else said in (finding.help or "")
 
 
-def test_a_constraint_with_neither_attribute_is_not_told_that_it_has_both() -> None:
+def test_constraint_without_attributes_has_its_own_hint() -> None:
     text = claim("a x\nb x", "constraints: [{requests: [a, b]}]")
     (finding,) = [f for f in lint(load(["-"], stdin=text.encode()), Target.of()).findings if f.api]
     assert "multiple fields are set" in finding.message
@@ -101,7 +99,7 @@ def test_the_lower_limit_of_devices_is_explained() -> None:
     assert helps[1].startswith("128 are only allowed if")
 
 
-def test_everything_that_a_configuration_lacks_is_named_once() -> None:
+def test_all_missing_fields_of_a_configuration_are_named_once() -> None:
     text = claim(
         "gpu gpu.nvidia.com",
         "config: [{opaque: {driver: gpu.nvidia.com, parameters: {sharing: {}}}}]",
@@ -114,7 +112,7 @@ def test_everything_that_a_configuration_lacks_is_named_once() -> None:
     }
 
 
-def test_a_claim_of_a_container_is_a_map_that_the_pod_lists() -> None:
+def test_claim_of_a_container_is_a_map_from_the_list_of_the_pod() -> None:
     text = pod("gpu=gpus")
     for written, said in (
         ("[gpu]", "write {name: gpu}"),
@@ -127,7 +125,7 @@ def test_a_claim_of_a_container_is_a_map_that_the_pod_lists() -> None:
         assert (finding.help or "").startswith(said)
 
 
-def test_the_label_that_admin_access_needs() -> None:
+def test_hint_names_the_label_for_admin_access() -> None:
     access = claim("gpu CLASS {allocationMode: All, adminAccess: true}").replace(
         "{name: gpus}", "{name: m, namespace: ml}"
     )

@@ -159,7 +159,7 @@ def test_a_manifest_inside_a_string_keeps_its_value(here: Path) -> None:
     assert (here / "map.yaml").read_text() == text.replace("claim.yaml: |\n", comment)
 
 
-def test_only_what_is_selected_is_ignored(here: Path) -> None:
+def test_only_selected_codes_are_ignored(here: Path) -> None:
     path = here / "claim.yaml"
     path.write_text(FLOW.format(""))
     assert main(["lint", "claim.yaml", "--add-ignore", "--select", "DRA003"]) == 0
@@ -177,7 +177,7 @@ def test_standard_input_is_printed_with_comments(
 
 
 @pytest.mark.parametrize("other", ["--fix", "--watch", "--unsafe-fixes"])
-def test_options_that_exclude_each_other(
+def test_mutually_exclusive_options_are_refused(
     here: Path, capsys: pytest.CaptureFixture[str], other: str
 ) -> None:
     assert main(["lint", ".", "--add-ignore", other]) == 2

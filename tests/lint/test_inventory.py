@@ -23,7 +23,7 @@ from tests.lint.written import ONE
 
 @pytest.mark.conformance
 @pytest.mark.parametrize("release", COMPARED)
-def test_no_device_satisfies_what_is_said_to_contradict(
+def test_no_device_satisfies_reported_contradictions(
     release: str, shared: Path, record_property: pytest.RecordProperty
 ) -> None:
     """DRA606 on the recorded expressions, two by two: upstream's evaluator let no device pass both."""

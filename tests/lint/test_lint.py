@@ -31,7 +31,7 @@ def run(text: str, release: str = "1.37", **options: object) -> Report:
     return lint(inputs, Target.of(release), **options)  # type: ignore[arg-type]
 
 
-def test_a_finding_is_what_the_server_says_with_its_place() -> None:
+def test_finding_has_the_message_of_the_server_and_its_place() -> None:
     (found,) = run(CLAIM).to_json()["findings"]
     assert found == {
         "code": "DRA116",
@@ -184,9 +184,7 @@ def test_after_a_wrong_type_the_rest_is_judged_too_but_not_as_the_server_says_it
         ),
     ],
 )
-def test_lists_and_maps_are_taken_for_what_they_were_meant_to_be(
-    text: str, found: list[tuple[str, str]]
-) -> None:
+def test_mistaken_lists_and_maps_are_read_as_meant(text: str, found: list[tuple[str, str]]) -> None:
     report = run(CLAIM.partition("    requests:")[0] + f"    {text}\n")
     places = [
         (f.code, f.excerpt[f.position.column - 1 : f.position.end_column - 1])
@@ -214,7 +212,7 @@ def test_a_claim_of_a_container_may_be_written_as_a_string() -> None:
     ]
 
 
-def test_documents_that_are_none_of_our_business_are_not_counted() -> None:
+def test_unrelated_documents_are_not_counted() -> None:
     text = """\
     apiVersion: v1
     kind: ConfigMap
@@ -303,7 +301,7 @@ def test_a_comment_at_the_key_speaks_for_a_block_scalar() -> None:
         ("ignore", "DRA902", "names no rule"),
     ],
 )
-def test_a_comment_that_does_nothing_is_a_finding(comment: str, code: str, said: str) -> None:
+def test_useless_comment_is_a_finding(comment: str, code: str, said: str) -> None:
     report = run(CLAIM.replace("count: -1", f"count: 1  # dractl: {comment}"))
     (found,) = report.findings
     assert found.code == code
@@ -312,7 +310,7 @@ def test_a_comment_that_does_nothing_is_a_finding(comment: str, code: str, said:
     assert found.excerpt[found.position.column - 1] == "#"
 
 
-def test_a_rule_that_is_off_is_no_unused_ignore() -> None:
+def test_disabled_rule_is_no_unused_ignore() -> None:
     text = CLAIM.replace("count: -1", "count: 1  # dractl: ignore[DRA702]")
     assert not run(text, config=Selection(codes=frozenset({"DRA901", "DRA116"}))).findings
 
@@ -409,7 +407,7 @@ def test_items_of_a_list_are_linted_where_they_stand() -> None:
     )
 
 
-def test_a_field_of_a_gate_that_is_off_is_a_finding_of_ours() -> None:
+def test_field_of_a_disabled_gate_is_advice() -> None:
     text = CLAIM.replace("count: -1", "capacity: {requests: {gpu.example.com/memory: 10Gi}}")
     assert not run(text, "1.37").findings
     (found,) = run(text, "1.35").findings

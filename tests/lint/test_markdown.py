@@ -52,7 +52,7 @@ def test_other_blocks_are_not_read(tmp_path: Path, fence: str) -> None:
 
 
 @pytest.mark.parametrize("elision", ["...", "…", "- ...", "- ...  # one for each"])
-def test_what_is_left_out_is_not_missed(tmp_path: Path, elision: str) -> None:
+def test_elided_lines_are_not_missed(tmp_path: Path, elision: str) -> None:
     shortened = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: a}\nspec:\n"
     assert report(tmp_path, block(shortened)).findings != ()
     assert report(tmp_path, block(f"{shortened}  {elision}\n")).findings == ()
@@ -74,7 +74,7 @@ def test_a_part_of_an_object_is_not_judged(tmp_path: Path, field: str) -> None:
     )
 
 
-def test_a_block_that_is_not_yaml_is_counted(tmp_path: Path) -> None:
+def test_block_of_invalid_yaml_is_counted(tmp_path: Path) -> None:
     found = report(tmp_path, "text\n" + block("kind: ResourceClaim\n  a: [") + block(MISSPELT))
     assert [item.code for item in found.findings] == ["DRA722"]
     (skipped,) = found.skipped
@@ -130,7 +130,7 @@ def test_folders_have_prose_when_configured(
     assert run("--changed-files", "pod.yaml", capsys=capsys) == []
 
 
-def test_a_setting_that_is_no_flag_is_refused(
+def test_unknown_setting_of_a_block_is_refused(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (repository / "dractl.toml").write_text('markdown = "yes"\n')

@@ -117,9 +117,7 @@ def objects(value: Any) -> Iterator[dict[str, Any]]:
 @pytest.mark.oracle
 @pytest.mark.live
 @pytest.mark.conformance
-def test_a_server_takes_what_the_fixes_make(
-    whole: Path, tmp_path: Path, record_property: Any
-) -> None:
+def test_server_accepts_fixed_manifests(whole: Path, tmp_path: Path, record_property: Any) -> None:
     """The API server of the newest release, with strict validation of fields, of these mistakes and the seeded ones."""
     seeded = {
         path.name: path.read_text()

@@ -99,7 +99,7 @@ def test_files_without_dra_cost_nothing_but_a_search(
     assert "large.yaml" not in parsed
 
 
-def test_what_was_not_read_in_one_run_is_read_in_the_next(
+def test_files_beyond_the_budget_are_read_in_the_next_run(
     tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The budget of a run is spent on files that no earlier run has read."""

@@ -56,7 +56,7 @@ def test_a_namespace_known_to_lack_the_label_is_an_error_in_both(tmp_path: Path)
     assert codes(tmp_path / "claim.yaml") == codes(tmp_path) != set()
 
 
-def test_a_template_of_that_name_is_no_claim(tmp_path: Path) -> None:
+def test_template_with_the_name_of_a_claim_is_no_claim(tmp_path: Path) -> None:
     # the kind ResourceClaim is a part of the word ResourceClaimTemplate
     beside = template(ONE).replace("name: gpu}", "name: half-gpu}", 1)
     wrong = documents(pod("a=half-gpu"), template(ONE).replace("name: gpu}", "name: half-gpu}", 1))
@@ -72,7 +72,7 @@ def test_an_object_of_another_namespace_is_not_meant(tmp_path: Path) -> None:
     assert "DRA423" in codes(tmp_path / "pod.yaml")
 
 
-def test_changed_files_that_are_no_manifests_are_passed_over(tmp_path: Path) -> None:
+def test_changed_files_other_than_manifests_are_skipped(tmp_path: Path) -> None:
     names = ("README.md", "driver.go", "run.sh", "Makefile")
     for name in names:
         (tmp_path / name).write_text("```\nkind: ResourceClaim\n", encoding="utf-8")
@@ -106,7 +106,7 @@ def test_an_editor_looks_names_up_in_the_repository(top: Path) -> None:
 # -- kustomizations --
 
 
-def test_a_file_that_matters_to_nobody_may_belong_to_a_kustomization(tmp_path: Path) -> None:
+def test_unrelated_file_may_belong_to_a_kustomization(tmp_path: Path) -> None:
     repository(
         tmp_path, claim=ADMIN, kustomization="resources: [claim.yaml, other.yaml]\n", other="a: b\n"
     )
@@ -114,7 +114,7 @@ def test_a_file_that_matters_to_nobody_may_belong_to_a_kustomization(tmp_path: P
 
 
 @pytest.mark.parametrize("path", ["base/claim.yaml", "prod/patch.yaml"])
-def test_a_patch_is_judged_with_what_it_changes(
+def test_patch_is_judged_with_its_target(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     if shutil.which("kubectl") is None and shutil.which("kustomize") is None:
@@ -140,7 +140,7 @@ def test_a_patch_is_judged_with_what_it_changes(
     assert alone == ({path: together[path]} if together[path] else {})
 
 
-def test_a_field_at_the_wrong_place_is_reported_at_the_operation_that_puts_it_there(
+def test_misplaced_field_is_reported_at_its_patch_operation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if shutil.which("kubectl") is None and shutil.which("kustomize") is None:
@@ -160,7 +160,7 @@ def test_a_field_at_the_wrong_place_is_reported_at_the_operation_that_puts_it_th
 
 
 @pytest.mark.parametrize("name", ["prod-gpus", "eu-prod-gpus-v2"])
-def test_a_name_that_a_kustomization_makes_is_known(
+def test_name_made_by_a_kustomization_is_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     if shutil.which("kubectl") is None and shutil.which("kustomize") is None:
@@ -229,7 +229,7 @@ def test_a_mistake_in_values_stands_there(chart: Path, path: str) -> None:
 @pytest.mark.parametrize(
     "value", ["{{ .Values.gpu.name }}", "{{ .Release.Name }}-{{ .Values.gpu.name }}"]
 )
-def test_a_name_that_values_make_stands_there(chart: Path, value: str) -> None:
+def test_name_made_by_values_is_shown(chart: Path, value: str) -> None:
     (chart / "chart/values.yaml").write_text(
         f"{CHART['values.yaml'].replace('.con', '.com')}  name: gpus\n"
     )
@@ -288,7 +288,7 @@ def test_helm_says_the_same_as_values_filled_in(
 @pytest.mark.parametrize(
     "line", ['{{ include "x" . }}', "{{- .Values.gpu.class }}", "{{ .Values.none }}"]
 )
-def test_a_template_that_only_helm_can_render_is_skipped(chart: Path, line: str) -> None:
+def test_template_renderable_only_by_helm_is_skipped(chart: Path, line: str) -> None:
     template = chart / "chart/templates/claim.yaml"
     template.write_text(template.read_text() + f"  # {line}\n")
     assert not findings(".", report=chart / "report.json")
@@ -400,9 +400,7 @@ def test_a_dump_beside_a_manifest_is_no_part_of_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"x" * 1000])
-def test_what_is_remembered_wrongly_is_read_anew(
-    top: Path, remembered: Store, damage: bytes
-) -> None:
+def test_damaged_memory_of_files_is_read_anew(top: Path, remembered: Store, damage: bytes) -> None:
     expected = judged(top, remembered)
     (file,) = (
         path

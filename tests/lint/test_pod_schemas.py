@@ -87,7 +87,7 @@ def test_a_schema_shows_a_pod_whose_containers_have_no_image(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "claims", [TEXT, claims_of({"name": TEXT, "size": TEXT}), {"type": "object"}]
 )
-def test_a_schema_shows_what_is_no_pod(tmp_path: Path, claims: dict[str, Any]) -> None:
+def test_schema_shows_other_kinds_than_pods(tmp_path: Path, claims: dict[str, Any]) -> None:
     worker = {"type": "object", "properties": {**POD["properties"], "resourceClaims": claims}}
     assert confidences(report(tmp_path, fleet(WITH_IMAGE), definition(worker))) == []
 
@@ -101,11 +101,11 @@ def test_a_schema_shows_what_is_no_pod(tmp_path: Path, claims: dict[str, Any]) -
         "kind: CustomResourceDefinition\nspec: {group: example.org, names: 3, versions: {a: 1}} # kind: Fleet resourceClaims\n",
     ],
 )
-def test_a_schema_that_does_not_tell_changes_nothing(tmp_path: Path, text: str) -> None:
+def test_inconclusive_schema_changes_nothing(tmp_path: Path, text: str) -> None:
     assert confidences(report(tmp_path, fleet(WITH_IMAGE), text)) == ["likely"]
 
 
-def test_a_definition_that_is_not_yaml_is_named(tmp_path: Path) -> None:
+def test_definition_of_invalid_yaml_is_named(tmp_path: Path) -> None:
     broken = definition(POD).replace("names:", "names: [", 1)
     told = report(tmp_path, fleet(WITH_IMAGE), broken)
     assert confidences(told) == ["likely"]

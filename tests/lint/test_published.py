@@ -103,7 +103,7 @@ def said(selector: str, device_class: str = "gpu.nvidia.com") -> list[str]:
         ('device.driver == "gpu.nvida.com"', ["DRA721", "DRA723"]),
     ],
 )
-def test_selectors_that_cannot_hold(selector: str, expected: list[str]) -> None:
+def test_unsatisfiable_selectors_are_found(selector: str, expected: list[str]) -> None:
     findings = said(selector)
     assert len(findings) == len(expected), findings
     for finding, beginning in zip(findings, expected, strict=True):
@@ -150,12 +150,12 @@ def test_right_selectors(selector: str) -> None:
         (f'{NET}.rdmaDevice == "mlx5_0"', 1),
     ],
 )
-def test_an_attribute_that_may_be_absent_needs_a_guard(selector: str, count: int) -> None:
+def test_possibly_absent_attribute_needs_a_guard(selector: str, count: int) -> None:
     findings = found(claim(("nic", "dranet", selector)))
     assert [finding.code for finding in findings] == ["DRA716"] * count
 
 
-def test_the_kind_of_device_guards_what_only_such_devices_have() -> None:
+def test_device_type_guards_attributes_of_the_type() -> None:
     own = device_class("any", 'device.driver == "gpu.nvidia.com"')
     profile = f'{GPU}.profile == "1g.5gb"'
     assert found(own, claim(("r", "any", f'{GPU}.type == "mig" && {profile}'))) == []
@@ -251,7 +251,7 @@ def test_constraints(
         assert expected in findings[0].message
 
 
-def test_a_constraint_on_an_attribute_that_is_gone() -> None:
+def test_constraint_on_a_removed_attribute_is_found() -> None:
     constraints = [{"matchAttribute": "gpu.nvidia.com/pcieBusID"}]
     (finding,) = found(claim(("gpu", "gpu.nvidia.com", ""), count=2, constraints=constraints))
     assert (finding.code, finding.severity) == ("DRA715", "warning")

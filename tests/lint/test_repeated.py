@@ -40,7 +40,7 @@ def places(folder: Path, code: str, files: dict[str, str], release: str = "1.37"
 
 
 @pytest.mark.parametrize("rule", ALONE, ids=lambda rule: rule.code)
-def test_what_was_silent_by_itself_is_judged_where_others_are_beside_it(
+def test_rule_reports_objects_beside_their_separate_parts(
     rule: registry.Rule, tmp_path: Path
 ) -> None:
     text = rule.example("Example")
@@ -61,7 +61,7 @@ def test_equal_claims_have_a_finding_each(tmp_path: Path) -> None:
     assert places(tmp_path, "DRA715", files) == list(files)
 
 
-def test_equal_claims_of_classes_that_differ(tmp_path: Path) -> None:
+def test_equal_claims_of_differing_classes_are_judged_apart(tmp_path: Path) -> None:
     text = selecting(
         'device.driver == "a.example.com" && device.attributes["a.example.com"].model == "x"', "gpu"
     )
@@ -75,7 +75,7 @@ def test_equal_claims_of_classes_that_differ(tmp_path: Path) -> None:
     assert places(tmp_path, "DRA606", files) == ["b/claim.yaml"]
 
 
-def test_equal_claims_beside_drivers_that_differ(tmp_path: Path) -> None:
+def test_equal_claims_beside_differing_drivers_are_judged_apart(tmp_path: Path) -> None:
     text = selecting('device.attributes["gpu.nvidia.com"].index == 0', "gpu.nvidia.com")
     files = {
         "a/driver.yaml": DRIVER % "v25.3.2",

@@ -24,7 +24,7 @@ def codes(path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     return [finding["code"] for finding in json.loads(capsys.readouterr().out)["findings"]]
 
 
-def test_a_label_that_the_server_misses_is_not_advised_as_well(
+def test_label_required_by_the_server_is_not_advised_as_well(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "namespace.yaml").write_text(NAMESPACE)
@@ -46,7 +46,7 @@ def test_a_class_near_one_of_the_input_and_of_a_driver_is_found_once(
     assert codes(tmp_path, capsys) == ["DRA423"]
 
 
-def test_a_class_that_a_driver_installs_is_no_misspelling(
+def test_installed_class_is_no_misspelling(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The chart of NVIDIA's driver has mig.nvidia.com beside gpu.nvidia.com."""

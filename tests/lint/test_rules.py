@@ -61,13 +61,13 @@ def test_the_example_has_the_finding(rule: registry.Rule) -> None:
 @pytest.mark.parametrize(
     "rule", [r for r in RULES if r.example("Use instead")], ids=lambda rule: rule.code
 )
-def test_what_to_use_instead_is_free_of_errors(rule: registry.Rule) -> None:
+def test_use_instead_example_is_free_of_errors(rule: registry.Rule) -> None:
     found = codes(rule.example("Use instead"), rule)
     assert rule.code not in found
     assert not [code for code, severities in found.items() if "error" in severities]
 
 
-def test_every_violation_has_a_rule_that_reports_it() -> None:
+def test_every_violation_has_a_reporting_rule() -> None:
     ids = set()
     for path in (ROOT / "dractl" / "validation").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -87,7 +87,7 @@ def test_no_two_rules_report_one_violation_or_have_one_name() -> None:
     assert len({rule.name for rule in RULES}) == len(RULES)
 
 
-def test_a_page_says_only_what_its_head_can_say() -> None:
+def test_head_of_a_page_has_only_known_keys() -> None:
     """A misspelt key would be ignored, and the violation have no rule."""
     for path in (ROOT / "dractl" / "lint" / "rules").glob("*.md"):
         assert re.fullmatch(r"DRA\d{3}", path.stem)

@@ -58,7 +58,7 @@ def pod(name: str, namespace: str, entry: str) -> str:
 
 
 @forks
-def test_shares_end_at_the_folder_that_makes_them_most_alike(tmp_path: Path) -> None:
+def test_batches_end_at_the_folder_making_them_most_alike(tmp_path: Path) -> None:
     for number in range(8):
         folder = tmp_path / f"team-{number}"
         folder.mkdir()
@@ -164,7 +164,7 @@ def test_each_process_goes_on_with_its_own_value() -> None:
 
 
 @forks
-def test_what_a_worker_raises_is_raised_here() -> None:
+def test_exception_of_a_worker_is_raised_by_the_parent() -> None:
     def work(number: int) -> Iterator[int]:
         if number:
             raise LookupError(f"task {number}")
@@ -175,7 +175,7 @@ def test_what_a_worker_raises_is_raised_here() -> None:
 
 
 @forks
-def test_a_worker_that_dies_is_an_error_and_leaves_no_other_behind(tmp_path: Path) -> None:
+def test_dead_worker_is_an_error_and_leaves_no_other_behind(tmp_path: Path) -> None:
     def work(number: int) -> Iterator[int]:
         (tmp_path / str(os.getpid())).touch()
         if number == 1:

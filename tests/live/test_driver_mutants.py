@@ -118,7 +118,9 @@ def dump(cluster: Any, file: Path) -> str:
 
 
 @pytest.mark.parametrize("row", [LAB, *ROWS], ids=lambda row: row["name"])
-def test_a_driver_fails_what_it_should(cluster: Any, folder: Path, row: dict[str, str]) -> None:
+def test_mutant_driver_fails_its_expected_checks(
+    cluster: Any, folder: Path, row: dict[str, str]
+) -> None:
     cluster.request("DELETE", "/apis/resource.k8s.io/v1/resourceslices")
     failures = call_plugin(cluster, build(row["name"], folder), folder)
     snapshots = sorted(map(str, (folder / "snapshots").glob("*.yaml")))

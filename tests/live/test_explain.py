@@ -282,7 +282,7 @@ def pods(cluster: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "Job"])
-def test_a_workload_that_holds_the_devices_becomes_smaller(cluster: Any, kind: str) -> None:
+def test_workload_holding_the_devices_becomes_smaller(cluster: Any, kind: str) -> None:
     try:
         set_up_free_gpus(cluster)
         cluster.kubectl("create", "-f", "-", stdin=json.dumps(workload(kind, 2)))
@@ -424,7 +424,7 @@ def one_gpu(**more: Any) -> dict[str, Any]:
     }
 
 
-def test_a_workload_and_what_is_not_checked(cluster: Any) -> None:
+def test_workload_and_unchecked_parts_are_reported(cluster: Any) -> None:
     web = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -569,7 +569,7 @@ def gone(cluster: Any) -> None:
     tear_down(cluster)
 
 
-def test_a_rollout_that_waits_for_itself_goes_on(cluster: Any) -> None:
+def test_rollout_waiting_for_itself_goes_on(cluster: Any) -> None:
     try:
         two_gpus(cluster)
         cluster.kubectl("create", "-f", "-", stdin=json.dumps(deployed(2)))
@@ -672,7 +672,7 @@ def test_a_selector_is_guarded_within_the_cost_limit(cluster: Any) -> None:
         gone(cluster)
 
 
-def test_replicas_that_share_a_device_get_one_claim(cluster: Any) -> None:
+def test_replicas_sharing_a_device_get_one_claim(cluster: Any) -> None:
     sharing = {"driver": "gpu.example.com", "parameters": {"sharing": {"strategy": "TimeSlicing"}}}
     try:
         two_gpus(cluster)

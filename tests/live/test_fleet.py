@@ -291,7 +291,7 @@ def inside(fleet: Fleet, command: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_what_the_pod_may(fleet: Fleet) -> None:
+def test_pod_runs_without_privileges(fleet: Fleet) -> None:
     """A user without capabilities, no new privileges, seccomp's filter, and a file system that cannot be written."""
     fleet.deploy()
     fleet.rollout()

@@ -176,9 +176,7 @@ def explained(plane: Any, namespace: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("namespace", GROUPS)
-def test_the_groups_that_are_reported_to_start_are_those_that_start(
-    plane: Any, namespace: str
-) -> None:
+def test_groups_reported_to_start_do_start(plane: Any, namespace: str) -> None:
     found, on_nodes = explained(plane, namespace), _on_nodes(plane, namespace)
     assert (found["verdict"] == "allocated") == ("ring-0" in on_nodes)
     code = found["reasons"][0]["code"] if found["reasons"] else ""

@@ -36,7 +36,7 @@ def node() -> Iterator[TwoNodes]:
 
 @pytest.mark.node
 @pytest.mark.parametrize("play", PLAYS, ids=lambda play: play.name)
-def test_what_happens_on_a_node_is_what_impact_said(node: TwoNodes, play: Play) -> None:
+def test_outcome_on_a_node_matches_impact(node: TwoNodes, play: Play) -> None:
     outcome = carry_out(node, play)
     assert not outcome.differences(), outcome.said
 
@@ -57,7 +57,7 @@ def kubectl() -> Iterator[Callable[..., str]]:
 
 @pytest.mark.live
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.name)
-def test_pods_that_the_controller_deletes_are_those_that_impact_said(
+def test_pods_deleted_by_the_controller_match_impact(
     kubectl: Callable[..., str],
     situation: Situation,
     tmp_path: Path,

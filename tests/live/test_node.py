@@ -522,7 +522,7 @@ def test_the_node_against_the_cluster(node: Node) -> None:
     node.until("it is unprepared", lambda: failed() == "")
 
 
-def test_no_look_says_that_something_runs_which_does_not(node: Node) -> None:
+def test_no_report_claims_a_stopped_pod_runs(node: Node) -> None:
     """200 looks at a crash loop, at a container that is killed for its memory, and at a node that is gone."""
     node.clean()
     crashes, hogs, stays = (

@@ -94,14 +94,14 @@ def test_one_namespace_and_nothing_of_the_cluster(user: Any) -> None:
     ]
 
 
-def test_what_lies_in_the_namespace_is_found(user: Any) -> None:
+def test_causes_within_the_namespace_are_found(user: Any) -> None:
     user.kubectl("create", "-f", "-", stdin=json.dumps(pod("ml", "typo", "twoo")))
     found = answer(user, "pod/typo")
     assert (found["verdict"], found["reasons"][0]["code"]) == ("blocked", "template-missing")
     assert found["reasons"][0]["nearest"] == "two"
 
 
-def test_claims_of_other_namespaces_hold_devices_that_look_free(user: Any) -> None:
+def test_claims_of_other_namespaces_hold_seemingly_free_devices(user: Any) -> None:
     user.kubectl(
         "create",
         "clusterrole",
@@ -126,7 +126,7 @@ def test_claims_of_other_namespaces_hold_devices_that_look_free(user: Any) -> No
     ]
 
 
-def test_the_printed_commands_allow_reading_what_is_the_clusters(user: Any) -> None:
+def test_printed_commands_allow_reading_cluster_scoped_kinds(user: Any) -> None:
     """Claims and pods of others stay theirs: no administrator allows them to a user of one namespace."""
     for command in answer(user)["next"][-1]["command"].split(" && "):
         user.kubectl(*shlex.split(command)[1:])
@@ -176,7 +176,7 @@ def recorded() -> list[Path]:
 
 
 @pytest.mark.parametrize("folder", recorded(), ids=lambda folder: folder.name)
-def test_what_an_engineer_says_is_in_the_answer(folder: Path) -> None:
+def test_cause_named_by_an_engineer_is_in_the_answer(folder: Path) -> None:
     """The dump is what an administrator saw; the user has its Role. What is to be changed is the user's own."""
     module = oracle()
     if module is None:

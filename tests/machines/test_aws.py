@@ -55,7 +55,7 @@ def test_gpus(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_memory_is_the_whole_gpus_or_that_of_its_largest_instance(name: str) -> None:
+def test_memory_is_of_the_whole_gpu_or_its_largest_instance(name: str) -> None:
     """Nodes that Karpenter read with DynamicMIG show what the largest MIG profile has, and not NVML's total."""
     wanted = Quantity.parse(TYPES[name]["gpu"]["memory"]).value()
     whole = {size(device) for device in devices(name, "gpu.nvidia.com")}

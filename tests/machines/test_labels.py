@@ -71,7 +71,7 @@ def test_where_gpu_feature_discovery_depends_on_more(spec: str) -> None:
     assert not any(key.startswith("nvidia.com/") for key in labels_of(spec))
 
 
-def test_the_architecture_is_that_of_the_host() -> None:
+def test_architecture_is_read_from_the_host() -> None:
     assert machine("g5g.xlarge").host.architecture == "aarch64"
     assert machine("dgx-h100").host.architecture == "x86_64"
     assert machine("8xH100").host.architecture is None
@@ -85,7 +85,7 @@ def test_every_named_machine_has_an_architecture_and_valid_labels() -> None:
         assert all(is_key(key) and is_value(value) for key, value in found.items()), name
 
 
-def test_who_sets_a_label() -> None:
+def test_setter_of_a_label_is_known() -> None:
     assert setter("karpenter.k8s.aws/instance-gpu-name") == "Karpenter"
     assert setter("nvidia.com/gpu.product") == "GPU Feature Discovery"
     assert setter("node.kubernetes.io/instance-type") is None

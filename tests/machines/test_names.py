@@ -122,7 +122,7 @@ def test_a_machine_takes_settings() -> None:
         ("H100,memory=12Qi", "memory must be a quantity such as 512Gi"),
     ],
 )
-def test_names_that_do_not_fit(spec: str, words: str) -> None:
+def test_unfitting_names_are_refused(spec: str, words: str) -> None:
     with pytest.raises(UsageError, match=words.replace("?", r"\?")):
         machine(spec)
 
@@ -299,7 +299,7 @@ def test_a_file_whose_whole_is_impossible_is_named(tmp_path: Path) -> None:
     assert caught.value.place == str(path)
 
 
-def test_the_list_says_what_is_derived(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_marks_derived_parts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["render", "--list-hardware"]) == 0
     lines = capsys.readouterr().out.splitlines()
     (p4,) = (line for line in lines if line.startswith("p4d.24xlarge "))
@@ -313,7 +313,7 @@ def test_the_list_says_what_is_derived(capsys: pytest.CaptureFixture[str]) -> No
     assert p4["labels"]["karpenter.k8s.aws/instance-gpu-name"] == "a100"
 
 
-def test_what_is_derived_is_reported_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_derived_parts_are_reported_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["render", "--hardware", "p5e.48xlarge", "--driver", "gpu.nvidia.com"]) == 0
     assert "p5e.48xlarge: assumed: addresses (numbered below each root)" in capsys.readouterr().err
 
@@ -371,7 +371,7 @@ PUBLISHED = {
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_what_live_nodes_published(name: str) -> None:
+def test_rendered_nics_match_live_nodes(name: str) -> None:
     (item,) = render(machine(name), NEWEST, ["dra.net"]).slices
     found = {device["name"]: device["attributes"] for device in item["spec"]["devices"]}
     for device, wanted in PUBLISHED[name].items():
@@ -406,7 +406,7 @@ def test_mig_devices_by_name(spec: str, names: list[str]) -> None:
 @pytest.mark.parametrize(
     "text", ["mig=9x1g.5gb", "mig=1g", "mig=", "mig=1g.5gb++1g.5gb", "mig=" + "1g.5gb+" * 1000]
 )
-def test_what_is_no_mig_layout(text: str) -> None:
+def test_invalid_mig_layout_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         machine(f"A100-40GB,{text}")
 
@@ -491,6 +491,6 @@ def test_a_line_has_as_many_roots_as_it_has_of_one_product(line: str, roots: int
     assert len(parse(line).roots) == roots
 
 
-def test_a_key_that_a_whole_machine_does_not_have_is_refused() -> None:
+def test_key_unknown_to_a_whole_machine_is_refused() -> None:
     with pytest.raises(UsageError, match=r"--hardware: unknown key 'cpu'; did you mean cpus\?"):
         parse("p5.48xlarge,cpu=8")

@@ -53,7 +53,7 @@ def test_several_machines_are_refused_where_one_is_shown(value: str) -> None:
         ("p5.4*,p5.48xlarge", ["p5.48xlarge", "p5.4xlarge"]),
     ],
 )
-def test_a_pattern_names_all_machines_that_match(value: str, machines: list[str]) -> None:
+def test_pattern_names_all_matching_machines(value: str, machines: list[str]) -> None:
     assert parse_machines([value]) == machines
 
 

@@ -13,7 +13,7 @@ IPV4 = 'device.attributes["dra.net"].ipv4.startsWith("10.1.0.")'
 RDMA = 'device.attributes["dra.net"].rdma'
 
 
-def test_each_attribute_is_one_that_its_driver_publishes() -> None:
+def test_each_attribute_is_published_by_its_driver() -> None:
     for name in site_attributes():
         domain, _, bare = name.partition("/")
         assert domain in names()

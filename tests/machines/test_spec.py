@@ -39,7 +39,7 @@ def test_a_list_is_split_at_commas_between_machines(text: str, expected: dict[st
 
 
 @pytest.mark.parametrize("count", ["0", "", "x", "-1", "1000000", "2*3", "٣"])
-def test_a_number_of_nodes_is_refused_with_those_that_are_allowed(count: str) -> None:
+def test_number_of_nodes_is_refused_with_the_allowed_ones(count: str) -> None:
     with pytest.raises(UsageError, match="the number of nodes is 1 to 100,000"):
         node_groups(f"p5.48xlarge,dgx-h100*{count}")
 
@@ -56,9 +56,7 @@ def test_a_setting_behind_a_number_of_nodes_is_refused_with_its_place() -> None:
     assert refused.value.hint == "write dgx-h100,driver=570*4"
 
 
-def test_files_that_are_there_begin_machines_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_existing_files_begin_machines_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A snapshot or slices may have any name, even one with a comma; a product is no file."""
     monkeypatch.chdir(tmp_path)
     for name in ("node.json", "node,1.json", "nic"):
@@ -77,7 +75,7 @@ def test_files_that_are_there_begin_machines_too(
         ("node.json", "{}", False),
     ],
 )
-def test_a_machine_file_is_told_from_slices_and_snapshots(
+def test_machine_file_is_distinguished_from_slices_and_snapshots(
     name: str, text: str, describes: bool, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(text)

@@ -79,14 +79,14 @@ def findings(folder: Path, made: str, **files: str) -> list[tuple[str, str, int]
     ]
 
 
-def test_a_container_that_a_merge_patch_adds(tmp_path: Path) -> None:
+def test_container_added_by_a_merge_patch_is_located(tmp_path: Path) -> None:
     kustomization = "resources: [base.yaml]\npatches: [{path: patch.yaml}]\n"
     found = findings(tmp_path, MERGED, base=BASE, patch=MERGE, kustomization=kustomization)
     assert found == [("DRA417", "patch.yaml", 9)]
 
 
 @pytest.mark.parametrize("inline", [False, True])
-def test_a_field_that_an_operation_adds(tmp_path: Path, inline: bool) -> None:
+def test_field_added_by_an_operation_is_located(tmp_path: Path, inline: bool) -> None:
     patch = "patch: |\n" + "".join(f"    {line}\n" for line in OPERATION.splitlines())
     kustomization = (
         f"resources: [base.yaml]\npatches:\n- {patch if inline else 'path: patch.yaml'}\n"

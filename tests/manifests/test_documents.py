@@ -25,7 +25,7 @@ def test_a_broken_document_does_not_stop_the_others(read) -> None:
     assert inputs.broken[1].hint == "a tab cannot indent YAML: use spaces"
 
 
-def test_what_kubectl_takes_for_a_separator(read) -> None:
+def test_separators_are_recognized_as_by_kubectl(read) -> None:
     inputs = read(
         f"---\n{CLAIM % 'a'}--- {{}}\n{CLAIM % 'b'}----\n{CLAIM % 'c'}---\t\r\n{CLAIM % 'd'}"
     )
@@ -86,7 +86,7 @@ def test_faults_of_items_have_the_items_paths(read) -> None:
     assert [fault.path for fault in second.faults] == [("a",)]
 
 
-def test_names_that_are_no_texts_are_none(one) -> None:
+def test_names_other_than_text_are_none(one) -> None:
     document = one("kind: 5\napiVersion: [a]\nmetadata: {name: 1.5}\n")
     assert (document.kind, document.api_version, document.name, document.namespace) == (
         None,
@@ -156,7 +156,7 @@ def test_a_charts_templates_are_skipped(tmp_path: Path, monkeypatch: pytest.Monk
     assert skipped.hint == "helm template .. | dractl lint -"
 
 
-def test_a_charts_template_without_actions_is_what_it_renders_to(tmp_path: Path) -> None:
+def test_charts_template_without_actions_is_read_as_it_stands(tmp_path: Path) -> None:
     # LionelJouin/network-dra deployments/network-DRA/templates/resourceslice.yaml
     (tmp_path / "templates").mkdir()
     (tmp_path / "Chart.yaml").write_text("name: c\n")
@@ -197,7 +197,7 @@ def test_deep_nesting(read, text: str) -> None:
         'a: "' + "[" * 5000 + '"',
     ],
 )
-def test_nesting_that_is_not_too_deep(one, text: str) -> None:
+def test_moderate_nesting_is_read(one, text: str) -> None:
     assert "a" in one(text).value
 
 
@@ -222,7 +222,7 @@ def test_alias_bombs(read) -> None:
         (b"\xff\xfe\x00", None, 1, 1),
     ],
 )
-def test_bytes_that_are_no_text(
+def test_binary_file_is_broken(
     read, data: bytes, message: str | None, line: int, column: int
 ) -> None:
     (broken,) = read(data).broken
@@ -261,7 +261,7 @@ def test_utf_16_without_a_mark_gets_a_hint(read) -> None:
     "text",
     ['{"a": NaN}', '{"a": 1', '{"a": "\x01"}', '{"a": tru}', "{'a': 1} x", '{"a": 1}\n{"b": '],
 )
-def test_json_that_is_not(read, text: str) -> None:
+def test_invalid_json_is_broken(read, text: str) -> None:
     inputs = read(text)
     assert [broken.position.line >= 1 for broken in inputs.broken] in ([True], []) or len(
         inputs.documents
@@ -285,7 +285,7 @@ def test_a_truncated_dump_says_where_it_ends(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "rest", ["junk", "}", ",", "# a comment\n{}", '{"kind": "B"}\n---\n{"kind": "C"}']
 )
-def test_what_follows_a_json_object_is_not_dropped(tmp_path: Path, rest: str) -> None:
+def test_text_after_a_json_object_is_not_dropped(tmp_path: Path, rest: str) -> None:
     path = tmp_path / "x.json"
     path.write_text('{"apiVersion": "resource.k8s.io/v1",\n "kind": "ResourceClaim"}\n' + rest)
     inputs = load([str(path)])
@@ -363,7 +363,7 @@ def test_directives_of_terraform(read) -> None:
         ("a: [b]\n---\nc: {d: ", "is { at 3:4 closed?"),
     ],
 )
-def test_what_is_open_at_the_end_is_named(read, text: str, hint: str) -> None:
+def test_unclosed_bracket_or_quote_is_named(read, text: str, hint: str) -> None:
     (broken,) = read(text).broken
     assert broken.hint == hint
 

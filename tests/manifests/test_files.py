@@ -52,7 +52,7 @@ def zip_of(members: dict[str, str], method: int = zipfile.ZIP_DEFLATED) -> bytes
     return out.getvalue()
 
 
-def test_a_folder_is_walked_in_order_for_manifests_that_matter(tmp_path: Path) -> None:
+def test_folder_is_walked_in_order_for_relevant_manifests(tmp_path: Path) -> None:
     write(tmp_path, "b.yaml", CLAIM % "b")
     write(tmp_path, "a/z.yml", CLAIM % "az")
     write(
@@ -87,7 +87,7 @@ def test_a_named_file_is_read_whatever_it_is_called_or_says(tmp_path: Path, name
     assert names(load([str(path)])) == ["other"]
 
 
-def test_a_named_file_that_is_no_object_is_broken(tmp_path: Path) -> None:
+def test_named_file_without_an_object_is_broken(tmp_path: Path) -> None:
     path = write(tmp_path, "x.yaml", f"- a\n---\n{CLAIM % 'b'}---\ntext\n")
     inputs = load([str(path)])
     assert names(inputs) == ["b"]
@@ -118,7 +118,7 @@ def test_each_file_once_and_no_loops(tmp_path: Path) -> None:
     assert {Path(skipped.file).name for skipped in inputs.skipped} == {"self.yaml", "gone.yaml"}
 
 
-def test_a_folder_goes_by_its_own_name_before_that_of_a_link(tmp_path: Path) -> None:
+def test_folder_goes_by_its_own_name_before_a_link(tmp_path: Path) -> None:
     (tmp_path / "site" / "examples").mkdir(parents=True)
     path = write(tmp_path / "site" / "examples", "a.yaml", CLAIM % "one")
     (tmp_path / "examples").symlink_to(tmp_path / "site" / "examples", target_is_directory=True)
@@ -135,13 +135,13 @@ def test_hard_links_are_files_of_their_own(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
+def test_irregular_file_is_not_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
     (skipped,) = load([str(tmp_path)]).skipped
     assert skipped.why == "not a regular file"
 
 
-def test_what_cannot_be_read_below_a_folder_is_an_error_or_unread(
+def test_unreadable_file_below_a_folder_is_an_error_or_unread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("a.yaml", "b.yaml"):
@@ -165,7 +165,7 @@ def test_what_cannot_be_read_below_a_folder_is_an_error_or_unread(
 @pytest.mark.parametrize(
     ("name", "message"), [("gone.yaml", "no such file or directory"), ("a\0b", "cannot be read")]
 )
-def test_a_named_path_that_cannot_be_read(tmp_path: Path, name: str, message: str) -> None:
+def test_unreadable_named_path_is_an_error(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(InputError) as error:
         load([f"{tmp_path}/{name}"])
     assert message in error.value.message
@@ -211,7 +211,7 @@ def test_one_compressed_file(tmp_path: Path) -> None:
     assert (document.file, document.name) == (str(path), "a")
 
 
-def test_members_that_reach_outside_stay_names(tmp_path: Path) -> None:
+def test_members_reaching_outside_stay_names(tmp_path: Path) -> None:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
         for name in ("../../evil.yaml", "/etc/evil.yaml", "a\x1b[2Jb.yaml"):
@@ -269,7 +269,7 @@ def test_bombs_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         load([str(write(tmp_path, "z.gz", gzip.compress(b"\0" * 2**22)))])
 
 
-def test_a_member_may_have_the_size_that_is_the_limit(
+def test_member_may_have_exactly_the_size_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = CLAIM % "a"

@@ -52,9 +52,7 @@ def test_patterns_of_a_repository_and_of_its_folders(tmp_path: Path) -> None:
     assert below(tmp_path, gitignore=False) == set(FILES)
 
 
-def test_patterns_above_the_folder_count_but_for_a_folder_that_is_ignored_itself(
-    tmp_path: Path,
-) -> None:
+def test_patterns_above_the_folder_count_unless_it_is_ignored_itself(tmp_path: Path) -> None:
     tree(tmp_path)
     (tmp_path / ".git").mkdir()
     assert below(tmp_path / "deep") == {"drop.yaml"}
@@ -85,7 +83,7 @@ def test_more_patterns_than_are_compiled_at_once(tmp_path: Path) -> None:
     assert {item.path.rpartition("/")[2] for item in found} == {names[1], "kept.yaml"}
 
 
-def test_a_pattern_file_that_is_a_pipe_is_not_opened(tmp_path: Path) -> None:
+def test_pattern_file_as_a_pipe_is_not_opened(tmp_path: Path) -> None:
     tree(tmp_path)
     (tmp_path / ".git" / "info").mkdir(parents=True)
     os.mkfifo(tmp_path / ".git" / "info" / "exclude")

@@ -117,7 +117,7 @@ def test_the_last_of_repeated_keys_is_the_one(one) -> None:
     assert document.locate(("a",)).line == 3
 
 
-def test_keys_that_are_no_strings(one) -> None:
+def test_keys_other_than_strings_are_located(one) -> None:
     document = one("kind: K\n010: a\nyes: b\n")
     assert document.value == {"kind": "K", "8": "a", "true": "b"}
     assert document.locate(("8",)).line == 2

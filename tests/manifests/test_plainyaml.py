@@ -86,11 +86,11 @@ def test_a_claim_with_a_literal_block_is_plain() -> None:
         "ä: b",
     ],
 )
-def test_what_is_more_than_plain_is_left_to_libyaml(text: str) -> None:
+def test_yaml_beyond_the_plain_subset_is_left_to_libyaml(text: str) -> None:
     assert plainyaml.read(text) is plainyaml.UNKNOWN
 
 
-def test_lines_that_read_the_same_have_collections_of_their_own() -> None:
+def test_equal_lines_have_separate_collections() -> None:
     text = "a: [x]\nb: {c: d}\ne:\n- [x]\n- [x]\n- {c: d}\n- {c: d}\n"
     first, second = plainyaml.read(text), plainyaml.read(text)
     found = [*first.values(), *first["e"], *second.values(), *second["e"]]
@@ -113,9 +113,7 @@ TOKENS = st.sampled_from(
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, len(CLAIM)), st.integers(0, 4), st.lists(TOKENS, max_size=4))
-def test_a_mutated_claim_has_the_value_that_libyaml_gives(
-    at: int, cut: int, tokens: list[str]
-) -> None:
+def test_mutated_claim_has_the_value_of_libyaml(at: int, cut: int, tokens: list[str]) -> None:
     text = CLAIM[:at] + "".join(tokens) + CLAIM[at + cut :]
     value = plainyaml.read(text)
     if value is not plainyaml.UNKNOWN and bad_character(text, 0, len(text)) is None:
@@ -124,7 +122,7 @@ def test_a_mutated_claim_has_the_value_that_libyaml_gives(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(TOKENS, max_size=12))
-def test_a_short_text_has_the_value_that_libyaml_gives(tokens: list[str]) -> None:
+def test_short_text_has_the_value_of_libyaml(tokens: list[str]) -> None:
     text = "".join(tokens)
     value = plainyaml.read(text)
     if value is not plainyaml.UNKNOWN and value is not None:

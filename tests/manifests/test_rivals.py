@@ -30,7 +30,7 @@ LABEL = "resource.kubernetes.io/admin-access"
 
 @NEEDS_PROGRAM
 @pytest.mark.parametrize(("label", "codes"), [(LABEL, []), ("other", ["DRA119"])])
-def test_a_label_of_one_overlay_does_not_hide_that_another_lacks_it(
+def test_label_of_one_overlay_does_not_hide_its_absence_in_another(
     label: str,
     codes: list[str],
     tmp_path: Path,
@@ -65,7 +65,7 @@ spec:
 @pytest.mark.parametrize(
     ("listed", "codes"), [("[pod.yaml, t.yaml]", []), ("[pod.yaml]", ["DRA423"])]
 )
-def test_a_template_in_a_file_that_the_kustomization_does_not_list_is_missed(
+def test_template_in_an_unlisted_file_is_missed(
     listed: str,
     codes: list[str],
     tmp_path: Path,

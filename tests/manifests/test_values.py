@@ -115,7 +115,7 @@ def test_json(one, text: str, wanted: object) -> None:
     assert one(text).value == wanted
 
 
-def test_json_that_repeats_a_key(one) -> None:
+def test_json_with_a_repeated_key_is_reported(one) -> None:
     document = one('{"kind": "K",\n "spec": [{"n": 1, "n": 2}]}')
     assert document.value["spec"][0]["n"] == 2
     (fault,) = document.faults

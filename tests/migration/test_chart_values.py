@@ -64,7 +64,7 @@ def test_the_pod_of_the_controller_gets_the_claim_and_lint_agrees() -> None:
     assert [f for f in report.findings if f.severity != "info"] == []
 
 
-def test_what_the_pod_has_stays() -> None:
+def test_existing_fields_of_the_pod_stay() -> None:
     for pod in (
         "        pod:\n          hostNetwork: true\n",
         "        pod: {hostNetwork: true}\n",
@@ -96,7 +96,7 @@ def test_the_template_is_in_the_namespace_of_the_pods() -> None:
     assert list(yaml.safe_load_all(after))[1]["metadata"]["namespace"] == "media"
 
 
-def test_values_that_others_complete_are_left_alone() -> None:
+def test_values_completed_elsewhere_are_left_alone() -> None:
     text = release().replace("spec:\n", "spec:\n  valuesFrom: [{kind: ConfigMap, name: v}]\n", 1)
     after, remarks = migrate(text)
     assert after == text

@@ -98,7 +98,7 @@ def test_the_template_is_in_the_namespace_of_the_pod() -> None:
         ("huawei.com/Ascend910", 1, "no class of npu.huawei.com is known to stand for it"),
     ],
 )
-def test_what_cannot_be_turned_is_left_alone_with_the_reason(
+def test_inconvertible_resource_is_left_alone_with_the_reason(
     resource: str, count: int | str, said: str
 ) -> None:
     result = written(resource, f'"{count}"' if isinstance(count, str) else count)
@@ -302,7 +302,7 @@ def test_exit_codes_and_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert run(str(tmp_path / "missing.yaml")) == 3
 
 
-def test_keep_requests_gives_the_classes_that_drivers_do_not_install(
+def test_keep_requests_gives_the_uninstalled_classes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "a.yaml"
@@ -367,7 +367,7 @@ def test_a_taint_of_a_node_in_the_input_is_tolerated() -> None:
     assert tolerations(migrated(pod.replace("nvidia.com/gpu", "amd.com/gpu") + TAINTED)) is None
 
 
-def test_tolerations_that_are_there_stay() -> None:
+def test_existing_tolerations_stay() -> None:
     own = POD.format(
         resource="nvidia.com/gpu", count=1, more="tolerations: [{key: a, operator: Exists}]"
     )
@@ -389,7 +389,7 @@ def test_every_resource_is_tolerated_if_asked_for(
     assert [line.split(":")[1] for line in captured.err.splitlines()] == [" steps", " rollback"]
 
 
-def test_a_map_that_loses_everything_else_has_no_comma() -> None:
+def test_map_losing_all_other_keys_has_no_comma() -> None:
     flow = POD.format(resource="nvidia.com/gpu", count=1, more="restartPolicy: Never").replace(
         "cpu: 1, ", ""
     )
@@ -569,9 +569,7 @@ spec:
         ('rayStartParams: {num-gpus: "2"}', {"num-gpus": "2"}),
     ],
 )
-def test_ray_is_told_the_gpus_that_it_counted_by_the_limit(
-    params: str, after: dict[str, str]
-) -> None:
+def test_ray_gets_num_gpus_from_the_limit(params: str, after: dict[str, str]) -> None:
     made, template = values(migrated(RAY.replace("PARAMS", params)))
     assert made["spec"]["workerGroupSpecs"][0]["rayStartParams"] == after
     assert template["kind"] == "ResourceClaimTemplate"
@@ -620,7 +618,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize(("other", "said"), OTHERS.items())
-def test_what_counts_or_hands_out_the_resource_is_named(other: str, said: str) -> None:
+def test_users_and_providers_of_the_resource_are_named(other: str, said: str) -> None:
     version, kind, spec = other.split(" ", 2)
     (remark,) = migrated(
         f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {spec}\n"
@@ -633,7 +631,7 @@ def test_what_counts_or_hands_out_the_resource_is_named(other: str, said: str) -
     [("{bad: [", "did not find"), ("a: {{ x }}\n{{ if y }}\n", "skipped, a template")],
     ids=["broken", "template"],
 )
-def test_nothing_to_convert_is_never_said_of_what_was_not_read(
+def test_unread_file_is_never_reported_as_nothing_to_convert(
     text: str, error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.yaml").write_text(text)

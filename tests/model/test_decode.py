@@ -199,7 +199,7 @@ def test_v1alpha3_capacities_are_plain_quantities() -> None:
     assert found.spec.devices[0].capacity["memory"].value == Quantity.parse("1Gi")
 
 
-def test_what_is_v1_is_not_copied() -> None:
+def test_v1_object_is_not_copied() -> None:
     document = published([{"name": "a"}])
     assert to_v1(document) is document
 
@@ -381,7 +381,7 @@ def test_classes_and_taint_rules() -> None:
         ({"apiVersion": ["v1"], "kind": {}}, None, "no object that dractl reads"),
     ],
 )
-def test_what_cannot_be_is_reported_with_its_place(
+def test_invalid_object_is_reported_with_its_place(
     document: dict[str, Any], place: str | None, message: str
 ) -> None:
     with pytest.raises(DecodeError) as raised:
@@ -390,7 +390,7 @@ def test_what_cannot_be_is_reported_with_its_place(
     assert message in raised.value.message
 
 
-def test_what_a_device_cannot_hold_is_reported_when_it_is_read() -> None:
+def test_invalid_capacity_is_reported_when_read() -> None:
     found: Any = decode(
         published([{"name": "a", "capacity": {"memory": {"value": "6 GiB"}}, "taints": {}}])
     )
@@ -403,7 +403,7 @@ def test_what_a_device_cannot_hold_is_reported_when_it_is_read() -> None:
     assert "memory" in device.capacity
 
 
-def test_deep_nesting_in_what_is_not_read_does_no_harm() -> None:
+def test_deep_nesting_in_unread_fields_does_no_harm() -> None:
     parameters: dict[str, Any] = {}
     for _ in range(100_000):
         parameters = {"a": parameters}
@@ -419,7 +419,7 @@ def test_decodable() -> None:
 
 
 @pytest.mark.parametrize("value", [[], "text", 1, [{"kind": "Pod"}]])
-def test_what_is_no_object_is_not_decoded(value: Any) -> None:
+def test_value_other_than_an_object_is_not_decoded(value: Any) -> None:
     with pytest.raises(DecodeError, match="must be a map"):
         decode(value)
 
@@ -428,7 +428,7 @@ PUBLIC = sorted(name for name, value in vars(dractl.model).items() if isinstance
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_public_classes_say_what_they_are(name: str) -> None:
+def test_public_classes_have_docstrings(name: str) -> None:
     """``help()`` of a class without a docstring shows its signature."""
     value = getattr(dractl.model, name)
     if isinstance(value, type):

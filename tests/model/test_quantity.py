@@ -70,7 +70,7 @@ def test_arithmetic_as_upstream(row: dict[str, Any]) -> None:
         ("\u2003 1Gi\n", "1Gi"),
     ],
 )
-def test_what_stands_in_json(value: Any, text: str) -> None:
+def test_quantity_is_parsed_from_json_values(value: Any, text: str) -> None:
     assert str(Quantity.parse(value)) == text
 
 
@@ -86,7 +86,7 @@ def test_what_stands_in_json(value: Any, text: str) -> None:
     ],
     ids=["bool", "nan", "digits", "suffixes", "exponent", "integer"],
 )
-def test_what_is_none(value: Any, error: str) -> None:
+def test_invalid_quantity_is_refused(value: Any, error: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(error)}$"):
         Quantity.parse(value)
 
@@ -171,7 +171,7 @@ def test_any_text_is_a_quantity_or_a_value_error(text: str) -> None:
     "text",
     ["-" + "0" * 20_000 + "!", "0" * 20_000 + "." + "0" * 20_000 + "e+" + "0" * 20_000 + "x"],
 )
-def test_thousands_of_zeros_that_are_no_quantity_end_at_once(text: str) -> None:
+def test_thousands_of_zeros_without_a_quantity_end_at_once(text: str) -> None:
     """A pattern that goes back over them would not end while the tests run."""
     with pytest.raises(ValueError, match="quantities must match"):
         Quantity.parse(text)
@@ -221,13 +221,13 @@ def test_a_zero_of_a_large_scale_is_no_number_up_to_1_37() -> None:
 
 
 @pytest.mark.parametrize("text", ["1e2147483648", "-10e-2147483648"])
-def test_an_exponent_that_no_server_answers_is_refused(text: str) -> None:
+def test_exponent_beyond_the_server_is_refused(text: str) -> None:
     """kubernetes#141203; up to 1.37 the parser does not end."""
     with pytest.raises(ValueError, match=re.escape(SUFFIX_ERROR)):
         Quantity.parse(text)
 
 
-def test_what_was_printed_before_does_not_stay() -> None:
+def test_printed_form_is_not_kept_by_a_saturating_quantity() -> None:
     quantity = Quantity.parse("1000E")
     assert str(quantity) == "1"
     assert str(SaturatingQuantity.of(quantity)) == "1e21"

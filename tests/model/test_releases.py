@@ -80,7 +80,7 @@ def test_a_gate_not_known_of_a_preview_decides_nothing() -> None:
     assert gate_remarks("1.37", {"DRANonsense": True}) == ()
 
 
-def test_a_gate_that_resembles_a_known_one_is_still_not_known_of_a_preview() -> None:
+def test_gate_resembling_a_known_one_stays_unknown_in_a_preview() -> None:
     (remark,) = gate_remarks("1.38", {"DRAPreemptions": True})
     assert "not known of 1.38.0-alpha.2" in remark
     assert "DRAPreemption)" in remark
@@ -110,7 +110,7 @@ def test_the_feature_of_a_removed_gate_stays_on_if_it_was_stable() -> None:
 
 @pytest.mark.parametrize("value", [True, False])
 @pytest.mark.parametrize("gate", ["DynamicResourceAllocation", "KubeletTracing"])
-def test_a_gate_that_1_38_removed_cannot_be_set(gate: str, value: bool) -> None:
+def test_gate_removed_in_1_38_cannot_be_set(gate: str, value: bool) -> None:
     """CHANGELOG-1.38.md, kubernetes#141946 and #141714"""
     with pytest.raises(UsageError, match=rf"{gate} was removed in Kubernetes 1\.38"):
         Target.of("1.38", {gate: value})
@@ -126,7 +126,7 @@ def test_gates_of_taints_are_locked_in_1_38(gate: str) -> None:
     assert removal(gate, "1.41") == "1.41"
 
 
-def test_versions_that_are_gone_in_1_38() -> None:
+def test_versions_removed_in_1_38_are_not_served() -> None:
     """k8s.io/api v0.38.0-alpha.2 resource/v1beta1/zz_generated.prerelease-lifecycle.go"""
     assert served_versions("ResourceClaim", "1.38") == (
         "resource.k8s.io/v1",
@@ -154,7 +154,7 @@ def test_a_patch_release_decides_if_it_is_known(
     assert has_change(release, "devices-counted-by-request", patch) is counted
 
 
-def test_a_change_that_ended_with_a_patch_release() -> None:
+def test_change_ended_by_a_patch_release_is_known() -> None:
     """resourceslice/tracker/tracker.go of v0.37.0 and v0.37.1"""
     assert [has_change("1.37", "empty-rule-taints-all", patch) for patch in (None, 0, 1)] == [
         False,
@@ -221,7 +221,7 @@ def test_a_group_of_gates_is_switched_before_single_ones() -> None:
         ("1.36", "DRAAdminAccess", False, "is locked to true", "leave it out"),
     ],
 )
-def test_a_gate_that_the_api_server_would_not_start_with(
+def test_gate_stopping_the_api_server_is_refused(
     release: str, gate: str, value: bool, message: str, hint: str
 ) -> None:
     with pytest.raises(UsageError, match=message) as raised:
@@ -241,7 +241,7 @@ def test_a_gate_that_the_api_server_would_not_start_with(
         ("1.36", {"DRAWorkloadResourceClaims": True}, "GenericWorkload"),
     ],
 )
-def test_a_gate_without_the_gate_that_it_needs(
+def test_gate_without_its_required_gate_is_refused(
     release: str, gates: dict[str, bool], needed: str
 ) -> None:
     """pkg/features/kube_features.go, defaultKubernetesFeatureGateDependencies of each release."""
@@ -264,7 +264,7 @@ def test_gates_need_each_other_since_1_35() -> None:
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("group", ["AllAlpha", "AllBeta"])
 @pytest.mark.parametrize("value", [True, False])
-def test_groups_of_gates_hold_what_they_need(release: str, group: str, value: bool) -> None:
+def test_groups_of_gates_hold_their_dependencies(release: str, group: str, value: bool) -> None:
     assert Target.of(release, {group: value}).release == release
 
 
@@ -274,7 +274,7 @@ def test_gates_as_the_server_takes_them() -> None:
 
 
 @pytest.mark.parametrize("text", ["A", "A=yes", "A==true", "A=true;B=true"])
-def test_gates_that_are_none(text: str) -> None:
+def test_invalid_gates_are_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_gates(text)
 
@@ -303,7 +303,7 @@ def test_served_versions(kind: str, release: str, versions: tuple[str, ...]) -> 
     )
 
 
-def test_what_is_served_without_being_asked_for() -> None:
+def test_versions_served_by_default_are_known() -> None:
     assert served_versions("ResourceClaim", "1.37", by_default=True) == ("resource.k8s.io/v1",)
     assert served_versions("ResourceClaim", "1.33", by_default=True) == ()
     assert served_versions("Pod", "1.33") == ("v1",)
@@ -316,7 +316,7 @@ def test_dropped_fields_follow_the_gates() -> None:
     assert fields_dropped_by("slice", Target.of("1.36", {"AllAlpha": True})) == ()
 
 
-def test_1_34_keeps_what_it_means_to_drop() -> None:
+def test_1_34_keeps_fields_it_means_to_drop() -> None:
     """Seen on its API server: tolerations, and distinctAttribute (it clears a copy)."""
     dropped = [
         {f.path.rpartition(".")[2] for f in fields_dropped_by("claim", Target.of(r))}

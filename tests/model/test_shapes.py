@@ -48,7 +48,7 @@ def test_names_of_device_classes_are_kinds() -> None:
         ("fast.example.co=2", "did you mean fast.example.com?", "DeviceClass: fast.example.com"),
     ],
 )
-def test_a_text_that_is_no_shape_is_refused_with_what_is_allowed(
+def test_invalid_shape_is_refused_with_the_allowed_forms(
     text: str, message: str, hint: str
 ) -> None:
     with pytest.raises(UsageError) as refused:

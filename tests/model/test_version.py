@@ -60,12 +60,12 @@ def test_tolerant_parsing(text: str, version: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "1.2-a", "vv1.2.3"])
-def test_what_even_tolerant_parsing_refuses(text: str) -> None:
+def test_tolerant_parsing_refuses_invalid_versions(text: str) -> None:
     with pytest.raises(ValueError, match=r"character|Short version|invalid syntax"):
         Version.parse_tolerant(text)
 
 
-def test_the_api_takes_numbers_that_semver_does_not() -> None:
+def test_api_accepts_numbers_refused_by_semver() -> None:
     """pkg/apis/resource/validation semverRe has no bound; a selector on such a device fails."""
     assert SEMVER_ORG.fullmatch("99999999999999999999.0.0")
     with pytest.raises(ValueError, match="value out of range"):
@@ -83,7 +83,7 @@ identifier = st.from_regex(
     st.lists(identifier, max_size=3),
     st.lists(st.from_regex(r"[0-9a-zA-Z-]{1,4}", fullmatch=True), max_size=3),
 )
-def test_what_semver_org_describes_is_read_and_written_again(
+def test_versions_of_semver_org_survive_parsing(
     numbers: tuple[int, int, int], prerelease: list[str], build: list[str]
 ) -> None:
     text = ".".join(map(str, numbers))

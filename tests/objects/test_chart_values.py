@@ -44,7 +44,7 @@ def test_the_claims_of_a_controller_take_precedence_over_those_of_all() -> None:
     ]
 
 
-def test_what_is_not_enabled_is_not_made() -> None:
+def test_disabled_controllers_and_containers_make_no_pods() -> None:
     pods = made(
         {
             "controllers": {

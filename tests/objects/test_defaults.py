@@ -57,7 +57,7 @@ def test_an_object_is_not_modified() -> None:
 
 
 @pytest.mark.parametrize("requests", [None, [None], ["x"], [{"exactly": "x"}], {"a": 1}, 7])
-def test_what_is_no_request_stays(requests: Any) -> None:
+def test_malformed_requests_stay_unchanged(requests: Any) -> None:
     value = {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
@@ -118,7 +118,7 @@ CORE = [row for row in RECORDED if row["object"]["kind"] in VIEWS]
 
 
 @pytest.mark.parametrize("row", CORE, ids=names(CORE))
-def test_manifests_read_as_the_objects_that_the_server_stores(row: dict[str, Any]) -> None:
+def test_manifests_read_as_the_stored_objects(row: dict[str, Any]) -> None:
     view, reads = VIEWS[row["object"]["kind"]]
     written, stored = view(set_defaults(row["object"])), view(row["stored"])
     for number, read in enumerate(reads):

@@ -57,7 +57,7 @@ def test_a_template_has_its_devices_one_level_deeper() -> None:
 @pytest.mark.parametrize(
     "value", [None, 1, "x", [], [None], {"devices": 3}, {"devices": {"requests": [1, {"name": 2}]}}]
 )
-def test_what_is_of_the_wrong_type_reads_as_empty(value: Any) -> None:
+def test_field_of_the_wrong_type_reads_as_empty(value: Any) -> None:
     found = Claim.of(None, {"spec": value}, ("spec",))
     assert [request.reference for request in found.alternatives] in ([], ["", ""])
     assert found.constraints == []

@@ -84,7 +84,7 @@ def test_budgets(budgets: list[dict[str, Any]], reason: str) -> None:
     assert reason in found
 
 
-def test_a_budget_that_selects_nothing_is_named() -> None:
+def test_budget_without_pods_is_named() -> None:
     state = state_of(
         *objects(running("x", "ReplicaSet/x", "a", 0, metadata=LABELS)),
         budget(),
@@ -93,7 +93,7 @@ def test_a_budget_that_selects_nothing_is_named() -> None:
     assert list_idle_budgets(state) == ["ml/idle"]
 
 
-def test_pods_that_share_a_claim_stay() -> None:
+def test_pods_sharing_a_claim_stay() -> None:
     shared = claim("both", metadata={}, status={"allocation": {"devices": {"results": []}}})
     entry = {"resourceClaims": [{"name": "gpus", "resourceClaimName": "both"}]}
     pods = [running(name, "ReplicaSet/x", "a", 0, **entry)[0] for name in ("x", "y")]

@@ -144,12 +144,12 @@ def test_a_job_is_not_moved_until_it_fails() -> None:
     assert plan_for(*two_workers(backoffLimit=0)).verdict == "none"
 
 
-def test_an_eviction_that_a_failure_policy_ignores_does_not_count() -> None:
+def test_eviction_ignored_by_a_failure_policy_does_not_count() -> None:
     policy = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
     assert plan_for(*two_workers(backoffLimit=0, podFailurePolicy=policy)).moved == 2
 
 
-def test_no_plan_names_who_holds_the_devices_and_why_they_stay() -> None:
+def test_missing_plan_names_holders_and_why_they_stay() -> None:
     plan = plan_for(
         machine("a", 1),
         machine("b", 1),
@@ -176,7 +176,7 @@ def test_no_arrangement_of_the_movable_pods_has_room() -> None:
 @pytest.mark.parametrize(
     "subject", [waiting(4), waiting(1, nodeSelector={"pool": "none"})], ids=["devices", "selector"]
 )
-def test_a_subject_that_fits_on_no_empty_node_is_hopeless(subject: dict[str, Any]) -> None:
+def test_subject_too_large_for_an_empty_node_is_hopeless(subject: dict[str, Any]) -> None:
     plan = plan_for(machine("a", 2), running("x", "StatefulSet/x", "a", 0), subject)
     assert (plan.verdict, plan.is_hopeless) == ("none", True)
 
@@ -275,7 +275,7 @@ def test_a_gang_without_room_for_all_its_pods_stays() -> None:
     assert plan.verdict == "none"
 
 
-def test_a_node_that_a_later_step_needs_is_kept_free() -> None:
+def test_node_needed_by_a_later_step_is_kept_free() -> None:
     """x fits on b and on c, and y on c alone: x must not take c."""
     plan = plan_for(
         machine("a", 4),
@@ -302,7 +302,7 @@ def test_cpu_has_to_be_there_as_well() -> None:
     assert plan.verdict == "none"
 
 
-def test_what_another_scheduler_does_is_not_known() -> None:
+def test_pod_of_another_scheduler_is_undecided() -> None:
     plan = plan_for(
         machine("a", 2), running("x", "StatefulSet/x", "a", 0), waiting(2, schedulerName="volcano")
     )

@@ -67,7 +67,7 @@ def test_cpus_without_topology_are_noted(tmp_path: Path) -> None:
     assert "CPUs 0-1 show no topology" in notes(found)["cpu"]
 
 
-def test_firmware_that_lists_cpus_in_several_nodes(tmp_path: Path) -> None:
+def test_cpus_listed_in_several_nodes_are_noted(tmp_path: Path) -> None:
     nodes = [{**NODE, "id": n, "distance": [10, 10]} for n in (0, 1)]
     found = machine(tmp_path, nodes=nodes)
     assert "lists CPUs of node 1 in another node too" in notes(found)["numa"]
@@ -81,7 +81,7 @@ def test_an_old_kernel_with_masks_only(tmp_path: Path) -> None:
     assert probes.read(tmp_path).numa_nodes[0].cpus == "0-1"
 
 
-def test_distances_that_do_not_fit_the_nodes_are_not_used(tmp_path: Path) -> None:
+def test_distances_not_matching_the_nodes_are_not_used(tmp_path: Path) -> None:
     found = machine(tmp_path, nodes=[{**NODE, "distance": [10, 20, 30]}])
     assert found.numa_nodes[0].distances == ()
     assert "3 columns for 1 node" in notes(found)["node0"]
@@ -104,7 +104,7 @@ def test_very_old_kernels_have_masks_of_siblings(tmp_path: Path) -> None:
     assert [c.cpus for c in probes.read(tmp_path).cpus.cores] == ["0-1"]
 
 
-def test_the_node_of_a_cpu_is_the_one_that_it_links_to(tmp_path: Path) -> None:
+def test_node_of_a_cpu_is_its_link(tmp_path: Path) -> None:
     """Firmware may list all CPUs in each node, and a node without online CPUs has no folder of its own."""
     machine(tmp_path)
     for cpu, node in ((0, 0), (1, 3)):
@@ -126,7 +126,7 @@ def test_the_cores_of_a_module_are_siblings(tmp_path: Path) -> None:
     assert [(c.id, c.cpus) for c in probes.read(tmp_path).cpus.cores] == [(0, "0"), (1, "1")]
 
 
-def test_ports_of_one_card_that_are_not_in_a_row(tmp_path: Path) -> None:
+def test_nonconsecutive_ports_of_one_card_are_read(tmp_path: Path) -> None:
     from dractl.report.canvas import Canvas
     from dractl.report.machine import tree as machine_tree
 
@@ -152,7 +152,7 @@ def test_sparse_nodes_of_power9_and_gpu_memory_as_nodes(tmp_path: Path) -> None:
     }
 
 
-def test_functions_that_are_directories_have_no_place(tmp_path: Path) -> None:
+def test_pci_functions_as_directories_have_no_place(tmp_path: Path) -> None:
     files = {
         "sys/bus/pci/devices/0004:04:00.0/class": "0x030200",
         "sys/bus/pci/devices/0004:04:00.0/vendor": "0x10de",
@@ -176,7 +176,7 @@ def test_a_function_whose_facts_are_missing(tmp_path: Path) -> None:
     )
 
 
-def test_a_kind_that_sysfs_does_not_name_is_said_to_be_unknown(tmp_path: Path) -> None:
+def test_link_kind_unnamed_by_sysfs_is_unknown(tmp_path: Path) -> None:
     found = machine(tmp_path, net=[{"path": "virtual/net/dummy0", "ifindex": 9}])
     assert found.net_interfaces[0].kind is None
     assert "the link kind of dummy0 is unknown" in notes(found)["net"]
@@ -222,7 +222,7 @@ def test_an_infiniband_interface_has_the_kind_ipoib(tmp_path: Path) -> None:
     assert (interface.encapsulation, interface.kind) == ("infiniband", "ipoib")
 
 
-def test_gpus_that_are_no_pci_devices_are_noted(tmp_path: Path) -> None:
+def test_gpus_outside_pci_are_noted(tmp_path: Path) -> None:
     """NVIDIA/k8s-device-plugin#1963 (Tegra), and a guest of Windows."""
     board = machine(tmp_path / "board", {"sys/bus/platform/devices/17000000.gpu/modalias": "x"})
     assert "no DRA driver publishes it" in notes(board)["17000000.gpu"]
@@ -327,7 +327,7 @@ def test_a_host_or_a_guest_with_a_tree_is_as_it_shows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "count"), [("amdgpu_xcp.1", 1), ("amdgpu_xcp_1", 0)])
-def test_partitions_that_an_older_kernel_names_with_a_dot(
+def test_partitions_named_with_a_dot_by_older_kernels_are_read(
     tmp_path: Path, name: str, count: int
 ) -> None:
     """ROCm/k8s-device-plugin#157: the driver looks for amdgpu_xcp_N."""

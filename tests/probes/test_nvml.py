@@ -155,7 +155,7 @@ def test_a_gpu_lost_while_it_is_asked_hides_no_other(tree: Path, library: Path) 
         (999, "Unknown Error", None),
     ],
 )
-def test_nvml_that_does_not_start_leaves_what_pci_knows(
+def test_nvml_failing_to_start_leaves_the_facts_of_pci(
     tree: Path, library: Path, code: int, message: str, failure: str | None
 ) -> None:
     machine = nvml.probe(tree, library, bus_ids=BUS_IDS, init=code)
@@ -179,7 +179,7 @@ def test_a_machine_without_nvidia_gpus_says_nothing_about_nvml(tmp_path: Path) -
     assert not about(machine, "nvml")
 
 
-def test_memory_that_is_not_supported_is_absent_and_noted(tree: Path, library: Path) -> None:
+def test_unsupported_memory_is_absent_and_noted(tree: Path, library: Path) -> None:
     machine = nvml.probe(tree, library, bus_ids=BUS_IDS, refuse="nvmlDeviceGetMemoryInfo")
     assert machine.gpus[0].memory_bytes is None
     assert machine.gpus[0].partial is False  # nothing is wrong with it: GB10 is such a GPU
@@ -227,7 +227,7 @@ def test_a_refused_fact_is_absent_and_noted(tree: Path, library: Path, function:
         ("nvmlGpuInstanceGetInfo", 3, "on", (None, "GPU instance (NOT_SUPPORTED)")),
     ],
 )
-def test_errors_that_the_driver_does_not_tolerate(
+def test_errors_fatal_to_the_driver_are_recorded(
     tree: Path,
     library: Path,
     function: str,

@@ -83,7 +83,7 @@ def test_a_ready_node(node: Path) -> None:
     assert "8 /dev/nvidiaN" in found["device nodes"].evidence
 
 
-def test_a_driver_that_is_not_registered(node: Path) -> None:
+def test_unregistered_driver_is_reported(node: Path) -> None:
     check = look(node, "gpu.nvidia.com", "dra.cpu")["kubelet registration"]
     assert (check.state, "dra.cpu: no socket" in check.evidence) == ("missing", True)
 
@@ -165,7 +165,7 @@ def test_faults_of_cdi_specifications(change: dict[str, Any], fault: str) -> Non
     "data",
     [None, b"", b"\xff", b"{", b"a: [", b"[" * 100_000, b"a: &a [x]\nb: [*a, *a]\n", b"kind: 1\n"],
 )
-def test_what_is_no_cdi_specification(data: bytes | None) -> None:
+def test_invalid_cdi_specification_has_a_fault(data: bytes | None) -> None:
     assert cdi_fault(data)
 
 
@@ -189,18 +189,18 @@ def left_behind(path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["gpu.nvidia.com-reg.sock", "lab.example.com-0ecc8920-f135-reg.sock"]
 )
-def test_a_driver_that_died_leaves_its_socket(node: Path, name: str) -> None:
+def test_dead_driver_leaves_its_socket(node: Path, name: str) -> None:
     left_behind(node / "var/lib/kubelet/plugins_registry" / name)
     (evidence,) = said(node, "kubelet registration")
     assert f"nobody listens on /var/lib/kubelet/plugins_registry/{name}" in evidence
 
 
-def test_a_driver_that_serves_no_more_is_told_although_it_is_registered(node: Path) -> None:
+def test_registered_driver_without_a_listener_is_reported(node: Path) -> None:
     left_behind(node / "var/lib/kubelet/plugins/gpu.nvidia.com/dra.sock")
     assert "nobody listens on" in said(node, "kubelet registration")[0]
 
 
-def test_a_driver_that_listens(tmp_path: Path) -> None:
+def test_listening_socket_is_recognized(tmp_path: Path) -> None:
     path = tmp_path / "proc" / "s.sock"
     path.parent.mkdir()
     (tmp_path / "sys").mkdir()
@@ -234,7 +234,7 @@ def test_sockets_of_storage_drivers_are_not_those_of_dra(node: Path) -> None:
     assert not said(node, "kubelet registration")
 
 
-def test_a_runtime_and_a_kubelet_that_do_not_run(node: Path) -> None:
+def test_stopped_runtime_and_kubelet_are_reported(node: Path) -> None:
     left_behind(node / "run/containerd/containerd.sock")
     left_behind(node / "var/lib/kubelet/device-plugins/kubelet.sock")
     assert said(node, "container runtime") == [
@@ -258,7 +258,7 @@ def test_specifications_where_the_runtime_does_not_look(node: Path) -> None:
     assert not said(node, "CDI")
 
 
-def test_a_device_node_that_a_specification_names_and_the_host_lacks(node: Path) -> None:
+def test_device_node_of_a_specification_missing_on_the_host_is_reported(node: Path) -> None:
     (node / "dev/nvidia0").unlink()
     assert "names /dev/nvidia0, which does not exist here" in said(node, "CDI")[0]
 
@@ -286,7 +286,7 @@ def test_the_network_of_pods(node: Path) -> None:
     assert said(node, "CNI") == ["no CNI configuration in /etc/cni/net.d"]
 
 
-def test_a_driver_that_is_a_plugin_of_nri(node: Path) -> None:
+def test_nri_plugin_of_a_driver_is_recognized(node: Path) -> None:
     (node / "var/lib/kubelet/plugins/dra.net").mkdir(parents=True)
     configure(node, '[plugins."io.containerd.nri.v1.nri"]', "disable = true")
     assert said(node, "NRI") == ["dra.net needs NRI, which is off in the runtime"]
@@ -333,7 +333,7 @@ def test_prepared_claims_whose_devices_are_gone(node: Path) -> None:
         look(node)
 
 
-def test_what_kubelet_has_prepared_against_the_claims_of_the_cluster(node: Path) -> None:
+def test_prepared_claims_are_compared_with_the_cluster(node: Path) -> None:
     """As after a pod was deleted by force while its driver refused to unprepare (situation 15 on a real node)."""
     claims = [
         {"ClaimUID": uid, "ClaimName": uid, "Namespace": "ml", "DriverState": {}}

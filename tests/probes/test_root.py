@@ -111,7 +111,7 @@ def test_memory_and_directory_show_the_same(root: tuple[SysRoot, Path]) -> None:
     ("name", "message"),
     [("none", "no such directory"), ("file", "not a directory"), ("empty", "neither sys/")],
 )
-def test_what_is_no_tree_is_named(tmp_path: Path, name: str, message: str) -> None:
+def test_folder_without_a_tree_is_refused(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=message):

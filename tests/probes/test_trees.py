@@ -75,9 +75,7 @@ def test_roots_bridges_and_nodes_are_those_of_the_links(
 
 
 @pytest.mark.parametrize("name", sysfs_trees.NAMES)
-def test_each_machine_shows_what_its_description_expects(
-    name: str, read: dict[str, Machine]
-) -> None:
+def test_each_machine_matches_its_description(name: str, read: dict[str, Machine]) -> None:
     expect: dict[str, Any] = sysfs_trees.describe(name)["expect"]
     machine = read[name]
     pci = machine.pci
@@ -135,9 +133,7 @@ def test_network_interfaces_of_hardware(read: dict[str, Machine]) -> None:
     assert nets["lo"].encapsulation == "loopback"
 
 
-def test_the_default_route_and_what_is_enslaved_to_it_is_the_uplink(
-    read: dict[str, Machine],
-) -> None:
+def test_default_route_and_its_slaves_are_the_uplink(read: dict[str, Machine]) -> None:
     """dranet leaves out the interfaces of the default routes of lowest metric, and their slaves."""
     assert {n.name for n in read["plx-8gpu"].net_interfaces if n.uplink} == {
         "bond0",
@@ -258,7 +254,7 @@ def test_a_tree_without_numa_cpu_or_pci_says_so(tmp_path: Path) -> None:
     assert {"cpu", "numa", "pci", "net"} <= {note.about for note in machine.notes}
 
 
-def test_memory_that_no_numa_node_counts_is_noted(tmp_path: Path) -> None:
+def test_memory_outside_numa_nodes_is_noted(tmp_path: Path) -> None:
     # An H100 in a virtual machine whose memory was added while it ran: 4.464 of 125.9 GiB are node 0's.
     node = tmp_path / "sys/devices/system/node/node0"
     node.mkdir(parents=True)
@@ -279,7 +275,7 @@ def test_a_mounted_sys_alone_is_a_root_too(trees: dict[str, Path]) -> None:
     assert sys_only.numa_nodes == whole.numa_nodes
 
 
-def test_names_come_from_the_pci_ids_that_is_named(trees: dict[str, Path], tmp_path: Path) -> None:
+def test_names_come_from_the_given_pci_ids(trees: dict[str, Path], tmp_path: Path) -> None:
     database = tmp_path / "pci.ids"
     database.write_text(
         "10de  NVIDIA Corporation\n# a comment\n\t2330  GH100 [Test]\nC 03  Display controller\n\t02  3D controller\n"

@@ -104,7 +104,7 @@ def test_the_heading_has_phase_age_claims_and_their_templates() -> None:
     assert second.startswith("✗ ")
 
 
-def test_places_that_are_numbers_are_named() -> None:
+def test_numeric_places_are_named() -> None:
     numa = [device(f"gpu-{i}", numa=i) for i in range(2)]
     alike = [{"matchAttribute": "gpu.example.com/numa"}]
     cluster = [GPU, node("a"), slice_of("gpu.example.com", "a", *numa)]
@@ -237,7 +237,7 @@ def waiting(name: str, fix: Fix, number: int = 1) -> Explanation:
     )
 
 
-def test_one_line_for_a_fix_that_several_have_in_common() -> None:
+def test_common_fix_of_several_subjects_is_one_line() -> None:
     end, lower = Fix("delete pod ml/x", (), "ends it", relief=Relief(4, 5)), Fix("lower count", ())
     answers = [
         waiting("infer", end, 4),
@@ -257,7 +257,7 @@ def test_one_line_for_a_fix_that_several_have_in_common() -> None:
     assert len(lines) == 8
 
 
-def test_what_lets_most_pods_start_is_reported_even_if_it_comes_first_for_none() -> None:
+def test_fix_for_most_pods_is_reported_even_if_first_for_none() -> None:
     lower, end = (
         Fix("lower count", (), relief=Relief(1, 8)),
         Fix("delete pod ml/x", (), relief=Relief(7, 8)),
@@ -293,7 +293,7 @@ def test_fixes_for_few_pods_give_way_where_the_screen_has_no_line_for_each() -> 
     )  # it scrolls anyway
 
 
-def test_what_the_cluster_says_moves_no_cursor() -> None:
+def test_text_of_the_cluster_moves_no_cursor() -> None:
     selector = {"cel": {"expression": "device.attributes['gpu.example.com'].model == 'z'"}}
     cluster = [GPU, node("a"), gpus("a", 2, model="\x1b[2J\x1b[31mgone")]
     text = shown(
@@ -303,7 +303,7 @@ def test_what_the_cluster_says_moves_no_cursor() -> None:
     assert "\x1b" not in text
 
 
-def test_what_only_waits_for_the_scheduler_has_a_mark_of_its_own() -> None:
+def test_pod_only_waiting_for_the_scheduler_has_its_own_mark() -> None:
     """Neither a tick nor a cross: nothing is wrong, and nothing has been placed."""
     unscheduled = {
         "type": "PodScheduled",
@@ -319,7 +319,7 @@ def test_what_only_waits_for_the_scheduler_has_a_mark_of_its_own() -> None:
     assert any(line.startswith("… ") and "would fit" in line for line in text.splitlines()), text
 
 
-def test_a_selector_is_quoted_as_written_with_a_mark_below_what_is_false() -> None:
+def test_selector_is_quoted_with_a_mark_below_the_false_part() -> None:
     whole = (
         "device.driver == 'gpu.example.com' && device.attributes['gpu.example.com'].model == 'z'"
     )

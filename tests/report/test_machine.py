@@ -64,7 +64,7 @@ def all_reports(machine: Machine, width: int) -> dict[str, str]:
     }
 
 
-def test_every_report_calls_a_gpu_what_a_claim_calls_it(plx: Machine) -> None:
+def test_every_report_names_a_gpu_as_claims_do(plx: Machine) -> None:
     for name, text in all_reports(plx, 200).items():
         for number in range(7):
             assert re.search(rf"\bgpu-{number}\b", text), name
@@ -112,7 +112,7 @@ def test_verbose_trees_have_uuids_and_profiles(plx: Machine) -> None:
     )
 
 
-def test_a_gpu_that_is_not_published_has_its_index_and_the_reason(plx: Machine) -> None:
+def test_unpublished_gpu_has_its_index_and_the_reason(plx: Machine) -> None:
     devices = published(plx)
     without = replace(
         devices,
@@ -127,7 +127,7 @@ def test_a_gpu_that_is_not_published_has_its_index_and_the_reason(plx: Machine) 
     assert "not published: it is bound to vfio-pci" in machine_html.render(plx, without)
 
 
-def test_a_driver_that_publishes_nothing_is_named(plx: Machine) -> None:
+def test_driver_without_slices_is_named(plx: Machine) -> None:
     silent = Publication(silent={"gpu.nvidia.com": "a GPU is lost"})
     assert "  gpu.nvidia.com: publishes nothing: a GPU is lost" in machine_tree.render(
         plx, Canvas(), publication=silent
@@ -215,7 +215,7 @@ def test_a_page_names_the_node_only_with_identity(plx: Machine) -> None:
     assert "<h1>PCI topology of this node</h1>" in machine_html.render(plx.drop_identity())
 
 
-def test_pictures_name_the_virtual_functions_that_are_published(tmp_path: Path) -> None:
+def test_pictures_name_published_virtual_functions(tmp_path: Path) -> None:
     machine = probes.read(sysfs_trees.build(sysfs_trees.describe("sriov"), tmp_path))
     line = "+ 4 virtual functions of 0000:3b:00.0, published as pci-0000-3b-00-2, pci-0000-3b-00-3"
     texts = ElementTree.fromstring(machine_svg.render(machine, published(machine))).iter(

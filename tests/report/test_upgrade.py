@@ -27,7 +27,7 @@ def test_html_has_no_markup_of_others() -> None:
     assert "&lt;b&gt;" in page
 
 
-def test_a_page_has_no_column_that_most_rows_leave_empty() -> None:
+def test_page_has_no_mostly_empty_column() -> None:
     bare = Finding("planned", "info", "a gate becomes stable", source="kubernetes#1")
     steps = (PLAN.steps[0], Step("Kubernetes 1.38", (), (bare,)))
     page = upgrade_html.render(Plan("1.36", "1.38", steps))
@@ -50,7 +50,7 @@ def test_a_cluster_with_the_release_already(release: str, said: str) -> None:
     assert "already" not in upgrade_text.headline(other)
 
 
-def test_the_headline_counts_what_there_is() -> None:
+def test_headline_counts_findings_by_level() -> None:
     change = Finding("x", "changes", "it behaves differently")
     step = Step("Kubernetes 1.37", (), (change, change, Finding("y", "info", "as before")))
     headline = upgrade_text.headline(Plan("1.36", "1.37", (step,)))
@@ -65,7 +65,7 @@ def test_markdown_has_no_markup_of_others() -> None:
     assert "`Pod/<i> q`" in text
 
 
-def test_what_breaks_comes_with_its_fix_and_what_is_before_it() -> None:
+def test_break_is_printed_with_its_fix_and_earlier_steps() -> None:
     lines = upgrade_text.render(PLAN, Canvas(width=80, unicode=False)).splitlines()
     assert lines[0] == "Kubernetes 1.36 -> 1.37: 1 break; 1 subject not compared"
     assert lines[3:5] == ["  first change <b>", "  BREAKS   Pod/<i> `q`: <b>*x* # y `z` [l](u)"]

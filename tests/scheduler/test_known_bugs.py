@@ -45,7 +45,7 @@ def test_the_first_release_without_a_bug_may_be_a_patch() -> None:
     assert known_bugs._first_release_without(later, "1.35") == "1.37"
 
 
-def test_a_bug_that_is_switched_off_leaves_the_others() -> None:
+def test_disabled_bug_leaves_the_others() -> None:
     features = Features.for_release("1.34", {"DRAConsumableCapacity": True})
     behaviour = features.behaviour
     assert behaviour is not None

@@ -90,12 +90,12 @@ def test_the_same_refusal_agrees() -> None:
     }
 
 
-def test_what_preemption_says_is_another_matter() -> None:
+def test_preemption_part_of_a_message_is_ignored() -> None:
     answer = explain(f"{REFUSAL} preemption: 0/1 nodes are available: 1 anything.", free=False)
     assert agrees(answer) is True
 
 
-def test_a_message_that_was_cut_agrees_with_its_beginning() -> None:
+def test_truncated_message_agrees_with_its_beginning() -> None:
     """The API server cuts events at 1,024 bytes."""
     names = ", ".join(f"1 node(s) had taint {number}" for number in range(60))
     answer = explain(f"0/1 nodes are available: {names}"[:1024], free=False)
@@ -103,7 +103,7 @@ def test_a_message_that_was_cut_agrees_with_its_beginning() -> None:
     assert agrees(explain(REFUSAL, free=False)) is True
 
 
-def test_a_failure_that_repeats_is_quoted_where_the_pod_would_fit() -> None:
+def test_repeated_failure_is_quoted_where_the_pod_would_fit() -> None:
     answer = explain(FAILURE, free=True, condition="SchedulerError")
     assert answer.verdict == "error"
     assert answer.reasons[0].code == "scheduler-differs"
@@ -127,7 +127,7 @@ def test_a_single_refusal_may_be_older_than_a_deletion() -> None:
     assert agrees(answer) is None
 
 
-def test_words_that_are_older_than_an_object_are_not_weighed() -> None:
+def test_words_older_than_an_object_are_not_weighed() -> None:
     newer = slice_of(DRIVER, "node-1", device("gpu-0"))
     newer["metadata"]["creationTimestamp"] = "2026-09-20T10:00:01Z"
     answer = explain(REFUSAL, newer, free=True)

@@ -77,7 +77,7 @@ def test_a_switch_of_another_vendor_makes_no_complex(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "port", ["0009:00:00.0", "0009:01:00.0", "0009:02:00.0", "0009:02:01.0", "0009:05:00.0"]
 )
-def test_a_path_that_rdma_topo_does_not_know_makes_no_complex(grace: Machine, port: str) -> None:
+def test_path_unknown_to_rdma_topo_makes_no_complex(grace: Machine, port: str) -> None:
     """It refuses the whole machine then; the other complex is as it was."""
     devices = tuple(replace(d, device="0x1234") if d.bdf == port else d for d in grace.pci_devices)
     assert [found.gpu for found in complexes(replace(grace, pci_devices=devices))] == [

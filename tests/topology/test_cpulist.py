@@ -17,7 +17,7 @@ def test_lists(text: str, numbers: set[int]) -> None:
 
 
 @pytest.mark.parametrize("text", ["3-1", "-4", "0-99999999999", "a-b", "70000"])
-def test_what_is_no_list_is_refused_without_using_memory(text: str) -> None:
+def test_invalid_list_is_refused_without_using_memory(text: str) -> None:
     with pytest.raises(ValueError, match=r"list|int"):
         cpulist.parse(text)
 

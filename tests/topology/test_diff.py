@@ -44,14 +44,14 @@ def test_other_names_of_the_same_devices_are_no_difference(plx: Machine) -> None
     assert differences(plx, replace(plx, net_interfaces=nets, gpus=gpus, pci_devices=devices)) == ()
 
 
-def test_what_changed_is_named_with_its_place(plx: Machine) -> None:
+def test_changed_value_is_named_with_its_place(plx: Machine) -> None:
     assert differences(plx, with_device(plx, "0000:19:00.0", driver="vfio-pci", link_width=8)) == (
         Difference("0000:19:00.0", "driver", "nvidia", "vfio-pci"),
         Difference("0000:19:00.0", "link width", "16", "8"),
     )
 
 
-def test_a_function_that_is_gone_and_one_that_is_new(plx: Machine) -> None:
+def test_removed_and_new_functions_are_reported(plx: Machine) -> None:
     without = replace(plx, pci_devices=tuple(d for d in plx.pci_devices if d.bdf != "0000:1c:00.0"))
     (gone,) = (d for d in differences(plx, without) if d.what == "function")
     assert (gone.place, gone.after) == ("0000:1c:00.0", None)
@@ -89,7 +89,7 @@ def test_a_lost_gpu_is_a_difference(plx: Machine) -> None:
     )
 
 
-def test_what_a_gpu_says_is_compared_where_both_say_it(plx: Machine) -> None:
+def test_facts_of_gpus_are_compared_where_both_have_them(plx: Machine) -> None:
     known = replace(
         plx, gpus=tuple(replace(gpu, partial=False, memory_bytes=1 << 30) for gpu in plx.gpus)
     )

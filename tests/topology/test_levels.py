@@ -65,7 +65,7 @@ def test_the_level_follows_from_the_two_paths_and_is_symmetric(
         (None, None, 0, 1, "NODE"),  # a kernel without NUMA
     ],
 )
-def test_an_unknown_node_is_said_to_be_unknown(
+def test_unknown_numa_node_gives_an_unknown_level(
     a: int | None, b: int | None, nodes: int, sockets: int, expected: str
 ) -> None:
     one = device("pci0000:10/0000:10:01.0", a)
@@ -73,7 +73,7 @@ def test_an_unknown_node_is_said_to_be_unknown(
     assert level(one, other, machine(one, other, nodes=nodes, sockets=sockets)) == expected
 
 
-def test_what_nvml_says_stands_beside_sysfs_and_wins_in_the_summary() -> None:
+def test_level_of_nvml_stands_beside_sysfs_and_wins_in_the_summary() -> None:
     a, b = (
         device("pci0000:10/0000:10:01.0/0000:11:00.0"),
         device("pci0000:20/0000:20:01.0/0000:21:00.0"),

@@ -121,7 +121,9 @@ def test_members_outside_the_tree_are_left_out(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_no_snapshot_is_named(tmp_path: Path, content: bytes, message: str) -> None:
+def test_file_other_than_a_snapshot_is_refused(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
     file = tmp_path / "file"
     file.write_bytes(content)
     with pytest.raises(InputError) as error:
@@ -131,7 +133,7 @@ def test_what_is_no_snapshot_is_named(tmp_path: Path, content: bytes, message: s
     assert "\n" not in error.value.message
 
 
-def test_an_archive_that_unpacks_to_too_much_ends_at_once(tmp_path: Path) -> None:
+def test_oversized_archive_ends_at_once(tmp_path: Path) -> None:
     import tarfile
 
     info = tarfile.TarInfo("sys/devices/huge")

@@ -57,12 +57,12 @@ def breaks(value: dict[str, Any], start: str, to: str, **config: bool) -> list[s
 
 
 @pytest.mark.parametrize("kind", ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"])
-def test_a_webhook_that_names_a_version_that_ends(kind: str) -> None:
+def test_webhook_with_a_removed_version_breaks(kind: str) -> None:
     assert breaks(webhook(rule("v1beta1"), kind=kind), "1.37", "1.38") == ["Kubernetes 1.38"]
 
 
 @pytest.mark.parametrize("kind", ["ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"])
-def test_a_policy_that_names_a_version_that_ends(kind: str) -> None:
+def test_policy_with_a_removed_version_breaks(kind: str) -> None:
     assert breaks(policy(rule("v1alpha3", "v1beta1"), kind=kind), "1.37", "1.38") == [
         "Kubernetes 1.38"
     ]
@@ -81,7 +81,7 @@ def test_a_policy_that_names_a_version_that_ends(kind: str) -> None:
         policy(rule("v1alpha3", resources=("devicetaintrules",))),
     ],
 )
-def test_what_is_asked_as_before(value: dict[str, Any]) -> None:
+def test_webhook_with_a_served_version_is_fine(value: dict[str, Any]) -> None:
     assert not breaks(value, "1.37", "1.38")
 
 
@@ -91,7 +91,7 @@ def test_a_version_switched_on_up_to_1_33() -> None:
     assert not breaks(value, "1.33", "1.34", **{"resource.k8s.io/v1beta1": True})
 
 
-def test_the_fix_names_what_is_served() -> None:
+def test_fix_names_the_served_version() -> None:
     compared = UpgradeInput((), ClusterState({}), others=(webhook(rule("v1beta1")),))
     (step,) = plan(compared, "1.37", "1.38").steps
     (finding,) = [one for one in step.findings if one.code == "admission-not-asked"]

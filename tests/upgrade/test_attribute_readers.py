@@ -90,7 +90,7 @@ def test_a_pod_its_claim_and_its_template_are_named_together() -> None:
     ]
 
 
-def test_a_class_that_reads_it_is_named_with_the_claims_that_break() -> None:
+def test_reading_class_is_named_with_the_breaking_claims() -> None:
     first = device_class("first", f'device.driver == "{NV}" && {SELECTOR}')
     asks = claim("asks", request("r", "first"))
     (finding,) = readers_in(step_of(*machine(), first, asks))
@@ -99,7 +99,7 @@ def test_a_class_that_reads_it_is_named_with_the_claims_that_break() -> None:
     assert finding["edits"][0]["patch"] == "DeviceClass/first"
 
 
-def test_a_class_that_nobody_uses_breaks_where_it_matches_nothing() -> None:
+def test_unused_class_breaks_where_it_matches_nothing() -> None:
     first = device_class("first", f'device.driver == "{NV}" && {SELECTOR}')
     (finding,) = readers_in(step_of(*machine(), first))
     assert (finding["level"], finding["objects"]) == ("breaks", ["DeviceClass/first"])
@@ -107,7 +107,7 @@ def test_a_class_that_nobody_uses_breaks_where_it_matches_nothing() -> None:
 
 
 @pytest.mark.parametrize("stored", [True, False])
-def test_a_template_that_no_pod_uses_is_judged(stored: bool) -> None:
+def test_unused_template_is_judged(stored: bool) -> None:
     asked = template("first", SELECTOR)
     objects = [*machine(), asked] if stored else machine()
     step = step_of(*objects, manifests=() if stored else (asked,))
@@ -115,7 +115,7 @@ def test_a_template_that_no_pod_uses_is_judged(stored: bool) -> None:
     assert (finding["level"], finding["objects"]) == ("breaks", ["ResourceClaimTemplate/ml/first"])
 
 
-def test_what_a_claim_of_another_driver_reads_is_not_concerned() -> None:
+def test_claim_of_another_driver_is_not_concerned() -> None:
     """pcieRoot and pciBusID are names that every driver can publish."""
     other = device_class("nic", 'device.driver == "dra.net"')
     text = f"{of(STANDARD, 'pciBusID')} == '0000:01:00.0'"
@@ -160,7 +160,7 @@ def test_an_edit_asks_by_the_name_of_each_version() -> None:
     )
 
 
-def test_a_constraint_is_replaced_by_one_that_joins_the_same_devices() -> None:
+def test_constraint_is_replaced_by_one_joining_the_same_devices() -> None:
     value = claim(
         "asks", request("r", "all", 2), constraints=[{"matchAttribute": f"{NV}/parentIndex"}]
     )
@@ -192,7 +192,7 @@ def test_both_sides_have_a_sentence_of_their_own() -> None:
     assert finding["message"].endswith("; explain: does not fit")
 
 
-def test_a_guard_that_holds_either_way_is_a_note() -> None:
+def test_guard_holding_either_way_is_a_note() -> None:
     text = f"!({has(NV, 'index')}) || {of(NV, 'index')} >= 0"
     value = claim("asks", request("r", "all", selectors=selectors(text)))
     (finding,) = readers_in(step_of(*machine(), value))
@@ -200,7 +200,7 @@ def test_a_guard_that_holds_either_way_is_a_note() -> None:
     assert "matches the same devices" in finding["message"]
 
 
-def test_manifests_alone_are_compared_by_what_is_known_of_the_versions() -> None:
+def test_manifests_alone_are_compared_by_facts_of_the_versions() -> None:
     asked = template("first", SELECTOR)
     other = {
         **template("other", f"{of(NV, 'brand')} == 'Nvidia'"),

@@ -101,14 +101,14 @@ def findings(text: str, start: str, to: str, *objects: dict[str, Any]) -> list[F
 
 
 @pytest.mark.parametrize(("text", "start", "to"), BREAK)
-def test_a_component_that_does_not_start_breaks(text: str, start: str, to: str) -> None:
+def test_component_failing_to_start_breaks(text: str, start: str, to: str) -> None:
     broken = [one for one in findings(text, start, to) if one.level == "breaks"]
     assert broken
     assert {one.code for one in broken} <= {"gate-removed", "gate-locked"}
 
 
 @pytest.mark.parametrize(("text", "start", "to"), START)
-def test_a_component_that_starts_does_not(text: str, start: str, to: str) -> None:
+def test_starting_component_does_not_break(text: str, start: str, to: str) -> None:
     assert not [one for one in findings(text, start, to) if one.level == "breaks"]
 
 
@@ -117,7 +117,7 @@ def test_there_are_enough_of_both() -> None:
     assert len(START) >= 12
 
 
-def test_a_gate_whose_default_changes_is_named_with_what_depends_on_it() -> None:
+def test_gate_with_a_changed_default_is_named_with_dependent_objects() -> None:
     """DRAConsumableCapacity: alpha in 1.34, on by default from 1.36 on (pkg/features/kube_features.go)."""
     asks = request("r", "gpu", capacity={"requests": {"memory": "1Gi"}})
     state = from_objects([claim("shares", asks), claim("plain", request("r", "gpu"))])
@@ -134,7 +134,7 @@ def test_a_gate_whose_default_changes_is_named_with_what_depends_on_it() -> None
     assert not [one for step in steps for one in step.findings if one.code == "gate-default"]
 
 
-def test_a_manifest_that_depends_on_a_gate_is_named_once_with_the_gate() -> None:
+def test_gate_dependent_manifest_is_named_once_with_the_gate() -> None:
     shared = slice_of("gpu.example.com", "n1", {**device("g"), "allowMultipleAllocations": True})
     found = [one for one in findings("", "1.35", "1.36", shared) if one.level == "changes"]
     (finding,) = found
@@ -143,7 +143,7 @@ def test_a_manifest_that_depends_on_a_gate_is_named_once_with_the_gate() -> None
 
 
 @pytest.mark.parametrize(("value", "stays", "fix"), [(OFF, "off", None), (ON, "on", "remove DRAConsumableCapacity")])  # fmt: skip
-def test_a_gate_that_a_file_sets_keeps_its_value(value: str, stays: str, fix: str | None) -> None:
+def test_gate_set_in_a_file_keeps_its_value(value: str, stays: str, fix: str | None) -> None:
     text = cluster("apiServer", "DRAConsumableCapacity", value)
     (finding,) = [one for one in findings(text, "1.35", "1.36") if one.code == "gate-default"]
     assert finding.level == "info"
@@ -173,7 +173,7 @@ OF_DRIVER = {"apiGroups": ["resource.k8s.io"], "resources": ["resourceclaims/dri
         ((STATUS, OF_DRIVER), "1.35", "1.36", False),
     ],
 )
-def test_the_role_of_a_driver_that_writes_the_status_of_claims(
+def test_role_writing_claim_status_breaks_without_the_new_permission(
     rules: tuple[dict[str, Any], ...], start: str, to: str, broken: bool
 ) -> None:
     """kubernetes#134947: status.devices needs a verb with a prefix on resourceclaims/driver, from 1.36 on."""

@@ -56,7 +56,7 @@ def told(
         ("dra-example-driver:v0.1.0", ("v1beta1",)),  # 0.32.0
     ],
 )  # fmt: skip
-def test_a_driver_speaks_what_its_helper_library_speaks(
+def test_driver_speaks_the_versions_of_its_helper_library(
     image: str, speaks: tuple[str, ...]
 ) -> None:
     from dractl.facts.images import versions_that_run
@@ -69,7 +69,7 @@ def test_a_driver_speaks_what_its_helper_library_speaks(
         assert "go.mod" in speech.source
 
 
-def test_every_row_names_versions_that_a_release_has_served() -> None:
+def test_every_row_names_versions_served_by_a_release() -> None:
     known = {version for release in ("1.31", "1.33", "1.37") for version in served_versions("ResourceSlice", release)}  # fmt: skip
     assert {one for row in helpers().helpers for one in row.speaks} <= known
 
@@ -105,7 +105,9 @@ def test_a_newer_driver_does_not() -> None:
         ("v0.4.3", None),
     ],
 )
-def test_a_driver_that_names_a_version_beside_its_library(tag: str, effect: str | None) -> None:
+def test_driver_fixing_a_version_beside_its_library_is_judged_by_it(
+    tag: str, effect: str | None
+) -> None:
     """intel-resource-drivers-for-kubernetes@qat-v0.4.0 has the library of 0.34 and ResourceV1beta1()."""
     switched = RuntimeConfig({V1BETA1: True})
     old = plugin(f"intel-qat-resource-driver:{tag}")
@@ -147,7 +149,7 @@ def test_the_first_alpha_ends_in_1_34() -> None:
         ("intel-gpu-resource-driver:v0.1.0", "the version v0.1.0 of its image is not known"),
     ],
 )
-def test_what_an_image_does_not_tell_is_not_compared(image: str, why: str) -> None:
+def test_unknown_image_is_not_compared(image: str, why: str) -> None:
     slices = slice_of("gpu.intel.com", "n1", device("gpu-0"))
     breaks, unknown, _ = told(plugin(image), slices, start="1.37", to="1.38")
     assert not breaks
@@ -166,7 +168,7 @@ def test_a_dump_without_pods_of_a_driver_is_not_compared() -> None:
 
 
 @pytest.mark.parametrize(("release", "level"), [("1.36", True), ("1.33", False)])
-def test_the_managed_fields_of_slices_show_what_an_unknown_driver_speaks(
+def test_managed_fields_of_slices_show_versions_of_an_unknown_driver(
     release: str, level: bool
 ) -> None:
     """Where the server has v1, a client that can speak it does; in 1.33 nobody could."""
@@ -177,7 +179,7 @@ def test_the_managed_fields_of_slices_show_what_an_unknown_driver_speaks(
     assert bool(breaks) is level
 
 
-def test_a_driver_that_speaks_v1_by_its_managed_fields() -> None:
+def test_driver_speaking_v1_by_its_managed_fields_is_fine() -> None:
     slices = slice_of("gpu.acme.com", "n1", device("gpu-0"))
     slices["metadata"]["managedFields"] = [
         {"manager": "plugin", "apiVersion": version} for version in (V1BETA1, "resource.k8s.io/v1")
@@ -241,7 +243,7 @@ KUBEVIRT = {
         ((deployment("karpenter/karpenter:v1.13.0"),), "1.34", "1.38", None),
     ],
 )  # fmt: skip
-def test_programs_that_read_claims_in_a_version_that_ends(
+def test_programs_reading_claims_in_a_removed_version_break(
     objects: tuple[dict[str, Any], ...], start: str, to: str, level: str | None
 ) -> None:
     """kubevirt v1.6 and v1.7 import k8s.io/api/resource/v1beta1, v1.8 v1; kueue v0.14 v1beta2, v0.15 v1."""

@@ -584,7 +584,7 @@ def named(case: Case, *objects: dict[str, Any]) -> list[Finding]:
 @pytest.mark.parametrize(
     "case", CASES, ids=lambda one: f"{one.driver}-{one.start}-{one.to}-{one.ask.label}"
 )
-def test_a_claim_that_reads_what_changes_is_named(case: Case) -> None:
+def test_claim_reading_a_changed_attribute_is_named(case: Case) -> None:
     found = named(case, devices_claim(case.ask, "all"))
     if case.expected is None:
         assert not found, case.source

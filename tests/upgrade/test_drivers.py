@@ -128,7 +128,7 @@ def test_capacities_stay_and_are_not_made_up() -> None:
     assert "capacity" not in found["gpu-1"]
 
 
-def test_slices_tell_the_versions_that_may_have_published_them(whole: Path) -> None:
+def test_slices_show_their_possible_driver_versions(whole: Path) -> None:
     for name, old_folder, start, new_folder, to in STEPS:
         for folder, version in ((old_folder, start), (new_folder, to)):
             for file in sorted((whole / "conformance" / "drivers" / folder).glob("*.json")):

@@ -103,7 +103,7 @@ def arguments(version: str) -> str:
         (KIND, "Kubernetes 1.38", "every component", 3),
     ],
 )
-def test_a_removed_gate_breaks_each_place_that_sets_it(
+def test_removed_gate_breaks_each_place_setting_it(
     text: str, step: str, component: str, line: int
 ) -> None:
     """CHANGELOG-1.38.md, kubernetes#141946"""
@@ -156,7 +156,7 @@ def test_a_pod_of_a_running_cluster() -> None:
 
 
 @pytest.mark.parametrize("gate", ["DRADeviceTaints", "DRADeviceTaintRules"])
-def test_a_gate_that_is_locked_the_other_way(gate: str) -> None:
+def test_gate_locked_the_other_way_breaks(gate: str) -> None:
     """CHANGELOG-1.38.md, kubernetes#140256"""
     (finding,) = breaks(written(KUBELET, gate, "false"))["Nodes 1.38"]
     assert finding.code == "gate-locked"
@@ -199,7 +199,7 @@ def test_gates_of_the_command_line_are_judged_as_a_component_s() -> None:
         CONFIG_MAP.replace("GATE: VALUE", "- ["),
     ],
 )
-def test_settings_that_cannot_be_read_break_nothing(text: str) -> None:
+def test_unreadable_settings_break_nothing(text: str) -> None:
     assert not breaks(text)
 
 

@@ -49,7 +49,7 @@ def told(*objects: dict[str, Any], start: str = "1.34", to: str = "1.35") -> lis
         ("v1.34.3", "containerd://2.1.0", "already prepared"),  # CHANGELOG-1.34.md: fixed in 1.34.4
     ],
 )
-def test_the_versions_of_nodes_are_compared_with_what_is_known(
+def test_versions_of_nodes_are_compared_with_known_faults(
     kubelet: str, runtime: str, word: str
 ) -> None:
     found = told(node(kubelet, runtime))
@@ -65,7 +65,7 @@ def test_nothing_is_known_of_a_release_to_come() -> None:
     assert list(faults_of_release(("kubelet",), "1.99.1")) == []
 
 
-def test_each_kubelet_that_is_drained_is_named_once() -> None:
+def test_each_drained_kubelet_is_named_once() -> None:
     nodes = [
         node(kubelet, name=f"n{number}")
         for number, kubelet in enumerate(("v1.35.2", "v1.36.0", "v1.35.1", "v1.37.0"))
@@ -74,7 +74,7 @@ def test_each_kubelet_that_is_drained_is_named_once() -> None:
     assert step == "drain n0, n1, n2 one by one (kubelet 1.35, 1.36)"
 
 
-def test_fixed_versions_are_not_told() -> None:
+def test_fixed_versions_are_not_reported() -> None:
     found = told(
         node("v1.34.5", "containerd://1.7.30"), node("v1.34.5", "cri-o://1.34.0", "node-2")
     )
@@ -135,7 +135,7 @@ def test_kernels_are_information() -> None:
     assert [text for _, text in told(one, start="1.36", to="1.37") if "bnxt_en" in text] == []
 
 
-def test_what_the_cluster_does_not_show_is_information() -> None:
+def test_fault_of_an_unseen_component_is_information() -> None:
     """ROCm/gpu-operator#610: it breaks with a kernel module that no object names."""
     slices = slice_of("gpu.amd.com", "node-1", {"name": "gpu-0"})
     image = {"name": "plugin", "image": "docker.io/rocm/k8s-gpu-dra-driver:v1.0.0"}
@@ -179,7 +179,7 @@ PULLS = {
 @pytest.mark.parametrize(
     ("component", "pull"), [(name, pull) for name, pulls in PULLS.items() for pull in pulls]
 )
-def test_what_1_38_fixes_is_known_of_the_releases_before(component: str, pull: str) -> None:
+def test_faults_fixed_by_1_38_are_known_of_earlier_releases(component: str, pull: str) -> None:
     (row,) = [row for row in breakages() if f"#{pull}" in row.source]
     before, after = ("0.37.0", "0.38.0") if component == "library" else ("1.36.5", "1.38.0")
     assert row.of == component
@@ -195,7 +195,7 @@ def test_a_backport_ends_a_known_problem() -> None:
     assert not row.concerns("v1.38.0-alpha.2")
 
 
-def test_a_release_names_what_it_is_the_first_without() -> None:
+def test_release_names_the_faults_it_fixes() -> None:
     steps = {step.step: step.findings for step in problems("1.37", "1.38")}
     control = {one.message.partition(":")[0] for one in steps["Kubernetes 1.38"]}
     assert control == {
@@ -208,7 +208,7 @@ def test_a_release_names_what_it_is_the_first_without() -> None:
     assert any(text.startswith("kubelet before 1.38.0: ") for text in kubelets)
 
 
-def test_what_the_present_release_has_does_not_break() -> None:
+def test_fault_of_the_present_release_does_not_break() -> None:
     """A device with a live share (kubernetes#140798) is in 1.36 and 1.37 alike."""
     (step,) = [step for step in problems("1.36", "1.37.2") if step.step == "Kubernetes 1.37"]
     (shared,) = [one for one in step.findings if "live share" in one.message]

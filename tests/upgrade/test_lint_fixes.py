@@ -27,7 +27,7 @@ def fixes_of(plan: Plan) -> list[str | None]:
     return [f.fix for step in add_fixes(plan, inputs, {}).steps for f in step.findings]
 
 
-def test_a_finding_that_breaks_a_manifest_has_the_command_of_its_fix() -> None:
+def test_finding_breaking_a_manifest_has_the_command_of_its_fix() -> None:
     (fix,) = fixes_of(plan_of(REFUSED))
     assert fix is not None
     assert "lint --fix" in fix

@@ -223,7 +223,7 @@ MANIFESTS = [
 ]
 
 
-def test_everything_that_changed_had_been_told(plane: Any, record_property: Any) -> None:
+def test_every_change_had_been_reported(plane: Any, record_property: Any) -> None:
     made = objects()
     assert len(made) >= 30
     for value in made:

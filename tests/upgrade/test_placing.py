@@ -65,7 +65,7 @@ def test_a_claim_allocated_before_binding_conditions_takes_no_further_pod(
     )
 
 
-def test_pods_that_want_the_same_are_one_finding() -> None:
+def test_equal_pods_are_one_finding() -> None:
     """An incomplete pool is used up to 1.34 (conformance/scheduling pool-incomplete)."""
     half = slice_of("half.example.com", "node-1", device("h0"), count=2)
     half["spec"]["pool"]["resourceSliceCount"] = 2
@@ -82,13 +82,13 @@ def test_pods_that_want_the_same_are_one_finding() -> None:
     assert found == [("no-longer-fits", "breaks", ("Pod/ml/p0", "Pod/ml/p1", "Pod/ml/p2"))]
 
 
-def test_nothing_is_told_where_nothing_changes() -> None:
+def test_unchanged_outcome_is_not_reported() -> None:
     waiting = (claim("c", request("r", "gpu")), pod("p", {"name": "d", "resourceClaimName": "c"}))
     assert told(*waiting, start="1.34", to="1.37") == []
 
 
 @pytest.mark.parametrize("gates", [{}, {"DRADeviceTaints": True}])
-def test_the_gates_that_a_cluster_sets_are_those_of_each_release(gates: dict[str, bool]) -> None:
+def test_gates_of_a_cluster_apply_to_each_release(gates: dict[str, bool]) -> None:
     """DRADeviceTaints: alpha in 1.33, on by default since 1.36 (pkg/features/kube_features.go)."""
     taint = {"key": "sick", "effect": "NoSchedule"}
     tainted = slice_of("sick.example.com", "node-1", device("s0", taints=[taint]))
@@ -112,7 +112,7 @@ def test_the_gates_that_a_cluster_sets_are_those_of_each_release(gates: dict[str
         ("1.33", {"AllAlpha": True, "AllBeta": False}, {"AllAlpha": True, "AllBeta": False}),
     ],
 )
-def test_a_gate_counts_in_the_releases_that_have_it_and_let_it_be_set(
+def test_gate_counts_in_releases_where_it_can_be_set(
     release: str, gates: dict[str, bool], kept: dict[str, bool]
 ) -> None:
     assert gates_of(release, gates) == kept
@@ -176,7 +176,7 @@ def nodes(**devices: tuple[str, ...]) -> list[dict[str, Any]]:
         ({"a": ("g",)}, {"a": ("g",)}, None),
     ],
 )
-def test_what_differs_between_two_outcomes(
+def test_differences_between_two_outcomes_are_named(
     before: dict[str, tuple[str, ...]],
     after: dict[str, tuple[str, ...]],
     said: tuple[str, str, str] | None,
@@ -198,7 +198,7 @@ def test_what_differs_between_two_outcomes(
         assert found.message.startswith(said[2])
 
 
-def test_an_empty_cluster_keeps_the_claims_that_outlive_their_pods() -> None:
+def test_empty_cluster_keeps_claims_outliving_their_pods() -> None:
     """A claim made for a pod (its ownerReferences name it) is deleted with the pod; another one is freed."""
     held = allocation("node-1", ("gpu.example.com", "gpu-0"), pod="p")
     owner = {"ownerReferences": [{"kind": "Pod", "name": "p", "uid": "uid-p"}]}
@@ -230,7 +230,7 @@ def test_a_note_names_the_nodes_whose_hardware_is_guessed(names: list[str], wher
     assert any(note.startswith(f"gpu.nvidia.com on {where}: its present slices") for note in notes)
 
 
-def test_a_driver_without_a_slice_is_not_upgraded_and_that_is_reported() -> None:
+def test_driver_without_a_slice_is_reported_as_not_upgraded() -> None:
     inputs = UpgradeInput((), state_of(*BASE), versions={"gpu.nvidia.com": "0.4"})
     found = plan(inputs, "1.35", "1.36")
     assert "gpu.nvidia.com: the input has no slice of it" in found.not_compared
@@ -244,12 +244,12 @@ def test_a_driver_without_a_slice_is_not_upgraded_and_that_is_reported() -> None
         ("1.36", "1.35", "1.36 to 1.35 is a downgrade"),
     ],
 )
-def test_an_upgrade_goes_to_a_later_release_that_is_known(start: str, to: str, said: str) -> None:
+def test_upgrade_goes_to_a_known_later_release(start: str, to: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         path_of(start, to)
 
 
-def test_slices_that_no_known_version_publishes_ask_for_the_present_one() -> None:
+def test_slices_of_no_known_version_need_the_present_version() -> None:
     """None of them has an attribute of this name."""
     slices = slice_of("gpu.nvidia.com", "node-1", device("gpu-0", type="gpu", colour="red"))
     inputs = UpgradeInput((), state_of(*BASE, slices), versions={"gpu.nvidia.com": "0.4"})
@@ -260,7 +260,7 @@ def test_slices_that_no_known_version_publishes_ask_for_the_present_one() -> Non
     assert error.value.hint == "write gpu.nvidia.com=PRESENT..0.4"
 
 
-def test_what_an_api_server_judges_of_a_cluster() -> None:
+def test_api_server_judges_recreated_objects_of_a_cluster() -> None:
     """Pods of a workload are made anew from its template, and a pod that runs is not made again."""
     owned = pod(
         "owned", metadata={"ownerReferences": [{"kind": "ReplicaSet", "name": "web", "uid": "w"}]}

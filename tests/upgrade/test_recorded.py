@@ -75,7 +75,7 @@ def causes(verdict: dict[str, Any]) -> set[tuple[str, str | None]]:
 
 @pytest.mark.parametrize("gates", ["default", "all"])
 @pytest.mark.parametrize("step", STEPS, ids="-".join)
-def test_what_servers_say_otherwise(
+def test_differing_verdicts_of_servers_are_reported(
     step: tuple[str, str], gates: str, shared: Path, record_property: Any
 ) -> None:
     folder = shared / "conformance" / "validation"
@@ -118,7 +118,7 @@ def test_what_servers_say_otherwise(
 
 @pytest.mark.parametrize("gates", ["default", "all"])
 @pytest.mark.parametrize("step", STEPS, ids="-".join)
-def test_what_servers_say_otherwise_to_updates(
+def test_differing_verdicts_of_servers_on_updates_are_reported(
     step: tuple[str, str], gates: str, shared: Path
 ) -> None:
     """The changed object, as a manifest that is applied again, tells what the servers of both releases say."""
@@ -176,7 +176,7 @@ def scheduled(recorded: dict[str, Any], outcome: placing.Outcome) -> bool:
 
 
 @pytest.mark.parametrize("step", STEPS, ids="-".join)
-def test_what_schedulers_do_otherwise(
+def test_differing_results_of_schedulers_are_reported(
     step: tuple[str, str], shared: Path, record_property: Any
 ) -> None:
     """From the objects of the older release alone: what the newer scheduler did with the pod."""
@@ -224,9 +224,7 @@ def test_what_schedulers_do_otherwise(
 
 
 @pytest.mark.parametrize("step", STEPS, ids="-".join)
-def test_a_scheduler_that_hangs_tells_nothing_of_a_release(
-    step: tuple[str, str], shared: Path
-) -> None:
+def test_hanging_scheduler_proves_nothing_of_a_release(step: tuple[str, str], shared: Path) -> None:
     """The pod fits for both; its recorded message is the same, but for words."""
     folder = shared / "conformance" / "scheduling" / "freed-but-not-tried-again"
     if not folder.is_dir():
@@ -261,7 +259,7 @@ def _outcome(
 
 
 @pytest.mark.parametrize("step", STEPS, ids="-".join)
-def test_what_allocators_do_otherwise(
+def test_differing_results_of_allocators_are_reported(
     step: tuple[str, str], shared: Path, record_property: Any
 ) -> None:
     """The cases that are the same objects for both releases: verdict, devices and text of the newer allocator."""

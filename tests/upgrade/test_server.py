@@ -53,7 +53,7 @@ def test_with_its_gate_the_field_stays() -> None:
     assert not differences(TOLERATING, "1.34", "1.35", {"DRADeviceTaints": True})
 
 
-def test_a_dropped_field_that_had_no_gate_yet_was_in_effect() -> None:
+def test_dropped_field_without_a_gate_was_in_effect() -> None:
     """DRAAdminAccess came with 1.32; before, the scheduler of 1.31 gave access with no gate (KEP-5018)."""
     (finding,) = differences(ADMIN, "1.31", "1.32")
     assert (finding.code, finding.level) == ("field-dropped", "breaks")
@@ -61,6 +61,6 @@ def test_a_dropped_field_that_had_no_gate_yet_was_in_effect() -> None:
 
 
 @pytest.mark.parametrize("step", [("1.35", "1.36"), ("1.36", "1.37")])
-def test_a_field_that_is_dropped_no_longer_is_no_loss(step: tuple[str, str]) -> None:
+def test_field_no_longer_dropped_is_no_loss(step: tuple[str, str]) -> None:
     levels = {finding.level for finding in differences(TOLERATING, *step)}
     assert levels <= {"changes"}

@@ -104,7 +104,7 @@ def test_answers_about_recorded_clusters(shared: Path) -> None:
     assert compared > (15 if WHOLE else 0)
 
 
-def test_the_configuration_that_the_docstring_shows(tmp_path: Path) -> None:
+def test_configuration_of_the_docstring_is_valid(tmp_path: Path) -> None:
     text = (config.__doc__ or "").partition("\n\n")[2]
     check("config", tomllib.loads(text))
     (tmp_path / "dractl.toml").write_text(text)

@@ -115,5 +115,5 @@ def test_releases_before_1_36_have_no_groups(release: str) -> None:
     assert typed("PodGroup", release, "v1alpha2", {}) == {("NotServed", "kind")}
 
 
-def test_kinds_that_no_release_has_in_the_group_may_be_custom() -> None:
+def test_kinds_unknown_in_the_group_may_be_custom() -> None:
     assert typed("Something", "1.35", "v1alpha2", {}) == set()

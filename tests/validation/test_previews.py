@@ -119,13 +119,13 @@ def test_known_fields_of_other_versions_stay_errors_in_a_preview() -> None:
     assert [violation.rule for violation in errors(basic)] == ["unknown-field"]
 
 
-def test_a_field_that_an_earlier_release_lost_stays_an_error() -> None:
+def test_field_lost_in_an_earlier_release_stays_an_error() -> None:
     """1.37 replaced nodeAllocatableResourceMappings: resource/v1/types.go of v0.36.0 and v0.37.0."""
     value = resource_slice(devices=[{"name": "a", "nodeAllocatableResourceMappings": {"cpu": {}}}])
     assert [violation.rule for violation in errors(value)] == ["unknown-field"]
 
 
-def test_a_version_that_is_gone_stays_an_error() -> None:
+def test_removed_version_stays_an_error() -> None:
     value = {**device_class(), "apiVersion": "resource.k8s.io/v1beta1"}
     assert [violation.rule for violation in errors(value)] == ["not-served"]
 
@@ -152,7 +152,7 @@ def test_a_planned_field_is_dropped_while_its_gate_is_off(value: dict[str, Any],
     assert validate(value, Target.of("1.38", {gate: True})) == []
 
 
-def test_counters_that_a_result_consumed_are_known_of_the_preview() -> None:
+def test_consumed_counters_of_a_result_are_known_in_the_preview() -> None:
     """KEP-5941, "API additions", 4."""
     consumed = [{"counterSet": "pf-0", "counters": {"bandwidth": "10G"}}]
     result = {

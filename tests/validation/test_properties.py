@@ -183,7 +183,7 @@ def verdict(document: Any, release: str) -> set[tuple[str, str | None, str | Non
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
 @settings(max_examples=150, deadline=None)
 @given(st.data())
-def test_what_our_encoder_writes_gets_the_same_verdict(version: str, data: st.DataObject) -> None:
+def test_encoded_document_gets_the_same_verdict(version: str, data: st.DataObject) -> None:
     document = data.draw(documents(version))
     for written in (to_yaml([document]), to_json([document])):
         (read,) = load(["-"], stdin=written.encode()).documents
@@ -195,7 +195,7 @@ def test_what_our_encoder_writes_gets_the_same_verdict(version: str, data: st.Da
 @pytest.mark.parametrize("release", COMPARED)
 @settings(max_examples=100, deadline=None)
 @given(document=documents("v1beta1"))
-def test_in_v1_the_verdict_is_that_of_v1beta1(release: str, document: dict[str, Any]) -> None:
+def test_v1_gets_the_verdict_of_v1beta1(release: str, document: dict[str, Any]) -> None:
     converted = dict(to_v1(document))
     before, after = verdict(document, release), verdict(converted, release)
     assume(

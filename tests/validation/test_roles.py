@@ -35,7 +35,7 @@ def faults(value: Any, release: str = "1.37", *others: Any, **more: Any) -> tupl
     return find_faults(value, Target.of(release), others, **more)
 
 
-def test_the_role_of_a_driver_that_writes_no_status_is_enough() -> None:
+def test_role_of_a_driver_without_status_writes_is_enough() -> None:
     assert faults(role(*PUBLISHER)) == ()  # such as ROCm/k8s-gpu-dra-driver
 
 
@@ -75,7 +75,7 @@ def test_plain_verbs_of_the_driver_resource_are_never_asked_for() -> None:
         rule("resourceclaims/status", ["update"], "*") | {"resources": ["*"]},
     ],
 )
-def test_what_the_authorizer_matches_is_enough(granted: Any) -> None:
+def test_rule_matched_by_the_authorizer_is_enough(granted: Any) -> None:
     assert faults(role(*PUBLISHER, STATUS, granted)) == ()
 
 
@@ -118,7 +118,7 @@ def test_slices_are_in_no_namespace() -> None:
     assert (fault.kind, fault.path) == ("scope", ("rules", 2, "resources", 0))
 
 
-def test_readers_and_roles_that_others_complete_are_left_alone() -> None:
+def test_readers_and_roles_completed_elsewhere_are_left_alone() -> None:
     assert faults(role(rule("resourceslices resourceclaims", ["get", "list", "watch"]))) == ()
     part = role(STATUS, labels={"rbac.authorization.k8s.io/aggregate-to-admin": "true"})
     bootstrap = role(STATUS, labels={"kubernetes.io/bootstrapping": "rbac-defaults"})

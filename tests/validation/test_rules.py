@@ -243,7 +243,7 @@ def test_a_device_needs_no_basic_since_1_33(release: str, version: str) -> None:
         [[], {}],
     ],
 )
-def test_the_length_of_parameters_is_that_of_their_json(value: Any) -> None:
+def test_length_of_parameters_is_measured_as_json(value: Any) -> None:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":  # encoding/json HTMLEscape
         text = text.replace(character, f"\\u{ord(character):04x}")

@@ -43,7 +43,7 @@ def test_the_set_stays_small() -> None:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_release_has_the_versions_that_it_serves(release: str) -> None:
+def test_release_has_its_served_versions(release: str) -> None:
     schemas = schemas_of(release)
     ours = {row.kind for row in SERVED} - {"PodTemplate", "ReplicationController"}
     assert {kind: schemas.versions(kind) for kind in ours} == {
@@ -54,7 +54,7 @@ def test_a_release_has_the_versions_that_it_serves(release: str) -> None:
 @pytest.mark.parametrize(
     "name", ["../meta", "nosuch", "core", "x" * 5000, "resource.k8s.io/v1/x", "\0"]
 )
-def test_a_version_that_is_no_file_name_is_not_served(name: str) -> None:
+def test_version_without_a_file_is_not_served(name: str) -> None:
     assert schemas_of("1.37").kind(name, "ResourceClaim") is None
 
 
@@ -95,9 +95,7 @@ def type_of(schema: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("release", COMPARED)
-def test_the_fields_and_types_are_those_that_the_server_publishes(
-    whole: Path, release: str
-) -> None:
+def test_fields_and_types_match_the_published_ones(whole: Path, release: str) -> None:
     compared = 0
     for name, schema in published(whole, release).items():
         mine = ours(release, name)

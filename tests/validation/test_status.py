@@ -78,7 +78,7 @@ def test_older_versions_have_the_same_status(version: str) -> None:
     assert [(v.rule, v.path) for v in found] == [("CS-02", ("status", "reservedFor"))]
 
 
-def test_what_does_not_decode_is_rejected_in_a_status_too() -> None:
+def test_undecodable_status_is_rejected_too() -> None:
     (found,) = validate(with_status({"reservedFor": [{"uid": 1}]}), Target.of())
     assert (found.type, found.path) == ("BadRequest", ("status", "reservedFor", 0, "uid"))
 

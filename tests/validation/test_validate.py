@@ -53,7 +53,7 @@ def only(value: dict[str, Any], release: str = "1.37", **gates: bool) -> Violati
         ("resource.k8s.io", "resourceclaim", ("kind",), "ResourceClaim"),
     ],
 )
-def test_a_kind_that_is_not_served_names_the_one_that_is(
+def test_unserved_kind_names_the_served_version(
     api_version: str, kind: str, path: Path, nearest: str | None
 ) -> None:
     found = only(claim(api_version, kind))
@@ -130,7 +130,7 @@ def test_a_document_without_kind_or_version_is_reported_once(
     assert (found.type, found.path) == ("NotServed", path)
 
 
-def test_a_version_that_is_off_by_default_is_advice() -> None:
+def test_version_off_by_default_is_advice() -> None:
     found = only(claim("resource.k8s.io/v1beta1"))
     assert (found.rule, found.type, found.nearest) == (
         "served-on-demand",
@@ -202,7 +202,7 @@ def test_a_field_dropped_in_many_places_is_reported_once() -> None:
     assert "4 more places" in found.said
 
 
-def test_what_is_dropped_and_empty_is_not_told() -> None:
+def test_dropped_empty_field_is_not_reported() -> None:
     assert rules(claim(tolerations=[], capacity=None), "1.35") == []
 
 
@@ -216,7 +216,7 @@ def test_a_document_is_left_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("release", ["1.31", "1.32", "1.33"])
-def test_releases_that_no_server_was_asked_about_have_schemas_too(release: str) -> None:
+def test_unrecorded_releases_have_schemas_too(release: str) -> None:
     version = {"1.31": "v1alpha3", "1.32": "v1beta1", "1.33": "v1beta2"}[release]
     request = {"deviceClassName": "a", "count": 2}
     if version == "v1beta2":
@@ -261,7 +261,7 @@ def test_v1alpha3_capacities_are_plain_quantities() -> None:
         ("1.37", "example.com/gpu", []),
     ],
 )
-def test_what_is_wrong_with_the_name_of_an_extended_resource(
+def test_invalid_extended_resource_name_has_its_messages(
     release: str, name: str, details: list[str]
 ) -> None:
     value = {

@@ -86,7 +86,7 @@ REQUEST = ("spec", "devices", "requests", 1)
         ),
     ],
 )
-def test_an_unknown_field_names_what_was_meant(
+def test_unknown_field_names_the_meant_one(
     document: dict[str, Any], path: Any, nearest: str
 ) -> None:
     (found,) = violations(document)
@@ -131,7 +131,7 @@ def test_an_unknown_field_names_what_was_meant(
         ),
     ],
 )
-def test_a_field_that_used_to_be_right_says_what_became_of_it(
+def test_formerly_valid_field_names_its_successor(
     document: dict[str, Any], release: str, words: str
 ) -> None:
     (found,) = violations(document, release)
@@ -252,7 +252,7 @@ def test_a_value_is_shown_on_one_line_and_not_in_full() -> None:
         slice_with({"taints": [{"timeAdded": "2026-02-28T9:04:05,25+24:00"}]}),
     ],
 )
-def test_what_the_decoder_takes_is_no_fault(document: dict[str, Any]) -> None:
+def test_value_accepted_by_the_decoder_is_no_fault(document: dict[str, Any]) -> None:
     assert violations(document) == []
 
 
@@ -261,7 +261,7 @@ def test_a_wrong_type_hides_unknown_fields() -> None:
     assert [violation.rule for violation in found] == ["wrong-type"]
 
 
-def test_each_fault_is_told_once_in_the_order_of_the_document() -> None:
+def test_each_fault_is_reported_once_in_document_order() -> None:
     found = violations(exactly(b=1, a={"c": {"d": 1}}))
     assert [violation.field for violation in found] == [
         "spec.devices.requests[1].exactly.b",

@@ -42,7 +42,7 @@ def test_a_state_hands_out_the_same_view_after_a_change_elsewhere() -> None:
     assert other.pod(("ml", "a")) is state.pod(("ml", "a"))
 
 
-def test_the_priority_is_that_of_its_class_until_admission_writes_one() -> None:
+def test_priority_comes_from_its_class_until_admission_writes_one() -> None:
     classes = {("", "high"): {"value": 1000}}
     raw = {"spec": {"priorityClassName": "high"}}
     assert Pod(raw, priority_classes=classes).priority == 1000

@@ -77,20 +77,20 @@ def find(row: Breakage, version: str, words: str) -> list[str]:
     return [fault.breakage.what for fault in faults]
 
 
-def test_there_are_sixty_faults_that_a_release_mends() -> None:
+def test_sixty_faults_have_a_fixed_release() -> None:
     assert len(MENDED) >= 60
     assert all(row.source and row.read for row in breakages())
 
 
 @pytest.mark.parametrize("row", MENDED, ids=name_of)
-def test_a_fault_is_in_the_version_before_the_one_that_mends_it(row: Breakage) -> None:
+def test_fault_is_in_the_version_before_its_fix(row: Breakage) -> None:
     assert row.concerns(version_before(row))
     assert not row.concerns(row.fixed)
     assert not row.concerns("99.1.0") or row.of == "driver"
 
 
 @pytest.mark.parametrize("row", SHOWN, ids=name_of)
-def test_words_name_a_fault_before_the_release_that_mends_it_and_not_after(row: Breakage) -> None:
+def test_words_name_a_fault_only_before_its_fixed_release(row: Breakage) -> None:
     for pattern in row.words:
         words = f"NodePrepareResources failed: {example_of(pattern)} (7)"
         assert row.what in find(row, version_before(row), words), pattern
@@ -98,7 +98,7 @@ def test_words_name_a_fault_before_the_release_that_mends_it_and_not_after(row: 
     assert row.what not in find(row, version_before(row), "something else")
 
 
-def test_a_version_that_the_input_does_not_show_has_no_known_fault() -> None:
+def test_unseen_version_has_no_known_fault() -> None:
     words = "MPS control daemon is not yet ready"
     assert find_faults_of_driver(words, state_of(), "gpu.nvidia.com") == ()
     assert find_faults_of_driver(words, state_of(), "acc.example.com") == ()

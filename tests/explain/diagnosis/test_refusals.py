@@ -91,7 +91,7 @@ def plugin(tag: str) -> dict[str, Any]:
     }
 
 
-def test_a_uid_that_no_claim_has_is_a_stale_checkpoint() -> None:
+def test_uid_without_a_claim_is_a_stale_checkpoint() -> None:
     answer = explain(HELD)
     assert (
         f"claim {OTHER_UID}, for which driver {NVIDIA} still has the device prepared"
@@ -151,7 +151,7 @@ def test_a_sound_device_is_never_reset_for_a_configuration_or_a_cache() -> None:
         assert not any("reset" in text or "replace" in text for text in steps(explain(words)))
 
 
-def test_a_wrong_configuration_does_not_hide_what_the_driver_says() -> None:
+def test_wrong_configuration_does_not_hide_the_message_of_the_driver() -> None:
     wrong = claim(
         "c",
         request("r", "gpu"),
@@ -207,7 +207,7 @@ def test_a_lost_gpu_is_reset_or_replaced() -> None:
     assert "reset or replace the GPU" in steps(answer)[0]
 
 
-def test_a_restart_is_no_cure_for_a_gpu_that_a_process_holds() -> None:
+def test_restart_is_no_cure_for_a_gpu_held_by_a_process() -> None:
     words = (
         "NodePrepareResources: rpc error: code = DeadlineExceeded desc = context deadline exceeded"
     )
@@ -255,7 +255,7 @@ def test_a_clause_without_its_value_is_left_out() -> None:
     assert fill_text("the words are {words}", {"words": "{node}"}) == "the words are {node}"
 
 
-def test_a_driver_that_the_runtime_asks_through_nri_is_understood() -> None:
+def test_driver_called_through_nri_is_understood() -> None:
     words = (
         "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to run sandbox: "
         "RunPodSandbox pod ml/p using host network can not claim host devices"

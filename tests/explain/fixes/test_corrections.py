@@ -81,7 +81,7 @@ def test_the_driver_of_a_class_is_corrected_only_to_a_similar_name() -> None:
     assert "class gpus" not in first("gpu.amd.com")
 
 
-def test_a_driver_that_publishes_devices_is_not_corrected() -> None:
+def test_publishing_driver_is_not_corrected() -> None:
     """Devices of another driver fail the first condition of a class, those of its own the
     second.
     """

@@ -111,7 +111,7 @@ def test_another_node_name_is_not_a_typing_error() -> None:
     ).startswith("remove")
 
 
-def test_a_label_that_a_node_has_with_another_value_is_not_changed() -> None:
+def test_node_label_with_another_value_is_not_changed() -> None:
     a100 = node("node-1", labels={"pool": "a100"})
     answer = explain(
         "pod/p",
@@ -231,7 +231,7 @@ def test_all_rejections_of_a_node_are_fixed_together() -> None:
     assert len([step for step in answer.fixes[0].steps if step.destroys]) == 1
 
 
-def test_a_node_gets_the_label_that_an_expression_wants() -> None:
+def test_node_gets_the_label_of_an_expression() -> None:
     terms = [
         {
             "matchExpressions": [

@@ -47,7 +47,7 @@ def test_a_rollout_ends_an_old_replica_first() -> None:
     assert not any("would recreate it" in note or "would not help" in note for note in answer.notes)
 
 
-def test_pods_that_fit_after_one_step_of_a_rollout_are_not_counted() -> None:
+def test_pods_fitting_after_one_rollout_step_are_not_counted() -> None:
     """The rollout takes the next step by itself."""
     old = replica("web-0", "node-1"), replica("web-1", "node-1")
     new = new_replica("web-2"), new_replica("web-3")
@@ -125,7 +125,7 @@ def test_a_pod_without_a_controller_is_deleted_and_created_again() -> None:
     assert "was deleted" in answer.fixes[0].effect
 
 
-def test_replicas_that_should_share_a_device_get_one_claim() -> None:
+def test_replicas_sharing_a_device_get_one_claim() -> None:
     sharing = {
         "driver": DRIVER,
         "parameters": {"kind": "GpuConfig", "sharing": {"strategy": "TimeSlicing"}},

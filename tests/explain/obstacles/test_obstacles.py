@@ -65,7 +65,7 @@ def holder(name: str, node_name: str, *devices: str) -> tuple[dict[str, Any], ..
     return running, claim(f"{name}-c", request("r", "gpu", len(devices)), status=held)
 
 
-def test_what_fits_has_nothing_in_the_way() -> None:
+def test_fitting_pod_has_no_obstacle() -> None:
     answer = explain(CLASS, *machine("a"), claim("c", request("r", "gpu")), pod("p", USES))
     assert (answer.obstacles, answer.when) == ((), None)
 
@@ -110,7 +110,7 @@ def test_a_cordon_and_its_taint_are_one_obstacle() -> None:
     assert kinds(answer) == ["cordon"]
 
 
-def test_the_nearest_node_is_one_that_the_pod_wants() -> None:
+def test_nearest_node_satisfies_the_node_selector() -> None:
     """That another node lacks the devices is no reason to go there."""
     wanted = claim("c", request("r", "gpu", 9))
     spec = {"nodeSelector": {"pool": "gpu"}, "containers": TOO_MUCH}
@@ -120,7 +120,7 @@ def test_the_nearest_node_is_one_that_the_pod_wants() -> None:
     assert {obstacle.nodes for obstacle in answer.obstacles} == {("a",)}
 
 
-def test_what_lies_behind_a_missing_class_is_judged_without_it() -> None:
+def test_obstacles_behind_a_missing_class_are_judged_without_it() -> None:
     text = f"device.attributes['{GPU}'].model == 'B200'"
     wanted = claim("c", request("r", "team-gpu", 9, selectors=selector(text)))
     answer = explain(CLASS, *machine("a"), wanted, pod("p", USES))
@@ -128,7 +128,7 @@ def test_what_lies_behind_a_missing_class_is_judged_without_it() -> None:
     assert answer.when == "never"
 
 
-def test_what_cannot_be_judged_without_devices_is_said_to_be_unknown() -> None:
+def test_demands_are_unknown_without_devices() -> None:
     text = f"device.attributes['{GPU}'].model == 'B200'"
     wanted = claim("c", request("r", "gpu", 9, selectors=selector(text)))
     answer = explain(CLASS, node("a"), wanted, pod("p", USES))
@@ -159,7 +159,7 @@ QUOTA = {
 BY_TEMPLATE = {"name": "g", "resourceClaimTemplateName": "t"}
 
 
-def test_a_quota_is_in_the_way_like_what_lies_behind_it() -> None:
+def test_quota_is_an_obstacle_beside_those_behind_it() -> None:
     spec = {"containers": [{**container, "image": "x"} for container in TOO_MUCH]}
     subject = pod("p", BY_TEMPLATE, metadata={"uid": "p"}, spec=spec)
     answer = explain(CLASS, *machine("a"), QUOTA, template("t", request("r", "gpu")), subject)
@@ -173,7 +173,7 @@ def test_a_quota_is_in_the_way_like_what_lies_behind_it() -> None:
     assert bool(recreated) != bool(patched)
 
 
-def test_what_lies_behind_a_misspelt_claim_is_judged_with_the_claim_that_was_meant() -> None:
+def test_obstacles_behind_a_misspelt_claim_are_judged_with_the_meant_one() -> None:
     misspelt = {"name": "g", "resourceClaimName": "traning"}
     wanted = claim("training", request("r", "gpu", 9))
     answer = explain(CLASS, *machine("a"), wanted, pod("p", misspelt))
@@ -216,7 +216,7 @@ def test_a_constraint_counts_though_one_of_its_requests_has_no_devices() -> None
     assert sorted(kinds(answer)) == ["constraint", "devices"]
 
 
-def test_what_awaits_devices_that_nobody_publishes_is_noted() -> None:
+def test_obstacles_of_unpublished_devices_are_noted() -> None:
     rule = {
         "apiVersion": "resource.k8s.io/v1beta2",
         "kind": "DeviceTaintRule",
@@ -245,7 +245,7 @@ def test_the_fix_of_a_mixture_changes_objects_and_names_the_repair() -> None:
     assert "the taint says that it is broken; else drain the node" in toleration.effect
 
 
-def test_nodes_with_the_label_that_was_meant_are_nearer_than_others() -> None:
+def test_nodes_with_the_meant_label_are_nearer_than_others() -> None:
     """What is in the way there is said, even if less is in the way on a node of another pool."""
     full = machine("a", labels={"pool": "gpu"}, allocatable={"cpu": "1", "memory": "1Gi"})
     containers = [{"name": "main", "resources": {"requests": {"cpu": "2", "memory": "2Gi"}}}]
@@ -264,7 +264,7 @@ def test_as_many_pods_end_as_a_node_runs_too_many() -> None:
     assert {c.target for c in answer.fixes[0].changes} == {"Pod/ml/x", "Pod/ml/y"}
 
 
-def test_a_taint_that_nobody_removes_is_tolerated_while_the_other_goes_away() -> None:
+def test_permanent_taint_is_tolerated_while_the_other_goes_away() -> None:
     pressure = {"key": "node.kubernetes.io/disk-pressure", "effect": "NoSchedule"}
     team = {"key": "team", "value": "vision", "effect": "NoSchedule"}
     tainted = machine("a", taints=[pressure, team])
@@ -306,7 +306,7 @@ def test_devices_in_use_are_the_obstacle_where_an_idle_node_would_do() -> None:
     assert (kinds(answer), answer.when) == (["device-in-use"], "now-held")
 
 
-def test_what_an_idle_node_could_not_serve_is_reported_before_who_holds_the_devices() -> None:
+def test_demand_beyond_an_idle_node_is_reported_before_holders() -> None:
     """Whoever ended the holder would have ended it for nothing."""
     roots = {f"gpu-{n}": f"pci0000:{n}0" for n in range(4)}
     devices = (device(name, **{ROOT: root}) for name, root in roots.items())
@@ -356,7 +356,7 @@ def test_of_two_sets_the_first_is_taken() -> None:
     assert smallest_subset(lambda lifted: bool(either & set(lifted)), demands) == [demands[1]]
 
 
-def test_a_cause_names_the_claim_that_the_controller_made() -> None:
+def test_cause_names_the_claim_made_by_the_controller() -> None:
     """The obstacles are those of a recreated pod, whose claims have no random suffix."""
     wanted = request("r", "gpu", selectors=selector(f"device.attributes['{GPU}'].model == 'B200'"))
     spec = {"devices": {"requests": [wanted, request("n", "rdma")]}}

@@ -89,5 +89,5 @@ def pages(kind: type[Cause]) -> set[str]:
     return own.union(*(pages(child) for child in kind.__subclasses__()))
 
 
-def test_every_code_has_a_page_that_dractl_rule_prints() -> None:
+def test_every_code_has_a_page_of_dractl_rule() -> None:
     assert pages(Cause) == set(REASONS)

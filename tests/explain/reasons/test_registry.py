@@ -12,7 +12,7 @@ CODE = re.compile(r"[a-z]+(?:-[a-z0-9]+)+|tainted|mixed")
 
 
 @pytest.mark.parametrize("code", sorted(REASONS))
-def test_a_page_says_what_it_means_how_to_see_it_and_what_to_do(code: str) -> None:
+def test_page_has_meaning_commands_and_fix(code: str) -> None:
     page = REASONS[code]
     assert CODE.fullmatch(code)
     for text in (page.title, page.means, page.see, page.fix):

@@ -17,9 +17,7 @@ EMPTY = API + "kind: ResourceClaim\nmetadata: {name: gpus}\n"
         ("spec: {}\n", "spec"),
     ],
 )
-def test_a_claim_without_requests_is_reported_at_what_there_is_of_them(
-    spec: str, place: str
-) -> None:
+def test_claim_without_requests_is_reported_at_its_nearest_field(spec: str, place: str) -> None:
     (finding,) = found(EMPTY + spec, "DRA151")
     assert (finding.severity, marked(finding)) == ("warning", place)
     assert "asks for no device" in finding.message

@@ -19,7 +19,7 @@ def namespace(name: str, labels: str = "{}") -> str:
     # pkg/apis/resource/types.go DRAAdminNamespaceLabelKey: resource.k8s.io/admin-access in 1.33 only
     [("1.33", "resource.k8s.io/admin-access"), ("1.34", "resource.kubernetes.io/admin-access")],
 )
-def test_the_label_is_that_of_the_release(release: str, label: str) -> None:
+def test_label_is_chosen_by_the_release(release: str, label: str) -> None:
     text = PLACED.replace("resource.k8s.io/v1\n", "resource.k8s.io/v1beta2\n")
     (finding,) = found(text, "DRA152", release, gates={"DRAAdminAccess": True})
     assert (finding.severity, finding.confidence, marked(finding)) == ("info", "possible", "true")
@@ -37,7 +37,7 @@ def test_a_namespace_of_the_input_is_checked_itself() -> None:
     assert len(found(documents(namespace("other", label), PLACED), "DRA152")) == 1
 
 
-def test_no_admin_access_and_none_that_the_api_keeps() -> None:
+def test_absent_or_dropped_admin_access_needs_no_label() -> None:
     assert found(PLACED.replace("true", "false"), "DRA152") == []
     older = PLACED.replace("resource.k8s.io/v1\n", "resource.k8s.io/v1beta2\n")
     assert found(older, "DRA152", "1.33", gates={"DRAAdminAccess": False}) == []

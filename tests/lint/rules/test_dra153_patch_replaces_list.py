@@ -53,12 +53,12 @@ def test_a_count_drops_the_selectors_and_the_other_request(tmp_path: Path, where
     ]
 
 
-def test_what_repeats_everything_loses_nothing(tmp_path: Path) -> None:
+def test_patch_repeating_everything_loses_nothing(tmp_path: Path) -> None:
     everything = 'gpu gpu.example.com {count: 2, selectors: [{cel: {expression: "1 == 1"}}]}'
     assert find(tmp_path, patch(f"{everything}\nnic nic.example.com")) == []
 
 
-def test_a_constraint_that_is_not_repeated_is_lost(tmp_path: Path) -> None:
+def test_unrepeated_constraint_is_lost(tmp_path: Path) -> None:
     lists = (
         "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: train}\n"
         "spec: {devices: {constraints: [{distinctAttribute: a.example.com/b}]}}\n"
@@ -77,7 +77,7 @@ def test_a_constraint_that_is_not_repeated_is_lost(tmp_path: Path) -> None:
         "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: train}\nspec: {devices: {requests: 3}}\n",
     ],
 )
-def test_other_objects_and_patches_that_mean_it_are_left_alone(tmp_path: Path, text: str) -> None:
+def test_other_objects_and_intended_replacements_are_left_alone(tmp_path: Path, text: str) -> None:
     assert find(tmp_path, text) == []
 
 

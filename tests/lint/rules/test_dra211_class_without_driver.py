@@ -9,7 +9,7 @@ from tests.lint.written import API, device_class, found
 MODEL = 'device.attributes["gpu.example.com"].model == "A100"'
 
 
-def test_a_class_that_does_not_ask_for_the_driver() -> None:
+def test_class_without_a_driver_condition_is_found() -> None:
     (finding,) = found(device_class("gpu", MODEL), "DRA211")
     assert (finding.severity, finding.confidence) == ("warning", "likely")
     assert finding.path == "spec.selectors[0].cel.expression"
@@ -37,5 +37,5 @@ def test_a_driver_in_a_string_or_comment_is_no_condition() -> None:
     assert len(found(text, "DRA211")) == 1
 
 
-def test_a_class_without_selectors_is_that_of_dra210() -> None:
+def test_class_without_selectors_is_left_to_dra210() -> None:
     assert found(API + "kind: DeviceClass\nmetadata: {name: gpu}\nspec: {}\n", "DRA211") == []

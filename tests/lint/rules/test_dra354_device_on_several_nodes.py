@@ -46,7 +46,7 @@ def test_pools_of_different_nodes_may_be_alike(slices: tuple[str, ...]) -> None:
         assert not found(documents(*slices), code)
 
 
-def test_a_pool_that_is_complete_on_each_node_has_no_wrong_number_of_slices() -> None:
+def test_pool_complete_on_each_node_has_no_wrong_slice_count() -> None:
     assert not found(documents(*SAME), "DRA352")
     same_node = (published("node-1", "gpu-0"), published("node-1", "gpu-1", name="other"))
     (advice,) = found(documents(*same_node), "DRA352")

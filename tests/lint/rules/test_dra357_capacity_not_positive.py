@@ -12,13 +12,13 @@ def with_capacity(capacity: str) -> str:
 
 
 @pytest.mark.parametrize(("amount", "place"), [('"0"', '"0"'), ("-1Gi", "-1Gi"), ("0Gi", "0Gi")])
-def test_a_capacity_that_nothing_can_be_allocated_from(amount: str, place: str) -> None:
+def test_capacity_of_zero_alone_is_found(amount: str, place: str) -> None:
     (finding,) = found(with_capacity(f"{{memory: {{value: {amount}}}}}"), "DRA357")
     assert (finding.severity, marked(finding)) == ("warning", place)
     assert finding.message == f"gpu-0 has {amount.strip(chr(34))} of memory"
 
 
-def test_zero_beside_positive_capacities_is_what_mig_devices_publish() -> None:
+def test_zero_beside_positive_capacities_is_fine_as_for_mig_devices() -> None:
     assert found(with_capacity('{memory: {value: 10Gi}, encoders: {value: "0"}}'), "DRA357") == []
 
 

@@ -14,14 +14,14 @@ def unused(text: str) -> str:
     return text.replace("resources: {claims: [{name: gpu}]}", "resources: {}")
 
 
-def test_a_claim_that_no_container_uses() -> None:
+def test_claim_unused_by_containers_is_found() -> None:
     text = documents(claim("gpu gpu.nvidia.com"), unused(pod("gpu=gpus")))
     (finding,) = found(text, "DRA421")
     assert (finding.severity, finding.path) == ("warning", "spec.resourceClaims[0].name")
     assert found(documents(claim("gpu gpu.nvidia.com"), pod("gpu=gpus")), "DRA421") == []
 
 
-def test_a_claim_that_is_not_in_the_input_is_an_info() -> None:
+def test_claim_absent_from_the_input_is_an_info() -> None:
     assert [finding.severity for finding in found(unused(pod("gpu=gpus")), "DRA421")] == ["info"]
 
 
@@ -64,7 +64,7 @@ def test_each_controller_of_a_chart_has_a_pod() -> None:
     assert "only in the controllers that use it" in (finding.help or "")
 
 
-def test_one_finding_for_a_list_that_several_controllers_share() -> None:
+def test_list_shared_by_several_controllers_is_one_finding() -> None:
     text = documents(
         claim("gpu gpu.nvidia.com"), RELEASE.replace("claims: [{name: CLAIM}]", "limits: {}")
     )

@@ -9,7 +9,7 @@ def uses(request: str) -> str:
     return pod("gpu=gpus").replace("{name: gpu}]", f"{{name: gpu, request: {request}}}]")
 
 
-def test_a_request_that_the_claim_lacks() -> None:
+def test_request_absent_from_the_claim_is_found() -> None:
     (finding,) = found(
         documents(claim("big gpu.example.com\nsmall gpu.example.com"), uses("huge")), "DRA422"
     )
@@ -17,7 +17,7 @@ def test_a_request_that_the_claim_lacks() -> None:
     assert "big, small" in (finding.help or "")
 
 
-def test_a_request_that_it_has_and_a_claim_that_is_not_there() -> None:
+def test_present_request_and_unseen_claim_are_left_alone() -> None:
     assert found(documents(claim("big gpu.example.com"), uses("big")), "DRA422") == []
     assert found(uses("huge"), "DRA422") == []
 

@@ -30,7 +30,7 @@ def test_a_claim_is_no_template(made: str) -> None:
     assert mended.strip() == f"- {{name: a, {field}: gpu}}"
 
 
-def test_a_file_beside_those_that_a_hook_names_may_have_the_right_one(tmp_path: Path) -> None:
+def test_file_beside_those_of_a_hook_may_have_the_right_name(tmp_path: Path) -> None:
     aligned, unaligned = (
         template(ONE).replace("name: gpu}", f"name: {name}}}") for name in ("aligned", "unaligned")
     )
@@ -66,7 +66,7 @@ def test_another_folder_of_the_repository_may_have_the_right_one(tmp_path: Path)
     assert "DRA423" not in codes()
 
 
-def test_a_template_of_another_folder_is_not_that_of_the_pod(tmp_path: Path) -> None:
+def test_template_of_another_folder_is_not_suggested(tmp_path: Path) -> None:
     # NVIDIA/k8s-dra-driver-gpu demo/specs/quickstart/v1beta1/gpu-test-vfiopci.yaml
     for folder in (".git", "v1", "v1beta1"):
         (tmp_path / folder).mkdir()
@@ -84,7 +84,7 @@ def test_a_template_of_another_folder_is_not_that_of_the_pod(tmp_path: Path) -> 
     assert "DRA423" in codes
 
 
-def test_the_only_template_of_the_file_that_nothing_uses() -> None:
+def test_only_unused_template_of_the_file_is_suggested() -> None:
     # pkenchap/power-dra-driver example/demo/nx-test.yaml
     one = template(ONE).replace("name: gpu}", "name: nx-gzip}", 1)
     text = documents(one, pod("a:nx-gzip-template-0"))

@@ -34,5 +34,5 @@ def test_a_constraint_does_not_reach_the_other_claims_of_a_pod() -> None:
         documents(ONE, NIC, pod("a=gpu", "b=elsewhere")),
     ],
 )
-def test_claims_that_need_no_alignment_are_left_alone(text: str) -> None:
+def test_claims_without_alignment_needs_are_left_alone(text: str) -> None:
     assert not found(text, "DRA425")

@@ -9,7 +9,7 @@ from tests.lint.written import found, marked, pod
 NAMED = pod("gpu:gpus").replace("spec:\n", "spec:\n  nodeName: node-1\n", 1)
 
 
-def test_a_pod_that_bypasses_the_scheduler() -> None:
+def test_pod_bypassing_the_scheduler_is_found() -> None:
     (finding,) = found(NAMED, "DRA426")
     assert (finding.severity, marked(finding)) == ("warning", "node-1")
     assert "nodeSelector: {kubernetes.io/hostname: node-1}" in (finding.help or "")
@@ -23,7 +23,7 @@ def test_the_template_of_a_workload(kind: str) -> None:
     assert len(found(text, "DRA426")) == 1
 
 
-def test_a_pod_that_ran_was_put_there_by_the_scheduler() -> None:
+def test_started_pod_was_placed_by_the_scheduler() -> None:
     assert found(NAMED + "status: {phase: Running}\n", "DRA426") == []
 
 

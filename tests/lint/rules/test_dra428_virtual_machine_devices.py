@@ -36,7 +36,7 @@ def machine(devices: str) -> str:
         "disks: []",
     ],
 )
-def test_what_kubevirt_takes(devices: str) -> None:
+def test_devices_accepted_by_kubevirt_are_fine(devices: str) -> None:
     assert found(machine(devices), "DRA428") == []
 
 
@@ -83,7 +83,9 @@ def test_what_kubevirt_takes(devices: str) -> None:
         ),
     ],
 )
-def test_what_kubevirt_refuses(devices: str, path: str, words: str, severity: str) -> None:
+def test_devices_refused_by_kubevirt_are_found(
+    devices: str, path: str, words: str, severity: str
+) -> None:
     (finding,) = found(machine(devices), "DRA428")
     assert (finding.path, finding.severity) == (path, severity)
     assert words in finding.message

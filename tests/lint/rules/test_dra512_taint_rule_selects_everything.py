@@ -23,5 +23,5 @@ def test_one_field_is_enough(selector: str) -> None:
     assert found(RULE + f"  deviceSelector: {selector}\n" + TAINT, "DRA512") == []
 
 
-def test_a_missing_selector_is_that_of_dra511() -> None:
+def test_missing_selector_is_left_to_dra511() -> None:
     assert found(RULE + TAINT, "DRA512") == []

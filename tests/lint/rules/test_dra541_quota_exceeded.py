@@ -46,9 +46,7 @@ MANY = "replicas: 3\n"
         (f"{COUNT}: 0, cpu: 1", claim("gpu a"), "1 claims, its limit is 0"),
     ],
 )
-def test_what_the_manifests_ask_for_is_charged_as_the_server_does(
-    hard: str, text: str, said: str | None
-) -> None:
+def test_quota_is_charged_as_by_the_server(hard: str, text: str, said: str | None) -> None:
     advice = found(documents(quota(hard), text), "DRA541")
     assert [finding.severity for finding in advice] == (["warning"] if said else [])
     assert said is None or said in advice[0].message
@@ -71,7 +69,7 @@ def test_quotas_of_other_namespaces_and_of_scopes_do_not_count() -> None:
     )
 
 
-def test_claims_that_a_pod_has_already_are_counted_once() -> None:
+def test_existing_claims_of_a_pod_are_counted_once() -> None:
     made = TWO.replace(
         "{name: two}",
         "{name: p-a-x, ownerReferences: [{apiVersion: v1, kind: Pod, name: p, uid: u}]}",

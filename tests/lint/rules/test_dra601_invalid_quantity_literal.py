@@ -28,7 +28,7 @@ def larger_than(argument: str) -> str:
         ("", "a quantity is a number with a suffix"),
     ],
 )
-def test_what_resource_parse_quantity_refuses(written: str, help_: str) -> None:
+def test_quantities_refused_by_resource_parse_quantity_are_found(written: str, help_: str) -> None:
     (finding,) = found(selecting(larger_than(f'quantity("{written}")')), "DRA601")
     assert finding.severity == "error"
     assert marked(finding) == written or not written

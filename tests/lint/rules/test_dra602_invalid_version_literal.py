@@ -23,7 +23,9 @@ def newer_than(argument: str) -> str:
         ('"1.2.3.4", true', "1.2.3.4", "a version has three numbers"),
     ],
 )
-def test_what_semver_parse_refuses(arguments: str, written: str, help_: str) -> None:
+def test_versions_refused_by_semver_parse_are_found(
+    arguments: str, written: str, help_: str
+) -> None:
     (finding,) = found(selecting(newer_than(f"semver({arguments})")), "DRA602")
     assert (finding.severity, marked(finding)) == ("error", written)
     assert finding.message.startswith(f'"{written}" is not a semantic version')
@@ -41,7 +43,7 @@ def test_what_semver_parse_refuses(arguments: str, written: str, help_: str) -> 
         '"v1.2.3", true',
     ],
 )
-def test_versions_and_what_is_normalized(arguments: str) -> None:
+def test_valid_and_normalized_versions_are_fine(arguments: str) -> None:
     assert found(selecting(newer_than(f"semver({arguments})")), "DRA602") == []
 
 

@@ -30,7 +30,7 @@ def test_domains(expression: str) -> None:
     assert found(selecting(expression), "DRA603") == []
 
 
-def test_what_a_slice_of_the_input_publishes_is_an_attribute() -> None:
+def test_attribute_of_an_input_slice_is_known() -> None:
     text = selecting('device.attributes["colour"].x == "red"')
     assert found(text, "DRA603") == []
     slice_ = published("node-1", "gpu-0") + "    attributes: {colour: {string: red}}\n"

@@ -34,7 +34,7 @@ def test_a_domain_with_a_slash(lookup: str, of_class: str, meant: str) -> None:
     assert finding.help == f"write {meant}"
 
 
-def test_the_help_is_never_an_expression_that_does_not_compile() -> None:
+def test_help_is_never_an_uncompilable_expression() -> None:
     (finding,) = found(selecting('"x" in device.attributes["example.com/gpu-memory"]'), "DRA604")
     assert "gpu-memory" not in (finding.help or "")
 
@@ -60,7 +60,7 @@ def test_domain_and_name_apart() -> None:
         ('device.attributes["example.com/gpu"].model == "x"', None),
     ],
 )
-def test_the_lookup_that_is_meant_is_an_unsafe_fix(expression: str, written: str | None) -> None:
+def test_meant_lookup_is_an_unsafe_fix(expression: str, written: str | None) -> None:
     (finding,) = found(selecting(expression), "DRA604")
     assert (finding.fix.edits[0].text if finding.fix else None) == written
     assert finding.fix is None or not finding.fix.safe

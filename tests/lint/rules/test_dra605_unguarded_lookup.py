@@ -60,7 +60,7 @@ def test_a_guarded_lookup_is_left_alone(text: str) -> None:
     assert not found(text, "DRA605")
 
 
-def test_a_class_that_asks_for_the_driver_too_late_is_found() -> None:
+def test_class_checking_the_driver_too_late_is_found() -> None:
     late = device_class("late", MODEL, 'device.driver == "gpu.example.com"')
     (advice,) = found(documents(GPU, NICS, late), "DRA605")
     assert (advice.object.name, advice.path) == ("late", "spec.selectors[0].cel.expression")

@@ -32,7 +32,7 @@ FIRST = 'device.attributes["gpu.example.com"].model == "A100"'
         ),
     ],
 )
-def test_selectors_that_exclude_each_other_leave_no_device(
+def test_mutually_exclusive_selectors_leave_no_device(
     expressions: tuple[str, ...], at: str
 ) -> None:
     listed = ", ".join("{cel: {expression: '" + expression + "'}}" for expression in expressions)
@@ -66,14 +66,14 @@ def test_selectors_that_exclude_each_other_leave_no_device(
         ),
     ],
 )
-def test_selectors_that_may_hold_together_are_left_alone(expressions: tuple[str, ...]) -> None:
+def test_compatible_selectors_are_left_alone(expressions: tuple[str, ...]) -> None:
     listed = ", ".join("{cel: {expression: '" + expression + "'}}" for expression in expressions)
     assert not found(
         documents(GPU, claim("gpu gpu.example.com {selectors: [" + listed + "]}")), "DRA606"
     )
 
 
-def test_a_class_that_contradicts_itself_is_reported_once() -> None:
+def test_contradictory_class_is_reported_once() -> None:
     bad = device_class("bad", 'device.driver == "a"', 'device.driver == "b"')
     (advice,) = found(documents(bad, claim("gpu bad"), claim("gpu bad", name="other")), "DRA606")
     assert advice.object.kind == "DeviceClass"

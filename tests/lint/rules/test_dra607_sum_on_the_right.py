@@ -32,7 +32,7 @@ def test_a_sum_on_the_right_of_a_comparison(expression: str, severity: str | Non
     assert [finding.severity for finding in advice] == ([severity] if severity else [])
 
 
-def test_what_costs_too_much_is_distinguished() -> None:
+def test_cost_estimates_are_distinguished() -> None:
     """1.37's estimate: unbounded with ``!=``, 7 with ``!(a == b)``."""
     report = lint(
         load(["-"], stdin=device_class("c", f"'{MEMORY} != quantity(\"4\")'").encode()),

@@ -38,7 +38,7 @@ NAME = "gpu.example.com/model"
         ("gpu gpu.example.com {allocationMode: All}", "", False),  # perhaps one
     ],
 )
-def test_two_constraints_that_no_devices_satisfy(
+def test_unsatisfiable_pair_of_constraints_is_found(
     requests: str, matched: str, opposed: bool
 ) -> None:
     rest = f"constraints:\n- {{{matched}matchAttribute: {NAME}}}\n- {{distinctAttribute: {NAME}}}\n"

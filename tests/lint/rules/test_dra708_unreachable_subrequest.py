@@ -28,7 +28,7 @@ SELECTED = "deviceClassName: gpu, selectors: [{cel: {expression: 'device.driver 
         ("deviceClassName: gpu", "deviceClassName: gpu, tolerations: [{operator: Exists}]", False),
     ],
 )
-def test_an_alternative_behind_one_that_always_fits(
+def test_alternative_behind_an_always_fitting_one_is_found(
     earlier: str, later: str, unreachable: bool
 ) -> None:
     assert bool(found(alternatives(earlier, later), "DRA708")) == unreachable
@@ -61,7 +61,9 @@ CLASSES = (
         ("any", "else", False),
     ],
 )
-def test_a_class_that_requires_nothing_more(earlier: str, later: str, unreachable: bool) -> None:
+def test_class_without_further_requirements_hides_later_alternatives(
+    earlier: str, later: str, unreachable: bool
+) -> None:
     text = documents(
         *CLASSES, alternatives(f"deviceClassName: {earlier}", f"deviceClassName: {later}")
     )

@@ -21,12 +21,14 @@ def configured(driver: str, requests: str = "") -> str:
         (configured("gpu.example.com", "nic"), True),
     ],
 )
-def test_the_driver_of_the_requests_that_it_names(config: str, wrong: bool) -> None:
+def test_configuration_is_compared_with_the_driver_of_its_requests(
+    config: str, wrong: bool
+) -> None:
     text = claim("gpu gpu.example.com\nnic nic.example.com", config)
     assert bool(found(documents(GPU, NICS, text), "DRA709")) == wrong
 
 
-def test_a_class_that_is_not_there_may_be_of_any_driver() -> None:
+def test_unseen_class_may_be_of_any_driver() -> None:
     assert (
         found(documents(GPU, claim("gpu another-class", configured("other.example.com"))), "DRA709")
         == []

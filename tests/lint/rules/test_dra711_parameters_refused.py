@@ -39,7 +39,9 @@ def configured(parameters: str, driver: str = "gpu.nvidia.com") -> str:
         ),
     ],
 )
-def test_what_the_driver_refuses(parameters: str, place: str, message: str, nearest: str) -> None:
+def test_settings_refused_by_the_driver_are_refused(
+    parameters: str, place: str, message: str, nearest: str
+) -> None:
     (finding,) = found(configured(parameters), "DRA711")
     assert (finding.severity, finding.confidence, marked(finding)) == ("warning", "likely", place)
     assert finding.message.startswith(f"gpu.nvidia.com would refuse this: {message}")
@@ -58,7 +60,7 @@ def test_what_the_driver_refuses(parameters: str, place: str, message: str, near
         "{apiVersion: gpu.resource.example.com/v1alpha1, kind: GpuConfig, sharing: {strategy: X}}",  # a fake driver's
     ],
 )
-def test_what_it_takes_and_what_is_of_a_driver_of_the_same_name(parameters: str) -> None:
+def test_parameters_accepted_or_of_a_namesake_driver_are_fine(parameters: str) -> None:
     assert found(configured(parameters), "DRA711") == []
 
 

@@ -54,7 +54,7 @@ def test_a_misspelt_attribute_of_a_known_driver(lookup: str, meant: str) -> None
         'capacity["gpu.nvidia.com"].memorySlice7.isGreaterThan(quantity("0"))',
     ],
 )
-def test_names_that_may_be_right_are_left_alone(lookup: str) -> None:
+def test_possibly_right_names_are_left_alone(lookup: str) -> None:
     assert not found(looking(f"device.{lookup}"), "DRA713")
 
 
@@ -89,7 +89,7 @@ def test_a_clean_claim_needs_no_driver() -> None:
     assert shown.stdout == b"False\n"
 
 
-def test_a_name_that_a_slice_has_is_not_misspelt() -> None:
+def test_name_of_a_slice_is_not_misspelt() -> None:
     text = looking('device.attributes["gpu.nvidia.com"].productname == "H100"')
     slice_of_it = GPU_SLICE.replace("gpu.example.com", "gpu.nvidia.com").replace(
         "DEVICES", "{name: gpu-0, attributes: {productname: {string: H100}}}"

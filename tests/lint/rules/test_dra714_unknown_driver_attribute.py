@@ -17,7 +17,7 @@ GPU = 'device.attributes["gpu.nvidia.com"]'
         (f'"model" in {GPU} && {GPU}.model == "H100"', "the selector never matches"),
     ],
 )
-def test_a_name_that_no_version_publishes(expression: str, effect: str) -> None:
+def test_name_of_no_version_is_found(expression: str, effect: str) -> None:
     (finding,) = found(selecting(expression, "gpu.nvidia.com"), "DRA714")
     assert (finding.severity, finding.confidence, marked(finding)) == ("warning", "likely", "model")
     assert (
@@ -51,7 +51,7 @@ def test_near_misses_are_those_of_dra713() -> None:
     assert found(selecting(f'{GPU}.architcture == "Hopper"', "gpu.nvidia.com"), "DRA714") == []
 
 
-def test_a_driver_that_nobody_knows() -> None:
+def test_unknown_driver_is_not_judged() -> None:
     own = device_class("mine", 'device.driver == "gpu.vendor.example"')
     text = selecting('device.attributes["gpu.vendor.example"].model == "x"', "mine")
     assert found(documents(own, text), "DRA714") == []

@@ -37,5 +37,5 @@ def test_other_conditions_first_make_it_doubtful() -> None:
         f"{NET}.rdma == true",  # all have it
     ],
 )
-def test_guards_and_what_all_devices_have(expression: str) -> None:
+def test_guarded_and_universal_attributes_are_fine(expression: str) -> None:
     assert found(selecting(expression, "dranet"), "DRA716") == []

@@ -7,7 +7,7 @@ from tests.lint.written import device_class, documents, found, marked, selecting
 GPU = 'device.attributes["gpu.nvidia.com"]'
 
 
-def test_a_domain_that_is_none_of_the_driver() -> None:
+def test_foreign_domain_is_found() -> None:
     text = selecting('device.attributes["nvidia.com"].productName == "x"', "gpu.nvidia.com")
     (finding,) = found(text, "DRA717")
     assert (finding.severity, marked(finding)) == ("warning", "nvidia.com")

@@ -45,7 +45,7 @@ def test_part_of_a_product_name() -> None:
         'lowerAscii().matches("^.*H100.*$")',
     ],
 )
-def test_parts_that_no_product_name_has(call: str) -> None:
+def test_parts_of_no_product_name_are_found(call: str) -> None:
     (finding,) = found(selecting(f"{GPU}.productName.{call}", "gpu.nvidia.com"), "DRA719")
     assert finding.message.startswith(
         "this is true for no known gpu.nvidia.com/productName, such as NVIDIA H100"
@@ -64,7 +64,7 @@ def test_parts_that_no_product_name_has(call: str) -> None:
         f'{GPU}.productName.contains("h100") || {GPU}.productName.contains("H100")',
     ],
 )
-def test_parts_that_a_product_name_may_have(condition: str) -> None:
+def test_parts_of_a_possible_product_name_are_fine(condition: str) -> None:
     assert found(selecting(condition, "gpu.nvidia.com"), "DRA719") == []
 
 
@@ -107,5 +107,5 @@ def test_models_of_intel_are_those_of_its_table() -> None:
         f'{GPU}.uuid == "GPU-1"',
     ],
 )
-def test_values_that_a_device_may_have(expression: str) -> None:
+def test_possible_values_are_fine(expression: str) -> None:
     assert found(selecting(expression, "gpu.nvidia.com"), "DRA719") == []

@@ -14,12 +14,12 @@ def one(requests: str, constraint: str) -> tuple[str, str]:
     return finding.severity, finding.message
 
 
-def test_a_value_that_all_devices_have_is_always_equal() -> None:
+def test_universal_value_is_always_equal() -> None:
     severity, message = one("gpu gpu.nvidia.com {count: 2}", f"matchAttribute: {TYPE}")
     assert (severity, message.endswith("the constraint always holds")) == ("info", True)
 
 
-def test_a_value_that_all_devices_have_never_differs() -> None:
+def test_universal_value_never_differs() -> None:
     severity, message = one("gpu gpu.nvidia.com {count: 2}", f"distinctAttribute: {TYPE}")
     assert (severity, message.endswith("no two differ")) == ("warning", True)
 
@@ -47,7 +47,9 @@ def test_one_device_has_nothing_to_differ_from(constraint: str) -> None:
         ('!(device.driver == "gpu.nvidia.com")', False),
     ],
 )
-def test_what_the_class_says_already_is_superfluous(expression: str, superfluous: bool) -> None:
+def test_condition_repeated_from_the_class_is_superfluous(
+    expression: str, superfluous: bool
+) -> None:
     text = claim(f"gpu gpu.nvidia.com {{selectors: [{{cel: {{expression: '{expression}'}}}}]}}")
     told = [
         finding

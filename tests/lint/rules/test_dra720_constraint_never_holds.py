@@ -39,7 +39,7 @@ BOTH = "gpu gpu.nvidia.com\nnic dranet"
         ),
     ],
 )
-def test_constraints_that_never_hold(attribute: str, requests: str, message: str) -> None:
+def test_unsatisfiable_constraints_are_found(attribute: str, requests: str, message: str) -> None:
     (finding,) = found(matching(attribute, requests), "DRA720")
     assert (finding.severity, finding.confidence, marked(finding)) == (
         "warning",
@@ -49,7 +49,7 @@ def test_constraints_that_never_hold(attribute: str, requests: str, message: str
     assert message in finding.message
 
 
-def test_attributes_that_both_drivers_publish_are_named() -> None:
+def test_attributes_of_both_drivers_are_named() -> None:
     (finding,) = found(matching("gpu.nvidia.com/parentUUID", BOTH), "DRA720")
     assert "resource.kubernetes.io/pcieRoot" in (finding.help or "")
 
@@ -64,7 +64,7 @@ def test_attributes_that_both_drivers_publish_are_named() -> None:
         ("gpu.nvidia.com/uuid", "gpu mine {count: 2}"),
     ],
 )
-def test_constraints_that_can_hold(attribute: str, requests: str) -> None:
+def test_satisfiable_constraints_are_fine(attribute: str, requests: str) -> None:
     assert found(matching(attribute, requests), "DRA720") == []
 
 

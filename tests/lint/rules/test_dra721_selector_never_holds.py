@@ -19,7 +19,7 @@ DATED = f"gpu.nvidia.com is {drivers()['gpu.nvidia.com'].known_to}"
         ("1 < 2", "info", "the selector is true for every device"),
     ],
 )
-def test_a_selector_that_reads_nothing_of_the_device(
+def test_selector_without_device_fields_is_found(
     expression: str, severity: str, message: str
 ) -> None:
     (finding,) = found(selecting(expression), "DRA721")
@@ -47,7 +47,9 @@ def test_a_selector_that_reads_nothing_of_the_device(
         ),
     ],
 )
-def test_what_an_installed_class_excludes(expression: str, message: str, help_: str | None) -> None:
+def test_selector_excluded_by_an_installed_class_is_explained(
+    expression: str, message: str, help_: str | None
+) -> None:
     (finding,) = found(selecting(expression, "gpu.nvidia.com"), "DRA721")
     assert (finding.severity, finding.confidence, marked(finding)) == (
         "warning",
@@ -66,7 +68,7 @@ def test_what_an_installed_class_excludes(expression: str, message: str, help_: 
         "size(device.attributes) > 0",
     ],
 )
-def test_selectors_that_can_hold(expression: str) -> None:
+def test_satisfiable_selectors_are_fine(expression: str) -> None:
     assert found(selecting(expression, "gpu.nvidia.com"), "DRA721") == []
 
 
@@ -82,7 +84,7 @@ def test_selectors_that_can_hold(expression: str) -> None:
         f'!({GPU}.type == "vfio") && device.driver != "gpu.amd.com"',
     ],
 )
-def test_what_the_class_requires_already_is_no_mistake(expression: str) -> None:
+def test_condition_required_by_the_class_is_an_info(expression: str) -> None:
     (finding,) = found(selecting(expression, "gpu.nvidia.com"), "DRA721")
     assert finding.severity == "info"
     assert "true for every device" in finding.message
@@ -110,7 +112,7 @@ def test_a_class_of_the_input_counts_before_the_installed_one() -> None:
         (f'{GPU}.type == "gpu"', f'{GPU}.type == "gpu" && {GPU}.index == 0', False),
     ],
 )
-def test_what_a_class_of_the_input_requires_already(
+def test_condition_required_by_an_input_class_is_an_info(
     of_class: str, expression: str, follows: bool
 ) -> None:
     findings = found(documents(device_class("any", of_class), selecting(expression)), "DRA721")
@@ -126,14 +128,14 @@ def test_what_a_class_of_the_input_requires_already(
         ('device.driver in ["a", "b"]', 'device.driver != "a" && device.driver != "b"'),
     ],
 )
-def test_a_selector_that_the_class_of_the_input_excludes(of_class: str, expression: str) -> None:
+def test_selector_excluded_by_an_input_class_is_found(of_class: str, expression: str) -> None:
     (finding,) = found(documents(device_class("any", of_class), selecting(expression)), "DRA721")
     assert finding.severity == "warning"
     assert expression in marked(finding)
     assert finding.message == "no device satisfies this together with the selectors of class any"
 
 
-def test_a_selector_that_an_installed_class_excludes() -> None:
+def test_selector_excluded_by_an_installed_class_is_found() -> None:
     (finding,) = found(selecting('device.driver != "gpu.nvidia.com"', "gpu.nvidia.com"), "DRA721")
     assert (
         finding.message
@@ -152,9 +154,7 @@ def test_a_selector_that_an_installed_class_excludes() -> None:
         ),  # the class is at fault
     ],
 )
-def test_a_selector_that_the_class_of_the_input_leaves_devices(
-    of_class: str, expression: str
-) -> None:
+def test_selector_compatible_with_an_input_class_is_fine(of_class: str, expression: str) -> None:
     findings = found(documents(device_class("any", of_class), selecting(expression)), "DRA721")
     assert [finding for finding in findings if expression in finding.excerpt] == []
 

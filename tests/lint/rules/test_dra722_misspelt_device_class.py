@@ -7,7 +7,7 @@ import pytest
 from tests.lint.written import claim, device_class, documents, found, marked
 
 
-def test_a_class_that_a_driver_nearly_installs() -> None:
+def test_class_near_an_installed_one_is_found() -> None:
     (finding,) = found(claim("gpu gpu.nvida.com"), "DRA722")
     assert (finding.severity, finding.confidence, marked(finding)) == (
         "warning",
@@ -22,7 +22,7 @@ def test_a_class_that_a_driver_nearly_installs() -> None:
     )
 
 
-def test_a_class_that_is_gone() -> None:
+def test_removed_class_has_its_successor() -> None:
     (finding,) = found(claim("channel imex.nvidia.com"), "DRA722")
     assert "compute-domain-default-channel.nvidia.com" in (finding.help or "")
     assert finding.fix is None
@@ -31,7 +31,7 @@ def test_a_class_that_is_gone() -> None:
 @pytest.mark.parametrize(
     "name", ["gpu.nvidia.com", "gpu.example.com", "dra.hugepages-4m", "my-gpus", "gpus"]
 )
-def test_names_that_may_be_right(name: str) -> None:
+def test_possibly_right_names_are_left_alone(name: str) -> None:
     assert found(claim(f"gpu {name}"), "DRA722") == []
 
 

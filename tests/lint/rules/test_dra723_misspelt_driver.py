@@ -22,7 +22,7 @@ def test_a_selector_on_a_misspelt_driver() -> None:
 
 
 @pytest.mark.parametrize("name", ["gpu.nvidia.io", "gpu.amd.com"])
-def test_a_configuration_that_devices_of_the_class_never_get(name: str) -> None:
+def test_configuration_never_reaching_devices_of_the_class_is_found(name: str) -> None:
     (finding,) = found(configured(name), "DRA723")
     assert marked(finding) == name
     assert f"belong to gpu.nvidia.com: {name} never gets the configuration" in finding.message
@@ -34,7 +34,7 @@ def test_a_configuration_of_a_misspelt_driver() -> None:
 
 
 @pytest.mark.parametrize("name", ["gpu.nvidia.com", "nic.vendor.example"])
-def test_known_drivers_and_those_that_are_near_none(name: str) -> None:
+def test_known_and_distinct_drivers_are_fine(name: str) -> None:
     assert found(selecting(f'device.driver == "{name}"'), "DRA723") == []
     assert found(configured(name, "mine"), "DRA723") == []
 
@@ -55,7 +55,7 @@ def test_a_driver_of_the_input() -> None:
         ("amd.com", "unknown driver amd.com; did you mean gpu.amd.com?"),
     ],
 )
-def test_names_that_are_those_of_no_driver(name: str, said: str) -> None:
+def test_names_unlike_any_driver_are_fine(name: str, said: str) -> None:
     (finding,) = found(selecting(f'device.driver == "{name}"'), "DRA723")
     assert (finding.message, marked(finding)) == (said, f'"{name}"')
 
@@ -94,6 +94,6 @@ def test_domains_of_attributes(domain: str, said: str) -> None:
     assert found(selecting(selector, "gpu.nvidia.com"), "DRA723") == []  # DRA717
 
 
-def test_domains_of_drivers_that_a_selector_names() -> None:
+def test_domains_of_drivers_named_in_a_selector_are_fine() -> None:
     selector = 'device.driver == "gpu.vendor.example" && device.attributes["nvidia.com"].x == "y"'
     assert found(selecting(selector, "mine"), "DRA723") == []

@@ -9,7 +9,7 @@ from tests.lint.written import found, marked, selecting
 NUMA = 'device.attributes["resource.kubernetes.io"].?numaNode'
 
 
-def test_an_attribute_that_an_option_makes_a_list() -> None:
+def test_attribute_turned_into_a_list_by_an_option_is_found() -> None:
     (finding,) = found(selecting(f"{NUMA}.orValue(-1) == 0", "dranet"), "DRA724")
     assert (finding.severity, finding.confidence) == ("info", "possible")
     assert marked(finding) == f"{NUMA}.orValue(-1) == 0"
@@ -21,6 +21,6 @@ def test_releases_without_lists(release: str) -> None:
     assert found(selecting(f"{NUMA}.orValue(-1) == 0", "dranet"), "DRA724", release) == []
 
 
-def test_attributes_that_stay_single_values() -> None:
+def test_single_valued_attributes_are_fine() -> None:
     text = selecting('device.attributes["dra.net"].?ifName.orValue("") == "eth1"', "dranet")
     assert found(text, "DRA724") == []

@@ -34,13 +34,13 @@ def asking(device_class: str, capacity: str) -> str:
         ("gpu.nvidia.com", "multiprocessors: 14", "of devices of type mig, not gpu"),
     ],
 )
-def test_names_that_no_device_has(device_class: str, capacity: str, message: str) -> None:
+def test_names_of_no_device_are_found(device_class: str, capacity: str, message: str) -> None:
     (finding,) = found(asking(device_class, capacity))
     assert (finding.severity, marked(finding)) == ("warning", capacity.partition(":")[0])
     assert message in finding.message
 
 
-def test_names_that_devices_have_or_may_have() -> None:
+def test_possible_names_are_fine() -> None:
     assert found(asking("gpu.nvidia.com", "memory: 40Gi")) == []
     assert found(asking("mig.nvidia.com", "multiprocessors: 14")) == []
     assert found(asking("dranet", "bandwidth: 10G")) == []  # a webhook may add it
@@ -59,7 +59,7 @@ def test_from_1_38_on_the_domain_of_the_driver_can_be_written() -> None:
     assert "gpu.nvidia.com/memory and memory are the same capacity" in twice.message
 
 
-def test_a_driver_that_is_newer_than_what_is_known_makes_it_a_note() -> None:
+def test_newer_driver_than_known_makes_it_a_note() -> None:
     text = asking("gpu.nvidia.com", "nosuch: 1Gi")
     report = lint(
         load(["-"], stdin=text.encode()), Target.of("1.37"), versions={"gpu.nvidia.com": "0.9.0"}

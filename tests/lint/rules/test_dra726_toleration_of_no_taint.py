@@ -73,11 +73,11 @@ def test_a_taint_with_a_value_needs_exists() -> None:
         "key: example.org/maintenance, operator: Exists",
     ],
 )
-def test_taints_that_are_set_or_may_be(toleration: str) -> None:
+def test_possible_taints_are_fine(toleration: str) -> None:
     assert found(tolerating("gpu.nvidia.com", toleration)) == []
 
 
-def test_keys_that_only_an_administrator_sets() -> None:
+def test_keys_of_administrators_are_an_info() -> None:
     own = tolerating("gpu.nvidia.com", "key: gpu.nvidia.com/maintenance, operator: Exists")
     (finding,) = found(own)
     assert finding.severity == "info"

@@ -32,7 +32,7 @@ def memory(amount: str) -> str:
 
 
 @pytest.mark.parametrize("amount", ["80", "81920", "80k", "80000m"])
-def test_amounts_that_are_too_small_for_bytes(amount: str) -> None:
+def test_amounts_too_small_for_bytes_are_found(amount: str) -> None:
     (finding,) = found(memory(amount))
     assert (finding.severity, marked(finding)) == ("warning", f'"{amount}"')
     assert finding.help is not None

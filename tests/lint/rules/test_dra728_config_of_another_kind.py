@@ -57,7 +57,7 @@ def test_another_kind(device_class: str, kind: str, names: str, message: str) ->
     assert message in finding.message
 
 
-def test_a_configuration_that_names_all_requests() -> None:
+def test_configuration_for_all_requests_is_judged() -> None:
     """Seen with gpu.nvidia.com 0.4.1: on 1.37.1 the pod ran; with one of two requests named, the driver refused."""
     (finding,) = found(configured("a gpu.nvidia.com", "MigDeviceConfig", "a"), "1.37")
     assert "does not apply MigDeviceConfig" in finding.message
@@ -67,7 +67,7 @@ def test_a_configuration_that_names_all_requests() -> None:
     assert "refuses MigDeviceConfig for request a" in finding.message
 
 
-def test_one_kind_of_several_and_what_is_not_known() -> None:
+def test_configuration_for_one_of_several_kinds_is_fine() -> None:
     assert found(configured("a gpu.nvidia.com\nb mig.nvidia.com", "GpuConfig")) == []
     assert found(configured("a gpu.nvidia.com\nb mig.nvidia.com", "MigDeviceConfig", "b")) == []
     assert len(found(configured("a gpu.nvidia.com\nb mig.nvidia.com", "MigDeviceConfig", "a"))) == 1

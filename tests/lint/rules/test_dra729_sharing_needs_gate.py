@@ -38,12 +38,12 @@ def test_strategies_and_their_gates(strategy: str, gate: str) -> None:
     assert gate in finding.message
 
 
-def test_what_the_driver_does_not_read() -> None:
+def test_parameters_unread_by_the_driver_are_left_alone() -> None:
     assert found(shared("Other")) == []
     assert found(shared("MPS", "fake.example.org/v1")) == []
 
 
-def test_tests_that_install_the_driver_themselves(tmp_path: Path) -> None:
+def test_driver_installed_by_tests_is_left_alone(tmp_path: Path) -> None:
     # kubernetes-sigs/dra-driver-nvidia-gpu tests/bats/specs
     folder = tmp_path / "tests/bats/specs"
     folder.mkdir(parents=True)

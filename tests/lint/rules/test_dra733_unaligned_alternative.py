@@ -31,7 +31,7 @@ spec:
 @pytest.mark.parametrize(
     "names", ["gpu/aligned, nic/aligned", "gpu, nic/aligned", "nic/aligned, gpu/aligned"]
 )
-def test_a_later_request_that_escapes_the_constraint(names: str) -> None:
+def test_later_request_outside_the_constraint_is_found(names: str) -> None:
     (advice,) = found(CLAIM.replace("NAMES", names), "DRA733")
     assert (advice.severity, advice.path) == (
         "warning",

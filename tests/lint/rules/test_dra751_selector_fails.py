@@ -32,7 +32,7 @@ NAMELESS = "{name: b}"
         (A100, 'device.driver == "other.example.com"', []),
     ],
 )
-def test_of_an_unknown_class_is_said_what_is_so_for_all_devices(
+def test_unknown_class_is_judged_by_facts_of_all_devices(
     devices: str, expression: str, codes: list[str]
 ) -> None:
     text = selecting(expression, "our-own")
@@ -89,7 +89,7 @@ TYPED = (
         ("cores == 5", "DRA752", "cores: 4 ×1"),
     ],
 )
-def test_a_selector_that_meets_another_type_is_told_which(
+def test_selector_meeting_another_type_names_the_type(
     expression: str, code: str, said: str
 ) -> None:
     (slice_,) = load(["-"], stdin=TYPED.encode()).documents

@@ -32,7 +32,7 @@ def found(expression: str, devices: str = A100) -> list[Finding]:
 MODEL = 'device.attributes["gpu.example.com"].model'
 
 
-def test_a_selector_that_is_false_on_all_devices() -> None:
+def test_selector_false_on_all_devices_is_found() -> None:
     (finding,) = found(f'{MODEL} == "H100"')
     assert (finding.severity, finding.confidence) == ("warning", "likely")
     assert marked(finding) == "model"
@@ -40,7 +40,7 @@ def test_a_selector_that_is_false_on_all_devices() -> None:
     assert "A100 ×1" in (finding.help or "")
 
 
-def test_one_device_that_matches_is_enough() -> None:
+def test_one_matching_device_is_enough() -> None:
     other = A100.replace("name: a", "name: b").replace("A100", "H100")
     assert found(f'{MODEL} == "H100"', f"{A100}, {other}") == []
 
@@ -70,9 +70,7 @@ def on_a_dgx(expression: str) -> list[Finding]:
         ('device.attributes["gpu.nvidia.com"].architectur == "Hopper"', "DRA751", "architecture"),
     ],
 )
-def test_devices_take_nothing_from_what_is_known_without_them(
-    expression: str, code: str, said: str
-) -> None:
+def test_tried_devices_keep_the_finding_and_its_fix(expression: str, code: str, said: str) -> None:
     without = lint(
         load(["-"], stdin=selecting(expression, "gpu.nvidia.com").encode()), Target.of()
     ).findings[0]

@@ -32,7 +32,7 @@ def found(capacity: str, devices: str = BIG) -> list[Finding]:
     return [finding for finding in report.findings if finding.code == "DRA754"]
 
 
-def test_a_capacity_that_no_device_has() -> None:
+def test_capacity_of_no_device_is_found() -> None:
     (finding,) = found("{gpu.example.com/memroy: 1Gi}")
     assert (finding.severity, finding.confidence) == ("error", "likely")
     assert marked(finding) == "gpu.example.com/memroy"

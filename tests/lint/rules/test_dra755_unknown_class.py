@@ -30,14 +30,14 @@ def found(text: str, *, classes: bool = True) -> list[Finding]:
     return [finding for finding in report.findings if finding.code == "DRA755"]
 
 
-def test_a_class_that_the_cluster_lacks() -> None:
+def test_class_absent_from_the_cluster_is_found() -> None:
     (finding,) = found(claim("gpu gpu.exmaple.com"))
     assert (finding.severity, marked(finding)) == ("error", "gpu.exmaple.com")
     assert finding.message == "unknown device class gpu.exmaple.com"
     assert "gpu.example.com" in (finding.help or "")
 
 
-def test_a_class_that_a_driver_installs_is_no_misspelling_of_another() -> None:
+def test_installed_class_is_no_misspelling_of_another() -> None:
     (finding,) = found(claim("gpu mig.nvidia.com"))
     assert finding.help == "the driver gpu.nvidia.com installs it"
 

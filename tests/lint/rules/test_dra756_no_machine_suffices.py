@@ -61,7 +61,7 @@ def test_the_attribute_with_enough_is_named(
     assert "= help: resource.kubernetes.io/numaNode has 4" in capsys.readouterr().out
 
 
-def test_a_capacity_that_no_device_has_is_reported_once(
+def test_capacity_of_no_device_is_reported_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wanted = "gpu gpu.nvidia.com {capacity: {requests: {memory: 100Gi}}}"

@@ -29,7 +29,7 @@ def test_only_where_a_consumer_is_named() -> None:
     assert found(selecting(UUID)) == []
 
 
-def test_what_only_one_device_has_is_unknown_to_both_autoscalers() -> None:
+def test_attribute_unique_to_a_device_is_unknown_to_both_autoscalers() -> None:
     for consumer in ("karpenter", "cluster-autoscaler"):
         (finding,) = found(selecting(UUID), consumer)
         assert finding.code == "DRA762"
@@ -49,7 +49,7 @@ def test_a_class_is_judged_too() -> None:
     assert [finding.code for finding in found(text, "karpenter")] == ["DRA762"]
 
 
-def test_a_root_that_devices_share_may_be_declared() -> None:
+def test_shared_root_may_be_declared() -> None:
     text = claim(
         "gpu a.example.org\nnic b.example.org",
         "constraints:\n- matchAttribute: resource.kubernetes.io/pcieRoot",

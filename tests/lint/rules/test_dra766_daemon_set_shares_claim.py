@@ -28,7 +28,7 @@ def test_a_daemon_set_whose_pods_share_a_claim() -> None:
     assert (finding.severity, marked(finding)) == ("warning", "gpus")
 
 
-def test_admin_access_to_all_devices_is_what_monitors_use() -> None:
+def test_admin_access_to_all_devices_is_fine_for_monitors() -> None:
     monitoring = claim("gpu gpu.example.org {allocationMode: All, adminAccess: true}")
     assert found(documents(SHARED, monitoring), "cluster-autoscaler") == []
     assert (

@@ -40,12 +40,12 @@ def test_equal_devices_and_pools_of_their_own() -> None:
     assert found(pool(A, B), "karpenter") == []
 
 
-def test_partitions_that_share_counters_differ_by_design() -> None:
+def test_partitions_sharing_counters_differ_by_design() -> None:
     counters = "consumesCounters: [{counterSet: c, counters: {slices: {value: 1}}}]"
     assert found(pool(f"{A}, {counters}", f"{B}, {counters}"), "cluster-autoscaler") == []
 
 
-def test_devices_that_differ_in_what_identifies_them_are_equal() -> None:
+def test_devices_differing_only_in_identifiers_are_equal() -> None:
     def gpu(uuid: str, memory: str) -> str:
         return (
             f"attributes: {{uuid: {{string: {uuid}}}}}, capacity: {{memory: {{value: {memory}}}}}"

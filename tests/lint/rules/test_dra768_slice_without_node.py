@@ -38,7 +38,7 @@ def test_devices_of_one_node_and_other_consumers() -> None:
     assert found(published("", "gpu-0"), "karpenter") == []
 
 
-def test_a_slice_that_names_no_nodes_at_all() -> None:
+def test_slice_of_counters_alone_is_fine() -> None:
     """Counters alone (1.36 on): there are no devices in it."""
     counters = "sharedCounters: [{name: a, counters: {b: {value: 1}}}]"
     assert (

@@ -34,7 +34,7 @@ def test_kueue_refuses_claims_by_name() -> None:
         assert (finding.severity, marked(finding)) == ("warning", "gpus")
 
 
-def test_templates_and_what_is_not_queued_are_left_alone() -> None:
+def test_templates_and_unqueued_pods_are_left_alone() -> None:
     assert found(queued(pod("gpu:gpus")), "kueue") == []
     assert found(pod("gpu=gpus"), "kueue") == []
     assert found(queued(pod("gpu=gpus")), "karpenter") == []

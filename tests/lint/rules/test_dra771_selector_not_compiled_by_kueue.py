@@ -33,7 +33,7 @@ def selecting(expression: str) -> str:
         ('device.attributes["a.example.org"].list.includes(1)', "includes"),
     ],
 )
-def test_what_kueue_does_not_compile(expression: str, name: str) -> None:
+def test_selectors_not_compiled_by_kueue_are_found(expression: str, name: str) -> None:
     (finding,) = found(template(selecting(expression)), "kueue")
     assert (finding.severity, marked(finding)) == ("warning", name)
     assert found(selecting(expression), "kueue") == []  # of a claim, which Kueue does not count

@@ -30,7 +30,7 @@ VERSION = "constraints:\n- matchAttribute: gpu.nvidia.com/driverVersion"
         (claim("gpu gpu.nvidia.com {count: 2}", NUMA), "numaNode cannot hold"),
     ],
 )
-def test_a_claim_that_no_instance_type_serves_is_found(text: str, words: str) -> None:
+def test_claim_without_an_instance_type_is_found(text: str, words: str) -> None:
     (finding,) = find(text, "karpenter")
     assert words in finding.message
     assert find(text) == []
@@ -63,7 +63,7 @@ def test_the_reason_has_one_finding() -> None:
     assert find(uuid, "karpenter") == []
 
 
-def test_a_class_of_the_input_is_the_one_that_counts() -> None:
+def test_class_of_the_input_takes_precedence() -> None:
     ena = device_class("nic", "device.driver == 'dra.net'")
     assert find(f"{ena}---\n{claim('nic nic {count: 2}')}", "karpenter") == []
     assert find(f"{ena}---\n{claim('nic nic {count: 33}')}", "karpenter")

@@ -17,7 +17,7 @@ def find(text: str, *consumers: str) -> list[Finding]:
     return [finding for finding in report.findings if finding.code == "DRA774"]
 
 
-def test_a_capacity_that_some_instance_types_lack_is_found() -> None:
+def test_capacity_missing_on_some_instance_types_is_found() -> None:
     """A g4dn has GPUs of 15Gi."""
     text = claim("gpu gpu.nvidia.com {capacity: {requests: {memory: 40Gi}}}")
     (finding,) = find(text, "karpenter")
@@ -37,5 +37,5 @@ def test_a_capacity_that_some_instance_types_lack_is_found() -> None:
         ),
     ],
 )
-def test_a_capacity_that_every_launched_type_has_is_not_found(text: str) -> None:
+def test_capacity_of_every_launched_type_is_fine(text: str) -> None:
     assert find(text, "karpenter") == []

@@ -40,7 +40,7 @@ TWO_COUNTERS = (
 
 
 @pytest.mark.parametrize("mappings", [(ONE,), TWO_COUNTERS, ()])
-def test_what_kueue_takes(mappings: Any) -> None:
+def test_configuration_accepted_by_kueue_is_fine(mappings: Any) -> None:
     assert found(configuration(*mappings), "DRA775") == []
 
 
@@ -92,7 +92,7 @@ def test_what_kueue_takes(mappings: Any) -> None:
         ([mapping("a/b/c", "a.example.com")], "resources.deviceClassMappings[0].name", "a/b/c"),
     ],
 )
-def test_what_stops_kueue(mappings: list[Any], path: str, words: str) -> None:
+def test_configuration_stopping_kueue_is_found(mappings: list[Any], path: str, words: str) -> None:
     (finding,) = found(configuration(*mappings), "DRA775")
     assert (finding.severity, finding.path) == ("error", path)
     assert words in finding.message

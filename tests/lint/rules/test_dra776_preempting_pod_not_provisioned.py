@@ -46,7 +46,7 @@ def of_class(name: str) -> str:
         (documents(pod("gpu:gpus"), priority_class()), []),
     ],
 )
-def test_pods_with_claims_that_preempt(text: str, named: list[str]) -> None:
+def test_preempting_pods_with_claims_are_found(text: str, named: list[str]) -> None:
     assert list(map(marked, found(text, "cluster-autoscaler"))) == named
     assert found(text, "karpenter") == []
     assert found(text) == []

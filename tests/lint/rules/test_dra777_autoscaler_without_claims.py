@@ -45,7 +45,7 @@ def test_the_flag_is_the_place() -> None:
     assert (finding.severity, marked(finding)) == ("error", f"{FLAG}=false")
 
 
-def test_nothing_is_said_to_others() -> None:
+def test_other_versions_and_consumers_get_no_finding() -> None:
     text = deployment("1.34.5", "--cloud-provider=oci")
     assert found(text) == []
     assert found(text, "karpenter") == []

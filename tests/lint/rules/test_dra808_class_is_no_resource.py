@@ -35,7 +35,7 @@ def test_limits_and_requests_of_one_container_are_one_finding() -> None:
     assert finding.fix is None
 
 
-def test_a_class_that_a_driver_installs_is_looked_up_too() -> None:
+def test_installed_class_is_looked_up_too() -> None:
     (finding,) = found(pod(limits("gpu.nvidia.con")), "DRA722")
     assert "gpu.nvidia.com" in finding.message
     assert found(documents(CLASS, pod(limits("gpu.nvidia.com"))), "DRA423") == []

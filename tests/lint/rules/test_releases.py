@@ -10,7 +10,9 @@ from tests.lint.written import claim, found
 @pytest.mark.parametrize(
     ("release", "said"), [("1.36", "every device"), ("1.37", "taints no device")]
 )
-def test_a_taint_rule_without_selector_says_what_the_release_does(release: str, said: str) -> None:
+def test_taint_rule_without_selector_has_the_behaviour_of_the_release(
+    release: str, said: str
+) -> None:
     version = "v1" if release == "1.37" else "v1beta2"
     text = f"apiVersion: resource.k8s.io/{version}\nkind: DeviceTaintRule\nmetadata: {{name: a}}\n"
     (advice,) = found(text + "spec: {taint: {key: a, effect: NoSchedule}}\n", "DRA511", release)

@@ -31,7 +31,7 @@ def consumer(amount: str) -> str:
     return published(f"name: gpu-0, {consumed}", count=2)
 
 
-def test_counts_that_differ_are_reported_at_the_slice_that_differs() -> None:
+def test_differing_counts_are_reported_at_the_differing_slice() -> None:
     text = documents(
         published("name: a", name="s-1", count=2), published("name: b", name="s-2", count=3)
     )
@@ -57,7 +57,7 @@ def test_amounts_of_counters_are_compared_as_quantities(
     assert bool(found(text, "DRA360")) is is_wrong
 
 
-def test_counters_of_a_pool_that_is_not_whole_are_not_compared() -> None:
+def test_counters_of_an_incomplete_pool_are_not_compared() -> None:
     assert not found(consumer("81921Mi"), "DRA360")
 
 
@@ -118,7 +118,7 @@ def test_no_standard_attribute_is_missed(attributes: str) -> None:
     assert not found(published(f"name: a, attributes: {{{attributes}}}"), "DRA363")
 
 
-def test_names_that_kubernetes_defines_are_its_own() -> None:
+def test_names_defined_by_kubernetes_are_its_own() -> None:
     names = 'resource.kubernetes.io/pcieRoot: {string: "pci0000:17"}, resource.kubernetes.io/numaNode: {int: 0}'
     assert not found(published(f"name: a, attributes: {{{names}}}"), "DRA364")
 
@@ -209,5 +209,5 @@ def test_a_device_for_one_claim_needs_no_policy() -> None:
         ("memoryPartition: {string: nps1}", False),
     ],
 )
-def test_amounts_that_are_attributes(attribute: str, *, is_reported: bool) -> None:
+def test_amounts_published_as_attributes_are_found(attribute: str, *, is_reported: bool) -> None:
     assert bool(found(published(f"name: a, attributes: {{{attribute}}}"), "DRA370")) is is_reported
