@@ -149,8 +149,13 @@ class Landscape:
         return self._fitting[client.kind]
 
     def _exclude(self, pod: Pod) -> Scheduler:
-        """Return the cluster without a pod whose own labels or terms may keep it away."""
-        if not pod.node_name or not _depends_on_others(pod):
+        """Return the cluster without a pod whose own labels, terms or claim may keep it away.
+
+        A claim by name binds a pod to its node, and is deallocated once the pod is gone
+        (pkg/controller/resourceclaim/controller.go syncClaim).
+        """
+        names_claim = any(reference.claim_name for reference in pod.claim_references)
+        if not pod.node_name or not (names_claim or _depends_on_others(pod)):
             return self.scheduler
         deletion = Delete("/".join(("Pod", *pod.key)))
         return self.scheduler.with_state(apply(self.scheduler.state, [deletion]))

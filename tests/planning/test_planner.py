@@ -77,6 +77,15 @@ def test_pods_of_one_pcie_root_move() -> None:
     assert moves(plan) == [("x", "a", "b")]
 
 
+def test_a_pod_moves_whose_claim_nobody_else_uses() -> None:
+    """Its claim binds it to its node, and is deallocated once it is gone."""
+    pod, its_claim = running("x", "ReplicaSet/x", "a", 0)
+    pod["spec"]["resourceClaims"] = [{"name": "gpus", "resourceClaimName": "x-gpus"}]
+    del pod["status"]["resourceClaimStatuses"], its_claim["metadata"]["ownerReferences"]
+    plan = plan_for(machine("a", 2), machine("b", 1), pod, its_claim, waiting(2))
+    assert moves(plan) == [("x", "a", "b")]
+
+
 @pytest.mark.parametrize(("lower", "higher"), [("x", "y"), ("y", "x")])
 def test_the_pod_of_lower_priority_moves(lower: str, higher: str) -> None:
     nodes = {"x": "a", "y": "b"}
