@@ -10,7 +10,13 @@ from dractl.cluster.shell import quote_command
 from dractl.planning.plan import Step
 
 _WAIT = "--timeout=10m"
-_ROLLED_OUT_KINDS = ("Deployment", "StatefulSet")
+_READY_FIELDS = {
+    "Deployment": "readyReplicas",
+    "Job": "ready",
+    "ReplicaSet": "readyReplicas",
+    "ReplicationController": "readyReplicas",
+}
+"""The fields of a workload's status that count its ready pods."""
 
 
 class Batch(Struct, frozen=True):
@@ -36,11 +42,8 @@ def _commands(steps: Sequence[Step]) -> list[str]:
     return [
         quote_command(f"kubectl cordon {marks}", *nodes) if nodes else "",
         *(_evict(step) for step in steps),
-        *(
-            quote_command("kubectl wait --for=delete pod/{} -n {} " + _WAIT, *reversed(step.pod))
-            for step in steps
-        ),
-        *dict.fromkeys(_wait_for_new_pod(step) for step in steps if step.target),
+        *(_wait_for_end(step) for step in steps),
+        *dict.fromkeys(c for step in steps if step.target for c in _wait_for_new_pod(step)),
         quote_command(f"kubectl uncordon {marks}", *nodes) if nodes else "",
     ]
 
@@ -59,14 +62,34 @@ def _evict(step: Step) -> str:
     )
 
 
-def _wait_for_new_pod(step: Step) -> str:
-    """Return the command that shows, or waits until, the owner's new pod has its node."""
-    namespace = step.pod[0]
-    kind, _, name = (step.owner or "").replace(f"/{namespace}/", "//").partition("//")
-    if kind in _ROLLED_OUT_KINDS:
-        command = f"kubectl rollout status {kind.lower()}/{{}} -n {{}} {_WAIT}"
-        return quote_command(command, name, namespace)
-    if kind == "Job":
-        selector = f"batch.kubernetes.io/job-name={name}"
-        return quote_command("kubectl get pods -n {} -l {} -o wide", namespace, selector)
-    return quote_command("kubectl get pods -n {} -o wide", namespace)
+def _wait_for_end(step: Step) -> str:
+    """Return the command that waits until a pod is gone.
+
+    The node tells it from a new pod with the same name: that one is kept away by the cordon.
+    """
+    namespace, name = step.pod
+    selector = f"metadata.name={name},spec.nodeName={step.source}"
+    command = f"kubectl wait --for=delete pods -n {{}} --field-selector {{}} {_WAIT}"
+    return quote_command(command, namespace, selector)
+
+
+def _wait_for_new_pod(step: Step) -> list[str]:
+    """Return the commands that wait until the new pod has its node, or that list the pods.
+
+    `kubectl rollout status` would also wait for replicas that do not run anyway.
+    """
+    namespace, pod = step.pod
+    kind, _, name = (step.owner or "//").split("/", 2)
+    if kind == "StatefulSet":  # whose new pod has the name of the old one
+        conditions = ("create", "condition=PodScheduled")
+        return [
+            quote_command(
+                f"kubectl wait --for={condition} pod/{{}} -n {{}} {_WAIT}", pod, namespace
+            )
+            for condition in conditions
+        ]
+    if kind not in _READY_FIELDS:
+        return [quote_command("kubectl get pods -n {} -o wide", namespace)]
+    condition = f"{{.status.{_READY_FIELDS[kind]}}}={step.ready_pods}"
+    command = f"kubectl wait --for=jsonpath={{}} {kind.lower()}/{{}} -n {{}} {_WAIT}"
+    return [quote_command(command, condition, name, namespace)]

@@ -57,14 +57,6 @@ class Unit(Struct, frozen=True, eq=False):
         """The nodes of the pods."""
         return frozenset(pod.node_name for pod in self.pods)
 
-    @property
-    def owner(self) -> str | None:
-        """``KIND/NAMESPACE/NAME`` of the workload."""
-        if self.workload is None:
-            return None
-        kind, key = self.workload
-        return "/".join((kind, *key))
-
 
 class Movability(Struct, frozen=True):
     """The running pods of a cluster, by whether they may move."""

@@ -36,6 +36,9 @@ class Step(Struct, frozen=True):
     delay: int = 0
     """Seconds after which a Job recreates the pod."""
 
+    ready_pods: int = 0
+    """The ready pods that the owner has once the new pod runs."""
+
 
 class Plan(Struct, frozen=True):
     """The answer to the question which pods have to move."""

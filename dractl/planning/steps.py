@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 
 from dractl.cluster.state import ClusterState, Key
 from dractl.planning.landscape import unbind
-from dractl.planning.movable import Unit
 from dractl.planning.plan import Step
 from dractl.planning.proof import Proof, ProvenDeparture
+from dractl.simulation.controllers.replicas import is_available
+from dractl.simulation.workload_pods import WorkloadKey, list_active_pods, workload_key
 
 JOB_BACKOFF_SECONDS = 10
 """The first delay of a Job, which doubles with each failed pod (kubernetes
@@ -21,7 +22,7 @@ def list_steps(proof: Proof, subjects: Sequence[Key]) -> tuple[Step, ...]:
     state = proof.scheduler.state
     homes = {state.pod(key).node_name for key in subjects}
     steps: list[Step] = []
-    evictions: Counter[str | None] = Counter()
+    evictions: Counter[WorkloadKey | None] = Counter()
     for number, proven in enumerate(proof.departures):
         later = proof.departures[number + 1 :]
         needed = homes.union(*(other.nodes for other in later))
@@ -30,23 +31,42 @@ def list_steps(proof: Proof, subjects: Sequence[Key]) -> tuple[Step, ...]:
 
 
 def _steps_of(
-    proven: ProvenDeparture, needed: set[str], evictions: Counter[str | None]
+    proven: ProvenDeparture, needed: set[str], evictions: Counter[WorkloadKey | None]
 ) -> Iterator[Step]:
     unit, cordon = proven.departure.unit, proven.departure.cordon
     others = _list_other_nodes(proven)
     kept_free = sorted(others & needed)
     for pod, target in zip(unit.pods, proven.nodes, strict=True):
+        workload = workload_key(pod)
         yield Step(
             pod.key,
-            unit.owner,
+            _name_workload(workload),
             pod.node_name,
             target,
             cordon=(cordon, *kept_free),
             alternatives=tuple(sorted(others - needed)) if target and not unit.gang else (),
             gang=unit.gang,
-            delay=_delay(unit, evictions[unit.owner]),
+            delay=_delay(workload, evictions[workload]),
+            ready_pods=_count_ready_pods(proven, workload),
         )
-        evictions[unit.owner] += 1
+        evictions[workload] += 1
+
+
+def _name_workload(workload: WorkloadKey | None) -> str | None:
+    """Return ``KIND/NAMESPACE/NAME`` of a workload."""
+    if workload is None:
+        return None
+    kind, key = workload
+    return "/".join((kind, *key))
+
+
+def _count_ready_pods(proven: ProvenDeparture, workload: WorkloadKey | None) -> int:
+    """Return how many ready pods a workload has once its new ones run."""
+    if workload is None:
+        return 0
+    pods = list_active_pods(proven.before.state, workload)
+    leaving = dict(zip(proven.departure.unit.keys, proven.nodes, strict=True))
+    return sum(bool(leaving[p.key]) if p.key in leaving else is_available(p) for p in pods)
 
 
 def _list_other_nodes(proven: ProvenDeparture) -> frozenset[str]:
@@ -62,9 +82,9 @@ def _list_other_nodes(proven: ProvenDeparture) -> frozenset[str]:
     return frozenset(nodes.difference(proven.nodes))
 
 
-def _delay(unit: Unit, earlier: int) -> int:
+def _delay(workload: WorkloadKey | None, earlier: int) -> int:
     """Return after how many seconds the owner recreates a pod."""
-    if unit.workload is None or unit.workload[0] != "Job":
+    if workload is None or workload[0] != "Job":
         return 0
     return min(JOB_BACKOFF_SECONDS << earlier, _MAX_BACKOFF_SECONDS)
 

@@ -86,7 +86,8 @@ def test_text_has_the_commands_in_their_order(run: Any) -> None:
         "cordon",
         "create",
         "wait",
-        "rollout",
+        "wait",
+        "wait",
         "uncordon",
     ]
     assert "/api/v1/namespaces/ml/pods/x/eviction" in commands[1]

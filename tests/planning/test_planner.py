@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dractl.cluster.labels import parse_labels
+from dractl.planning.commands import list_batches
 from tests.planning.cluster import PCIE_ROOT, machine, moves, plan_for, running, template, waiting
 
 ALIGNED = {"constraints": [{"matchAttribute": PCIE_ROOT}]}
@@ -329,3 +330,55 @@ def test_pods_ahead_in_the_queue_take_the_room() -> None:
     )
     assert plan.verdict == "none"
     assert "ml/first" in plan.reasons[0]
+
+
+def waits(*parts: Any) -> list[str]:
+    """Return, for each step of a plan, the command that waits for the new pod."""
+    batches = list_batches(plan_for(*parts, waiting(2)).steps)
+    return [batch.commands[-2] for batch in batches]
+
+
+def test_a_step_waits_for_the_pods_of_the_owner_that_were_ready() -> None:
+    """A replica that is not ready, or does not run, does not keep the node cordoned."""
+    broken, its_claim = running("web-3", "ReplicaSet/web", "c", 1)
+    broken["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    assert waits(
+        machine("a", 2),
+        machine("b", 1),
+        machine("c", 2),
+        running("web-1", "ReplicaSet/web", "a", 0),
+        running("web-2", "ReplicaSet/web", "c", 0),
+        broken,
+        its_claim,
+    ) == [
+        "kubectl wait --for=jsonpath='{.status.readyReplicas}=2' replicaset/web -n ml --timeout=10m"
+    ]
+
+
+def test_a_step_waits_until_a_job_has_recreated_its_pod() -> None:
+    command = "kubectl wait --for=jsonpath='{{.status.ready}}={}' job/job -n ml --timeout=10m"
+    parts = two_workers()[:-1]
+    assert waits(*parts) == [command.format(2)] * 2
+    assert (
+        waits(*parts, running("job-3", "Job/job", "c", 0), machine("d", 1))
+        == [command.format(3)] * 2
+    )
+
+
+def test_a_step_shows_the_pods_of_an_unknown_controller() -> None:
+    assert waits(machine("a", 2), machine("b", 1), running("x", "RayCluster/x", "a", 0)) == [
+        "kubectl get pods -n ml -o wide"
+    ]
+
+
+def test_the_new_pod_of_a_stateful_set_is_told_from_the_old_one_by_its_node() -> None:
+    plan = plan_for(
+        machine("a", 2), machine("b", 1), running("x-0", "StatefulSet/x", "a", 0), waiting(2)
+    )
+    [batch] = list_batches(plan.steps)
+    old_pod = "metadata.name=x-0,spec.nodeName=a"
+    assert batch.commands[2:-1] == (
+        f"kubectl wait --for=delete pods -n ml --field-selector {old_pod} --timeout=10m",
+        "kubectl wait --for=create pod/x-0 -n ml --timeout=10m",
+        "kubectl wait --for=condition=PodScheduled pod/x-0 -n ml --timeout=10m",
+    )
