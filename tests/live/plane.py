@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -125,14 +126,26 @@ def oracle() -> Any:
 class Plane:
     """etcd, API server, scheduler, controllers, and the kubelets of nodes that are Ready."""
 
-    def __init__(self, module: Any, gates: Mapping[str, bool] | None = None) -> None:
+    def __init__(
+        self,
+        module: Any,
+        gates: Mapping[str, bool] | None = None,
+        *,
+        controllers: str = CONTROLLERS,
+        apis: str = "",
+    ) -> None:
+        """``apis``: further API versions, such as ``scheduling.k8s.io/v1beta1=true``."""
         self.directory = Path(tempfile.mkdtemp(prefix="dractl-plane-"))
         self.cluster = module.Cluster(
             RELEASE, dict(gates or {}), scheduler=False, directory=self.directory
         )
         self.gates = gates or {}
+        self.controllers = controllers
+        self.apis = apis
         self.free_port = module.free_port
         self.stopped = False
+        self.ending_seconds = 0
+        """How long the kubelets take to end a pod."""
         self.leaving: set[tuple[str, str]] = set()
         """Pods whose kubelet does not end them, though they are Terminating."""
         self.refused: set[tuple[str, str]] = set()
@@ -143,6 +156,8 @@ class Plane:
         self._kubelets = threading.Thread(target=self._run_kubelets, daemon=True)
 
     def __enter__(self) -> Self:
+        if self.apis:
+            self._serve(self.apis)
         self.cluster.start()
         config = self.directory / "kubeconfig"
         kubectl = self.directory / "kubectl"
@@ -159,6 +174,16 @@ class Plane:
         self._kubelets.join(timeout=10)
         self.pause()
         self.cluster.stop()
+
+    def _serve(self, apis: str) -> None:
+        """Adds API versions to those that the server will serve."""
+        start = self.cluster._start
+
+        def start_with_apis(part: str, *flags: str) -> None:
+            served = "--runtime-config="
+            start(part, *(f"{f},{apis}" if f.startswith(served) else f for f in flags))
+
+        self.cluster._start = start_with_apis
 
     # -- requests ----------------------------------------------------------------------------------------------------
     def ask(
@@ -199,7 +224,7 @@ class Plane:
         config = self.directory / "kubeconfig"
         gates = [f"--feature-gates={self.cluster.gates}"] if self.cluster.gates else []
         for part in PARTS:
-            more = ["-v=3"] if part == "kube-scheduler" else [f"--controllers={CONTROLLERS}"]
+            more = ["-v=3"] if part == "kube-scheduler" else [f"--controllers={self.controllers}"]
             access = ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")
             port = [
                 f"--secure-port={self.free_port()}",
@@ -340,7 +365,8 @@ class Plane:
             if pod["spec"].get("nodeName", "") and pod["spec"]["nodeName"] not in ready:
                 continue
             if "deletionTimestamp" in pod["metadata"]:
-                if (namespace, name) not in self.leaving:
+                ends = (namespace, name) not in self.leaving
+                if ends and _seconds_terminating(pod) >= self.ending_seconds:
                     self.ask("DELETE", path, {"gracePeriodSeconds": 0})
             elif pod["status"].get("phase") == "Pending" and self.prepared(pod):
                 now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -434,6 +460,13 @@ class Plane:
 
     def _environment(self) -> dict[str, str]:
         return {**os.environ, "PATH": f"{self.directory}{os.pathsep}{os.environ['PATH']}"}
+
+
+def _seconds_terminating(pod: Raw) -> float:
+    """How long ago the deletion of a pod was asked for."""
+    metadata = pod["metadata"]
+    end = datetime.fromisoformat(metadata["deletionTimestamp"])
+    return time.time() - end.timestamp() + metadata.get("deletionGracePeriodSeconds", 0)
 
 
 def _ready(node: Raw) -> bool:
