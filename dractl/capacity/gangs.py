@@ -140,11 +140,12 @@ def find_gang_wait(
         return None
     if group.value is None:
         return _find_missing_group(state, Pod(pod), group)
+    too_few = find_too_few_pods(state, group)
+    if too_few is not None:
+        return too_few
     minimum, topology = group.min_count, group.topology
     members = _sort_members(state, group, recreated=recreated)
     placed, schedulable = members.placed, members.schedulable
-    if minimum is not None and len(members.pods) < minimum:
-        return TooFewPods(group.name, minimum, len(members.pods))
     if members.blocked is not None and (
         features.has("groups-held-by-one") or len(placed) + len(schedulable) < (minimum or 0)
     ):
@@ -157,6 +158,14 @@ def find_gang_wait(
     if not schedulable or missing <= 0 or (minimum is None and not topology):
         return None
     return _place_members(state, group, members, features, missing)
+
+
+def find_too_few_pods(state: ClusterState, group: GangGroup | None) -> TooFewPods | None:
+    """Return why a gang waits of which fewer pods exist than start together; None for others."""
+    if group is None or group.value is None or group.min_count is None:
+        return None
+    count = len(group.members(state))
+    return TooFewPods(group.name, group.min_count, count) if count < group.min_count else None
 
 
 def _find_missing_group(state: ClusterState, pod: Pod, group: GangGroup) -> GroupMissing | None:

@@ -475,6 +475,20 @@ def nothing_published(made: Mixture) -> None:
     made.ask("port", PORT)
 
 
+def gang_short(made: Mixture) -> None:
+    """Has the pod wait for two more, which nobody has created."""
+    policy = {"gang": {"minCount": 3}}
+    made.add(
+        {
+            "apiVersion": "scheduling.k8s.io/v1beta1",
+            "kind": "PodGroup",
+            "metadata": meta("ring", "ml", uid="uid-ring"),
+            "spec": {"schedulingPolicy": policy},
+        }
+    )
+    made.edit_pods(lambda spec: spec.update(schedulingGroup={"podGroupName": "ring"}))
+
+
 UNREADY = [taint("node.kubernetes.io/not-ready", e) for e in ("NoSchedule", "NoExecute")]
 FAULTS = (
     Fault(
@@ -598,6 +612,7 @@ FAULTS = (
     Fault("alternatives", "alternatives", alternatives, [("selector", "productName")]),
     Fault("tainted by a rule", "rule", rule, [("device-taint", "")]),
     Fault("newer generation", "pool", newer_generation, [("pool", "")], by_hand=True),
+    Fault("gang short", "gang", gang_short, [("gang", "PodGroup/ml/ring")], stored=False),
     Fault(
         "gate",
         "gate",

@@ -42,7 +42,8 @@ def is_named_by(obstacle: Obstacle, fault: Fault) -> bool:
 def cures(state: ClusterState, question: Question, fix: Fix) -> bool:
     after = apply(state, fix.tried or fix.changes)
     trial = recreate_subject(after, state, question)
-    return Explainer(trial.state, FEATURES).explain(trial.question).verdict in FITS
+    recreated = trial.state.replace("Pod", question.key, trial.question.value)
+    return Explainer(recreated, FEATURES).explain(trial.question).verdict in FITS
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)

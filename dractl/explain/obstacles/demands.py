@@ -240,6 +240,29 @@ class AdminNamespace(Demand, frozen=True):
         return trial.edit(self.object, lambda namespace: set_in(namespace, path, "true"))
 
 
+class GangPods(Demand, frozen=True):
+    """As many pods of a PodGroup as start together, where fewer exist."""
+
+    kind = "gang"
+    is_before_nodes = True
+    stage = 1
+
+    group: str
+    minimum: int
+
+    @property
+    def object(self) -> str:
+        return self.group
+
+    @property
+    def want(self) -> str:
+        return f"{self.minimum} pods of {self.group.replace('/', ' ', 1)}"
+
+    def lift(self, trial: Trial) -> Trial:
+        path = ("spec", "schedulingPolicy", "gang", "minCount")
+        return trial.edit(self.group, lambda group: set_in(group, path, 1))
+
+
 class AnyNode(Demand, frozen=True):
     """A node, where the cluster has none: nothing behind it can be judged."""
 

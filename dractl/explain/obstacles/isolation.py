@@ -8,9 +8,15 @@ from dractl.cluster.devices import Devices
 from dractl.cluster.state import ClusterState
 from dractl.explain.conclude import Conclusion, conclude
 from dractl.explain.context import Case, case_of
+from dractl.explain.diagnosis.gangs import NO_GANG, diagnose_gang
 from dractl.explain.inquire import InquiryResult, subject_of
 from dractl.explain.obstacles.demands import Demand
-from dractl.explain.obstacles.trial import Oracle, lift_all, recreate_subject
+from dractl.explain.obstacles.trial import (
+    Oracle,
+    find_too_few_pods_of_gang,
+    lift_all,
+    recreate_subject,
+)
 from dractl.explain.rank import diagnose
 from dractl.explain.reasons.base import Cause
 
@@ -34,7 +40,9 @@ def isolate(
     devices = Devices(trial.state, scheduler.slices)
     case = case_of(scheduler, devices, trial.question, attempt)
     subject = subject_of(trial.question, attempt.claims)
-    diagnosis = diagnose(InquiryResult(trial.question, subject, attempt), case)
+    few = find_too_few_pods_of_gang(trial)
+    gang = NO_GANG if few is None else diagnose_gang(few, trial.state)
+    diagnosis = diagnose(InquiryResult(trial.question, subject, attempt), case, gang)
     conclusion = conclude(diagnosis)
     causes = (*conclusion.causes, *(cause for node in diagnosis.found for cause in node.causes))
     return Isolated(case, conclusion, tuple(dict.fromkeys(causes)))

@@ -29,6 +29,7 @@ from dractl.explain.obstacles.claim_demands import (
 )
 from dractl.explain.obstacles.demands import (
     Demand,
+    GangPods,
     NodeLabel,
     OpenNode,
     SchedulerName,
@@ -36,7 +37,13 @@ from dractl.explain.obstacles.demands import (
     demands_of_rejection,
     is_taint_of_cordon,
 )
-from dractl.explain.obstacles.trial import Oracle, Trial, ignores_pod, lift_all
+from dractl.explain.obstacles.trial import (
+    Oracle,
+    Trial,
+    find_too_few_pods_of_gang,
+    ignores_pod,
+    lift_all,
+)
 from dractl.explain.reasons.limits import drivers_of_class
 from dractl.model.nearest import nearest
 from dractl.objects import Claim
@@ -123,8 +130,11 @@ def _lift_stops(oracle: Oracle, trial: Trial) -> _Opening:
     """Lift what ends the attempt before any node."""
     demands: list[Demand] = []
     if ignores_pod(trial):
-        name = SchedulerName(Pod(trial.question.value).scheduler_name)
-        demands, trial = [name], name.lift(trial)
+        demands.append(SchedulerName(Pod(trial.question.value).scheduler_name))
+    few = find_too_few_pods_of_gang(trial)
+    if few is not None:
+        demands.append(GangPods(few.group, few.minimum))
+    trial = lift_all(trial, demands)
     attempt = oracle.attempt(trial)
     for _ in range(MAX_STOPS):
         if not attempt.stops:

@@ -8,7 +8,9 @@ from typing import Any, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dractl.capacity.gangs import TooFewPods, find_too_few_pods
 from dractl.cluster.changes import parse_target
+from dractl.cluster.podgroups import find_pod_group
 from dractl.cluster.schedulers import scheduler_of
 from dractl.cluster.state import API_GROUPS, ClusterState
 from dractl.explain.ask import CLAIMS, Question, claim_question, pods_from_templates
@@ -130,6 +132,14 @@ def ignores_pod(trial: Trial) -> bool:
         return False
     scheduler = scheduler_of(trial.state, question.value, question.key)
     return not scheduler.is_kube_scheduler and scheduler.runs is not True
+
+
+def find_too_few_pods_of_gang(trial: Trial) -> TooFewPods | None:
+    """Return why the gang of a pod waits of which fewer pods exist than start together."""
+    question = trial.question
+    if question.kind != "Pod":
+        return None
+    return find_too_few_pods(trial.state, find_pod_group(trial.state, question.pod))
 
 
 class Liftable(Protocol):
