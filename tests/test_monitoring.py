@@ -52,6 +52,50 @@ def test_the_documented_metrics_are_printed(
     assert {"dractl_devices", "dractl_devices_held", "dractl_plugin_units"} <= names
 
 
+def samples(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, str]:
+    """Return the values of the samples that a command prints, by name and labels."""
+    main([*arguments, "--isolated", "-o", "openmetrics"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "# EOF"
+    assert {line.split()[2] for line in lines if line.startswith("# TYPE")} <= documented().keys()
+    return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+
+
+def test_pending_pods_are_counted_by_their_first_reason(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert samples(capsys, "explain", "-f", "examples/explain") == {
+        'dractl_waiting{kind="Pod"}': "1",
+        'dractl_waiting{kind="ResourceClaim"}': "0",
+        'dractl_waiting_by_reason{kind="Pod",namespace="ml",reason="constraint-conflict"}': "1",
+    }
+
+
+def test_nothing_pending_is_counted_as_zero(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "pods.yaml"
+    path.write_text("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}")
+    assert samples(capsys, "explain", "-f", str(path)) == {
+        'dractl_waiting{kind="Pod"}': "0",
+        'dractl_waiting{kind="ResourceClaim"}': "0",
+    }
+
+
+def test_copies_and_stranded_devices_are_counted_by_node(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Eight GPUs on two sockets, each GPU with a NIC on its PCIe root: three copies of two GPUs
+    # with three NICs take six GPUs and nine NICs, one more than there are; so two copies fit, and
+    # four GPUs and two NICs are left.
+    counts = samples(capsys, "fit", "gpu=2,nic=3@none", "--hardware", "dgx-h100")
+    shape = 'subject="gpu=2,nic=3@none"'
+    assert counts[f'dractl_fit_copies{{{shape},node="dgx-h100-1"}}'] == "2"
+    driver = 'driver="gpu.nvidia.com"'
+    assert counts[f'dractl_fit_stranded_devices{{{shape},{driver},node="dgx-h100-1"}}'] == "4"
+
+
 @pytest.mark.parametrize("expression", list(expressions()))
 def test_expressions_use_documented_metrics_and_labels(expression: str) -> None:
     metrics = _METRIC.findall(expression)

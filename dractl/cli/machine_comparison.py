@@ -43,8 +43,10 @@ _WIDEST_MATRIX = 100_000  # columns of a line that no terminal cuts
 
 def refuse_combinations(output: str, *, patch: bool, node: bool, devices: bool) -> None:
     """Raise UsageError for options that cannot be combined with several machines."""
-    if output == "name":
-        raise UsageError("--hardware compares machines as text, json, yaml, csv or html, not name")
+    if output in ("name", "openmetrics"):
+        raise UsageError(
+            f"--hardware compares machines as text, json, yaml, csv or html, not {output}"
+        )
     for option, is_given in (("--patch", patch), ("--node", node), ("--devices", devices)):
         if is_given:
             raise UsageError(

@@ -382,7 +382,7 @@ def _render(listing: _Listing, output: str, by: str, canvas: Canvas) -> str:
     if output == "openmetrics":
         from dractl.report.capacity import openmetrics as capacity_openmetrics
 
-        return capacity_openmetrics.render(inventory, listing.plugin_rows, listing.uses)
+        return capacity_openmetrics.devices(inventory, listing.plugin_rows, listing.uses)
     if output == "html":
         return _render_html(listing)
     if output == "csv":

@@ -46,12 +46,13 @@ from dractl.program import program_name
 from dractl.report.explain import (
     groups as explain_groups_text,
     json as explain_json,
+    openmetrics as explain_openmetrics,
     overview,
     text as explain_text,
 )
 
 _PENDING_KINDS = ("Pod", "ResourceClaim")
-FORMATS = ("text", "name", "json", "yaml", "html", "csv")
+FORMATS = ("text", "name", "json", "yaml", "html", "csv", "openmetrics")
 
 Names = Annotated[
     list[str] | None,
@@ -486,6 +487,8 @@ def _report_nothing_pending(
             sentence += (
                 f"\n{'# ' if patch else ''}an administrator can allow it: {rights.full_grant}"
             )
+    if output == "openmetrics":
+        return explain_openmetrics.render([])
     if output == "html":
         from dractl.report.explain import html as explain_html
 
@@ -567,6 +570,8 @@ def _render(cluster: Cluster, report: _Report, request: _Request) -> str:
         return explain_json.render(
             explanations, listed=report.listed, groups=groups, unread=unread, origin=origin
         )
+    if output == "openmetrics":
+        return explain_openmetrics.render(explanations)
     from dractl.report.explain import html as explain_html
 
     return explain_html.render(explanations, groups, now=origin.time, origin=origin)

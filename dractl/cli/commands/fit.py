@@ -56,7 +56,7 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.simulation import site
 from dractl.views import Pod
 
-FORMATS = ("text", "json", "yaml", "html", "csv")
+FORMATS = ("text", "json", "yaml", "html", "csv", "openmetrics")
 
 
 Subject = tuple[Copies, ...]
@@ -365,6 +365,11 @@ def _render(
         from dractl.report.capacity import csv as capacity_csv
 
         return capacity_csv.fit([entry.fit for entry in counts])
+    if output == "openmetrics":
+        from dractl.report.capacity import openmetrics as capacity_openmetrics
+
+        reports = [_report(cluster, entry, count) for entry in counts]
+        return capacity_openmetrics.fit([(report.fit, report.stranded) for report in reports])
     return _render_text(cluster, counts, count, printing)
 
 

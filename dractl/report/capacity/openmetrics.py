@@ -1,6 +1,4 @@
-"""``devices -o openmetrics``: counts by driver, node, model and state, and by the namespaces that
-hold devices, for a scrape or a pushgateway.
-"""
+"""``devices`` and ``fit`` with ``-o openmetrics``, for a scrape or a pushgateway."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,35 +7,75 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from dractl.alignment import Alignment, Use
-from dractl.capacity import DeviceRow, Inventory, PluginRow
+from dractl.capacity import DeviceRow, Fit, Inventory, PluginRow, StrandedDevices
 from dractl.capacity.inventory import STATES
 from dractl.capacity.owners import namespace_of
+from dractl.report import openmetrics
+from dractl.report.capacity.text import short_name
+from dractl.report.openmetrics import Sample, gauge
 
 
-def render(stock: Inventory, plugins: Sequence[PluginRow], uses: Sequence[Use] = ()) -> str:
-    """Return the OpenMetrics text format, version 1.0."""
-    counts = Counter((_group(row), row.state) for row in stock.devices)
-    lines = [
-        "# TYPE dractl_devices gauge",
-        "# HELP dractl_devices Devices of ResourceSlices by state.",
-    ]
-    # A state without devices is 0: a series that vanishes keeps its last value in a query for a
-    # while, and an alert on it never ends.
-    for group in sorted({group for group, _ in counts}):
-        for device_state in STATES:
-            labels = _labels(**asdict(group), state=device_state)
-            lines.append(f"dractl_devices{labels} {counts[group, device_state]}")
-    lines += _holdings(stock.devices)
-    lines += [
-        "# TYPE dractl_plugin_units gauge",
-        "# HELP dractl_plugin_units Extended resources of device plugins.",
-    ]
-    for plugin in plugins:
-        for state, count in (("allocatable", plugin.allocatable), ("requested", plugin.requested)):
-            labels = _labels(node=plugin.node, resource=plugin.resource, state=state)
-            lines.append(f"dractl_plugin_units{labels} {count}")
-    lines += _alignments(uses)
-    return "\n".join([*lines, "# EOF"]) + "\n"
+def devices(stock: Inventory, plugins: Sequence[PluginRow], uses: Sequence[Use] = ()) -> str:
+    """Return counts by driver, node, model and state, and by the namespaces that hold devices."""
+    return openmetrics.render(
+        gauge(
+            "dractl_devices", "Devices of ResourceSlices by state.", _count_states(stock.devices)
+        ),
+        gauge(
+            "dractl_devices_held",
+            "Devices that claims of a namespace hold, by DeviceClass.",
+            _count_holdings(stock.devices),
+        ),
+        gauge(
+            "dractl_plugin_units",
+            "Extended resources of device plugins.",
+            (
+                ({"node": plugin.node, "resource": plugin.resource, "state": state}, count)
+                for plugin in plugins
+                for state, count in (
+                    ("allocatable", plugin.allocatable),
+                    ("requested", plugin.requested),
+                )
+            ),
+        ),
+        _alignment_lines(uses),
+    )
+
+
+def fit(counts: Sequence[tuple[Fit, Sequence[StrandedDevices]]]) -> str:
+    """Return the copies of each subject that each node takes, and the free devices that no
+    further copy can use.
+
+    Copies are a lower bound where the search ended undecided.
+    """
+    return openmetrics.render(
+        gauge(
+            "dractl_fit_copies",
+            "Further copies that fit, by node.",
+            (
+                ({"subject": short_name(count), "node": node.name}, node.fits)
+                for count, _ in counts
+                for node in count.nodes
+            ),
+        ),
+        gauge(
+            "dractl_fit_stranded_devices",
+            "Free devices that no further copy can use.",
+            (sample for count, stranded in counts for sample in _count_stranded(count, stranded)),
+        ),
+    )
+
+
+def _count_stranded(count: Fit, stranded: Sequence[StrandedDevices]) -> Iterator[Sample]:
+    """Yield the stranded devices of each driver and node, 0 for the nodes without any."""
+    numbers: Counter[tuple[str, str]] = Counter()
+    for entry in stranded:
+        numbers[entry.driver, entry.node] += len(entry.devices)
+    drivers = sorted({driver for driver, _ in numbers})
+    for node in count.nodes:
+        for driver in drivers:
+            labels = {"subject": short_name(count), "driver": driver, "node": node.name}
+            yield labels, numbers[driver, node.name]
 
 
 class _Group(Struct, frozen=True, order=True):
@@ -48,11 +86,21 @@ class _Group(Struct, frozen=True, order=True):
     model: str
 
 
-def _group(row: DeviceRow) -> _Group:
-    return _Group(row.id.driver, row.node or "", row.model or "")
+def _count_states(rows: Sequence[DeviceRow]) -> Iterator[Sample]:
+    """Yield the number of devices in each state.
+
+    A state without devices is 0: a series that vanishes keeps its last value in a query for a
+    while, and an alert on it never ends.
+    """
+    counts = Counter(
+        (_Group(row.id.driver, row.node or "", row.model or ""), row.state) for row in rows
+    )
+    for group in sorted({group for group, _ in counts}):
+        for state in STATES:
+            yield {**asdict(group), "state": state}, counts[group, state]
 
 
-def _holdings(rows: Sequence[DeviceRow]) -> Iterator[str]:
+def _count_holdings(rows: Sequence[DeviceRow]) -> Iterator[Sample]:
     """Yield the devices that each namespace holds, by class: a device counts in each of its
     classes.
     """
@@ -62,45 +110,38 @@ def _holdings(rows: Sequence[DeviceRow]) -> Iterator[str]:
         for namespace in dict.fromkeys(map(namespace_of, row.holders))
         for name in row.classes or ("",)
     )
-    yield "# TYPE dractl_devices_held gauge"
-    yield "# HELP dractl_devices_held Devices that claims of a namespace hold, by DeviceClass."
     for (namespace, name, driver, model), count in sorted(counts.items()):
-        labels = {"namespace": namespace, "class": name, "driver": driver, "model": model}
-        yield f"dractl_devices_held{_labels(**labels)} {count}"
+        yield {"namespace": namespace, "class": name, "driver": driver, "model": model}, count
 
 
-def _alignments(uses: Sequence[Use]) -> Iterator[str]:
+def _alignment_lines(uses: Sequence[Use]) -> Iterator[str]:
     if not uses:
         return
     each = [(use, alignment) for use in uses for alignment in use.alignments]
-    yield "# TYPE dractl_alignment_pairs gauge"
-    yield "# HELP dractl_alignment_pairs Pairs of allocated devices that belong together, by level."
-    for use, alignment in each:
-        for level, count in alignment.levels.items():
-            yield f"dractl_alignment_pairs{_alignment_labels(use, alignment, level=level)} {count}"
-    yield "# TYPE dractl_alignment_share gauge"
-    yield (
-        "# HELP dractl_alignment_share Part of the pairs as near as in the best allocation on the"
-        " free node."
+    yield from gauge(
+        "dractl_alignment_pairs",
+        "Pairs of allocated devices that belong together, by level.",
+        (
+            ({**_alignment_labels(use, alignment), "level": level}, count)
+            for use, alignment in each
+            for level, count in alignment.levels.items()
+        ),
     )
-    for use, alignment in each:
-        if alignment.share is not None:
-            yield (
-                f"dractl_alignment_share{_alignment_labels(use, alignment)}"
-                f" {alignment.share[0]:.4g}"
-            )
-
-
-def _alignment_labels(use: Use, found: Alignment, **more: str) -> str:
-    kinds = "-".join(found.kinds)
-    return _labels(
-        node=use.node or "", pod=use.pod or "", claims=",".join(use.claims), kinds=kinds, **more
+    yield from gauge(
+        "dractl_alignment_share",
+        "Part of the pairs as near as in the best allocation on the free node.",
+        (
+            (_alignment_labels(use, alignment), f"{alignment.share[0]:.4g}")
+            for use, alignment in each
+            if alignment.share is not None
+        ),
     )
 
 
-def _labels(**labels: str) -> str:
-    escaped = {
-        name: value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-        for name, value in labels.items()
+def _alignment_labels(use: Use, alignment: Alignment) -> dict[str, str]:
+    return {
+        "node": use.node or "",
+        "pod": use.pod or "",
+        "claims": ",".join(use.claims),
+        "kinds": "-".join(alignment.kinds),
     }
-    return "{" + ",".join(f'{name}="{value}"' for name, value in escaped.items()) + "}"
