@@ -7,10 +7,10 @@ instead. Paths are those of the document as written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from msgspec import Struct
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dractl.model import Target
     from dractl.validation.violation import Path
 
+T = TypeVar("T")
 Claim: TypeAlias = "objects.Claim[Manifest]"
 PodSpec: TypeAlias = "objects.PodSpec[Manifest]"
 
@@ -169,6 +170,7 @@ class Run:
         self._kinds: dict[str, list[Manifest]] = {}
         self._names: dict[tuple[str, str], list[Manifest]] = {}
         self._classes: dict[str, Manifest | None] = {}
+        self._derived: dict[Callable[[Run], object], object] = {}
         for subject in subjects:
             self._kinds.setdefault(subject.kind, []).append(subject)
             if subject.name:
@@ -199,6 +201,12 @@ class Run:
             circumstances=self._circumstances,
             whole=whole,
         )
+
+    def derive(self, build: Callable[[Run], T]) -> T:
+        """Return what ``build`` makes of the run; it is asked once."""
+        if build not in self._derived:
+            self._derived[build] = build(self)
+        return cast("T", self._derived[build])
 
     @cached_property
     def applied_files(self) -> frozenset[str]:

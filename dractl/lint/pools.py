@@ -1,6 +1,6 @@
 """The pools of the run: the slices of each pool's newest generation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -29,8 +29,13 @@ class SlicePool(Struct, frozen=True):
         return f"pool {self.name} of {self.driver}"
 
 
-def pools(run: Run) -> list[SlicePool]:
-    """Return the pools in the order of their first slice.
+def pools(run: Run) -> Sequence[SlicePool]:
+    """Return the pools in the order of their first slice."""
+    return run.derive(_list_pools)
+
+
+def _list_pools(run: Run) -> Sequence[SlicePool]:
+    """Return the pools of a run.
 
     Slices of a node that are complete by themselves are a pool of their own: the scheduler uses
     only those on that node (k8s.io/dynamic-resource-allocation/structured GatherPools).
