@@ -312,11 +312,10 @@ class JsonLocator:
     def _has_duplicates(self) -> bool:
         has_duplicates = False
 
-        def notice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        def notice(pairs: list[tuple[str, Any]]) -> None:
             nonlocal has_duplicates
-            result = dict(pairs)
-            has_duplicates = has_duplicates or len(result) < len(pairs)
-            return result
+            if len(pairs) > 1 and len(dict(pairs)) < len(pairs):
+                has_duplicates = True
 
         json.JSONDecoder(object_pairs_hook=notice).raw_decode(self._source.text, self._start)
         return has_duplicates
