@@ -75,15 +75,18 @@ def check(run: Run) -> Found:
         driver = subject.slice.driver
         for device in subject.devices:
             for name, value in device.attributes.items():
-                members = tuple(mapping(value))
+                members = mapping(value)
                 if len(members) != 1:
                     continue  # the API server refuses it
-                member, full = members[0], full_name(name, driver)
+                full = full_name(name, driver)
                 use = first.get((driver, full))
+                if use is not None and use.type in members:
+                    continue
+                (member,) = members
                 if use is None:
                     path = (*device.path, "attributes", name)
                     first[driver, full] = _Use(member, device.name, subject, path)
-                elif member != use.type and (driver, full, member) not in reported:
+                elif (driver, full, member) not in reported:
                     reported.add((driver, full, member))
                     yield Advice(
                         subject,

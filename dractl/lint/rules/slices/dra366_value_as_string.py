@@ -72,9 +72,8 @@ def check(run: Run) -> Found:
 
 def _better_type(name: str, value: object) -> str:
     """Return the type that a string should have; "" if it is text."""
+    if not isinstance(value, str):
+        return ""
     if value in ("true", "false"):
         return "bool"
-    is_named_version = name.lower().endswith("version")
-    if is_named_version and isinstance(value, str) and _VERSION.fullmatch(value):
-        return "version"
-    return ""
+    return "version" if name.lower().endswith("version") and _VERSION.fullmatch(value) else ""
