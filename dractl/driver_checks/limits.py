@@ -39,7 +39,7 @@ def find_exceeded_limits(documents: Iterable[Document], own: Target) -> Iterator
         if part is None:
             continue
         spec = part["spec"]
-        key = encode_json([spec.get("devices"), spec.get("sharedCounters")])
+        key = encode_json([spec.get("devices", ()), spec.get("sharedCounters", ())])
         if key not in excesses:
             excesses[key] = _list_excesses(part, own, targets)
         yield from (_place(document, excess) for excess in excesses[key])
