@@ -25,6 +25,8 @@ _GROUP = "resource.k8s.io"
 _SLICES, _CLAIMS = "resourceslices", "resourceclaims"
 _PLUGINS, _REGISTRY = "plugins", "plugins_registry"
 _CDI_FOLDERS = ("/var/run/cdi", "/run/cdi", "/etc/cdi")
+_NRI_FOLDERS = ("/var/run/nri", "/run/nri")
+"""A plug-in there gives devices itself, as kubernetes-sigs/dranet@v1.4.0 install.yaml does."""
 _WRITES = ("create", "update", "patch", "delete", "deletecollection")
 _UNNEEDED = (
     ("", "secrets", ("get", "list", "watch")),
@@ -111,11 +113,7 @@ def _check_folders(subject: Manifest, daemon_set: Workload) -> Remarks:
                 f"DaemonSet {daemon_set.name} mounts no folder {name} of the node: {use}",
                 help=f"add a hostPath volume /var/lib/kubelet/{name}, and mount it",
             )
-    if not any(
-        folder == cdi or cdi.startswith(f"{folder.rstrip('/')}/")
-        for folder in mounted
-        for cdi in _CDI_FOLDERS
-    ):
+    if not any(map(_holds_devices, mounted)):
         yield remark(
             "DRA393",
             subject,
@@ -126,6 +124,14 @@ def _check_folders(subject: Manifest, daemon_set: Workload) -> Remarks:
             severity="warning",
             confidence="likely",
         )
+
+
+def _holds_devices(folder: str) -> bool:
+    """Return True for a folder through which a container runtime gets devices, or one above it."""
+    return any(
+        other == folder or other.startswith(f"{folder.rstrip('/')}/")
+        for other in (*_CDI_FOLDERS, *_NRI_FOLDERS)
+    )
 
 
 def _contains_kubelet(folder: str) -> bool:
