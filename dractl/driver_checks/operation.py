@@ -3,15 +3,18 @@
 from collections.abc import Iterable
 
 from dractl.cluster.clock import read_time
+from dractl.cluster.kubelet import parse_missing_cdi_device
 from dractl.driver_checks.installation import Objects, find_workloads
 from dractl.driver_checks.remark import Remarks, remark
 from dractl.lint.model import Manifest
 from dractl.model import Target
 from dractl.model.releases import SERVED
 from dractl.objects import items, mapping, newest, text
-from dractl.views import Claim, Pod, View, parse_timestamp
+from dractl.views import Claim, Event, Pod, View, parse_timestamp
 
 _PREPARE_FAILED = "FailedPrepareDynamicResources"
+_START_FAILED = "Failed"
+"""kubernetes/kubernetes pkg/kubelet/events/event.go FailedToCreateContainer."""
 _MAX_RESTARTS = 5
 _LONG_TAINT_SECONDS = 24 * 3600
 _MAX_QUOTED_CHARS = 240
@@ -32,12 +35,13 @@ def check_operation(objects: Objects, driver: str, target: Target) -> Remarks:
 
 
 def _check_events(objects: Objects, driver: str) -> Remarks:
-    """Yield what the kubelet says about claims of the driver that it could not prepare."""
+    """Yield why pods with claims of the driver do not start, in the words of the kubelet."""
     state = objects.state
     quoted: set[str] = set()
     for key, event in state.events.items():
         pod = (key[0], event.regarding.name)
-        if event.reason != _PREPARE_FAILED or event.regarding.kind != "Pod":
+        failure = _describe_failure(event)
+        if not failure or event.regarding.kind != "Pod":
             continue
         claims = [state.claim(claim) for claim in state.claims_of_pod(pod)]
         is_driver_meant = driver in event.message or any(
@@ -50,10 +54,18 @@ def _check_events(objects: Objects, driver: str) -> Remarks:
                 "DRA395",
                 subject,
                 ("reason",),
-                f"the kubelet could not prepare the claims of pod {'/'.join(pod)}:"
-                f" {event.message[:_MAX_QUOTED_CHARS]}",
+                f"{failure} of pod {'/'.join(pod)}: {event.message[:_MAX_QUOTED_CHARS]}",
                 help="look into the log of the driver's pod on that node",
             )
+
+
+def _describe_failure(event: Event) -> str:
+    """Return what an event says to have failed for a claim; "" for any other event."""
+    if event.reason == _PREPARE_FAILED:
+        return "the kubelet could not prepare the claims"
+    if event.reason == _START_FAILED and parse_missing_cdi_device(event.message) is not None:
+        return "the container runtime has no CDI devices for a container"
+    return ""
 
 
 def _check_pods(objects: Objects, driver: str, slices: Iterable[Manifest]) -> Remarks:

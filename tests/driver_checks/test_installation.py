@@ -60,6 +60,12 @@ def test_unmounted_folder_is_reported(missing: int, severity: str) -> None:
     assert chart(daemon_set(volumes)) == {("DRA393", severity)}
 
 
+def test_a_plugin_of_the_container_runtime_needs_no_cdi_files() -> None:
+    """kubernetes-sigs/dranet@v1.4.0 install.yaml: the driver is an NRI plug-in, and writes none."""
+    volumes = (*VOLUMES[:2], "{name: nri, hostPath: {path: /var/run/nri}}")
+    assert chart(daemon_set(volumes)) == set()
+
+
 @pytest.mark.parametrize("path", ["/var/lib/kubelet", "/var/lib/k0s/kubelet", "/"])
 def test_the_folder_of_the_kubelet_holds_both(path: str) -> None:
     volumes = (f"{{name: kubelet, hostPath: {{path: {path}}}}}", VOLUMES[2])
@@ -181,10 +187,10 @@ def claim(device: str, *, reserved: bool = True) -> str:
     )
 
 
-def event(message: str) -> str:
+def event(message: str, reason: str = "FailedPrepareDynamicResources") -> str:
     return (
         "---\napiVersion: v1\nkind: Event\nmetadata: {name: e, namespace: ml}\n"
-        "reason: FailedPrepareDynamicResources\ntype: Warning\n"
+        f"reason: {reason}\ntype: Warning\n"
         f"involvedObject: {{kind: Pod, name: train, namespace: ml}}\nmessage: '{message}'\n"
     )
 
@@ -223,6 +229,19 @@ def test_words_about_another_driver_are_not() -> None:
         in_cluster(plugin_pod(), event("NodePrepareResources failed: nic.example.com: boom"))
         == set()
     )
+
+
+@pytest.mark.parametrize(("driver", "is_reported"), [(DRIVER, True), ("other.example.com", False)])
+def test_cdi_devices_that_the_runtime_does_not_know(driver: str, *, is_reported: bool) -> None:
+    """The words are those of tags.cncf.io/container-device-interface pkg/cdi/cache.go."""
+    failure = f"CDI device injection failed: unresolvable CDI devices {driver}/device=gpu-0"
+    words = event(failure, reason="Failed")
+    assert in_cluster(plugin_pod(), words) == ({"DRA395"} if is_reported else set())
+
+
+def test_a_container_that_fails_otherwise_is_not_the_drivers() -> None:
+    words = event(f"Error: command of {DRIVER} not found", reason="Failed")
+    assert in_cluster(plugin_pod(), words) == set()
 
 
 @pytest.mark.parametrize(
