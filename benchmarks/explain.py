@@ -75,6 +75,17 @@ def template() -> dict[str, Any]:
     }
 
 
+def node_pool() -> dict[str, Any]:
+    """Make a NodePool that allows every instance type."""
+    template = {"nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass"}}
+    return {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "gpu"},
+        "spec": {"template": {"spec": {**template, "requirements": []}}},
+    }
+
+
 def node(i: int) -> dict[str, Any]:
     name = f"node-{i:05}"
     return {

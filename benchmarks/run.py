@@ -32,6 +32,8 @@ import oncall  # noqa: E402
 import planning  # noqa: E402
 from measure import compare_commands  # noqa: E402
 
+from dractl.facts.autoscalers import device_tables  # noqa: E402
+
 import build  # noqa: E402
 
 if TYPE_CHECKING:
@@ -185,6 +187,21 @@ def tables(peers: Peers) -> list[Table]:
         driver = ["--driver-version", "gpu.nvidia.com=25.3..0.5"]
         return {"releases": command, "releases and driver": [*command, *driver]}
 
+    def autoscaler(folder: Path) -> Mapping[str, Sequence[str]]:
+        cluster = explain.source(1)
+        dump = str(inputs.write(folder / "plain.json", cluster))
+        cluster["items"].append(explain.node_pool())
+        pools = str(inputs.write(folder / "pool.json", cluster))
+        claim = str(inputs.write(folder / "claim.json", {**cluster, "items": cluster["items"][:2]}))
+        ask = [*DRACTL, "explain", "--isolated"]
+        machines = ["--hardware", ",".join(device_tables()["karpenter"].types)]
+        return {
+            "pod": [*ask, "-f", dump, "pod/train-0"],
+            "pod, with a NodePool": [*ask, "-f", pools, "pod/train-0"],
+            "machines": [*ask, claim, *machines],
+            "machines, --for karpenter": [*ask, claim, *machines, "--for", "karpenter"],
+        }
+
     def moves(folder: Path) -> Mapping[str, Sequence[str]]:
         clusters = {
             "plan, 50 nodes": planning.plant_plan(50, 1)[0],
@@ -336,6 +353,16 @@ def tables(peers: Peers) -> list[Table]:
             "devices.",
             room,
             (Goal("fit", "cpu", 2.5, note=ROOM_NOTE), Goal("devices", "cpu", 3, note=ROOM_NOTE)),
+        ),
+        Table(
+            "Karpenter's verdict",
+            "A claim of two aligned GPUs on all 53 instance types of Karpenter's tables: by a "
+            "NodePool that allows them all, and for each machine beside dractl's own verdict.",
+            autoscaler,
+            (
+                Goal("pod, with a NodePool", "cpu", 1),
+                Goal("machines, --for karpenter", "cpu", 1.5, "machines"),
+            ),
         ),
         Table(
             "Upgrade",
