@@ -1,7 +1,7 @@
 """Free devices: end pods, delete claims that nobody uses, or share a claim."""
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, islice
 
 from msgspec import Struct
 
@@ -55,7 +55,7 @@ class _HeldClaim(Struct, frozen=True):
 def release_devices(problem: FixProblem) -> Iterator[Candidate]:
     """End the pods, or delete the idle claims, that hold wanted devices.
 
-    One of them is tried, then two, then all that one cause names on one node.
+    One of them is tried, then two, one for each driver, then all that one cause names on one node.
     """
     claims = _list_held_claims(problem)
     ordered = sorted(claims.values(), key=lambda c: (not c.is_idle, -c.device_count))
@@ -68,6 +68,8 @@ def release_devices(problem: FixProblem) -> Iterator[Candidate]:
     for first, second in combinations(paired, 2):
         if None in nodes.values() or nodes[first.name] == nodes[second.name]:
             yield from _release_claims(problem, [first, second], degree=20)
+    for of_each_driver in _list_one_of_each_driver(problem, ordered):
+        yield from _release_claims(problem, of_each_driver, degree=25)
     for cause in problem.causes:
         names = list(dict.fromkeys(holder.claim for holder in holders_of(cause)))
         if 2 < len(names) <= _MAX_HOLDERS and len(cause.nodes) == 1:
@@ -81,6 +83,22 @@ def _list_held_claims(problem: FixProblem) -> dict[str, _HeldClaim]:
         for holder in holders_of(cause):
             holders_by_claim.setdefault(holder.claim, {})[holder] = None
     return {name: _HeldClaim(name, tuple(holders)) for name, holders in holders_by_claim.items()}
+
+
+def _list_one_of_each_driver(
+    problem: FixProblem, claims: Sequence[_HeldClaim]
+) -> Iterator[list[_HeldClaim]]:
+    """Yield a claim for each driver on one node, where devices of several are in use."""
+    by_driver: dict[str | None, dict[str, _HeldClaim]] = {}
+    for claim in claims:
+        drivers = {name.partition("/")[0] for holder in claim.holders for name in holder.devices}
+        node = by_driver.setdefault(_find_node(problem, claim), {})
+        for driver in drivers:
+            node.setdefault(driver, claim)
+    for first_claims in islice(by_driver.values(), _MAX_ALTERNATIVES):
+        names = {claim.name: claim for claim in first_claims.values()}
+        if len(names) > 1:
+            yield list(names.values())
 
 
 def _find_node(problem: FixProblem, claim: _HeldClaim) -> str | None:
