@@ -19,9 +19,9 @@ from dractl.cli.headings import ACTIONS, AGAINST, OptionGroup
 from dractl.cli.options.machine_input import MachineSource, read_node
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions, choose_target
-from dractl.cluster.state import text_at
 from dractl.errors import InputError, Unsupported, UsageError
 from dractl.model.shapes import MIG, Shape, parse, split
+from dractl.objects import slice_of
 from dractl.program import program_name
 from dractl.report.canvas import Canvas
 from dractl.report.machine import (
@@ -33,6 +33,7 @@ from dractl.report.plain import inert
 from dractl.topology import snapshot as snapshots
 from dractl.topology.diff import differences
 from dractl.topology.wire import encode
+from dractl.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -310,18 +311,10 @@ def _cluster_checks(sysfs_root: Path | None) -> tuple[services.Check, ...]:
     nodes = list_objects("nodes")
     checks = cluster_checks(kinds, classes, slices, nodes)
     host_names = {os.environ.get("NODE_NAME"), _sysfs(sysfs_root).text("proc/sys/kernel/hostname")}
-    local_nodes = [
-        name for node in nodes if (name := text_at(node, "metadata", "name")) in host_names
-    ]
+    local_nodes = [name for node in nodes if (name := View(node).name) in host_names]
     if not local_nodes:
         return checks
-    publishing = sorted(
-        {
-            text_at(item, "spec", "driver")
-            for item in slices
-            if text_at(item, "spec", "nodeName") in local_nodes
-        }
-    )
+    publishing = sorted({item.driver for item in map(slice_of, slices) if item.node in local_nodes})
     claims = list_objects(f"resourceclaims.{group}") if "resourceclaims" in kinds else []
     machine_checks = services.compare_with_cluster(
         _sysfs(sysfs_root), claims, list_objects("runtimeclasses.node.k8s.io")

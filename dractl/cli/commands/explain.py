@@ -22,7 +22,7 @@ from dractl.cluster.kinds import check_namespace
 from dractl.cluster.labels import parse_labels
 from dractl.cluster.rights import Rights
 from dractl.cluster.sources import describe_unusable_input, filter_drivers
-from dractl.cluster.state import API_GROUPS, maps_at, text_at
+from dractl.cluster.state import API_GROUPS
 from dractl.cluster.workloads import WORKLOAD_KINDS
 from dractl.errors import InputError, UsageError
 from dractl.explain import (
@@ -50,6 +50,7 @@ from dractl.report.explain import (
     overview,
     text as explain_text,
 )
+from dractl.views import View
 
 _PENDING_KINDS = ("Pod", "ResourceClaim")
 FORMATS = ("text", "name", "json", "yaml", "html", "csv", "openmetrics")
@@ -431,9 +432,7 @@ def _explain_groups(
     if not can_decide(cluster.state.rights):
         return []
     workloads = (q for q in questions if q.kind in WORKLOAD_KINDS)
-    manifests = (
-        q for q in workloads if not text_at(cluster.state.get(q.kind, q.key), "metadata", "uid")
-    )
+    manifests = (q for q in workloads if not View(cluster.state.get(q.kind, q.key)).uid)
     names = cluster.sources.names or list(
         dict.fromkeys("/".join((q.kind, *q.key)) for q in manifests)
     )
@@ -528,7 +527,7 @@ def _warn_incomplete_dump(cluster: Cluster) -> None:
     kinds = ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass")
     if cluster.sources.live or any(state.has(kind) for kind in kinds):
         return
-    if any(maps_at(pod, "spec", "resourceClaims") for pod in state.objects("Pod").values()):
+    if any(pod.claim_references for pod in state.pods.values()):
         terminal.notice(
             "the input has pods with claims and no DRA object (kubectl cluster-info dump writes"
             " none); add them: kubectl get"

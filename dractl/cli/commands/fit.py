@@ -35,7 +35,7 @@ from dractl.cli.options.subject import SubjectOptions
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.podgroups import group_object
 from dractl.cluster.schedulers import identify
-from dractl.cluster.state import API_GROUPS, at, maps_at, text_at
+from dractl.cluster.state import API_GROUPS
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Explanation, Options, Question, Reason
 from dractl.explain.fleet.machines import MachineJudgement, ask_autoscaler, claims_of_question
@@ -54,7 +54,7 @@ from dractl.report.capacity import (
 from dractl.report.capacity.fit_report import FitReport
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation import site
-from dractl.views import Pod
+from dractl.views import Claim, Pod
 
 FORMATS = ("text", "json", "yaml", "html", "csv", "openmetrics")
 
@@ -431,7 +431,7 @@ def _file_subject(state: ClusterState, path: str, file_state: ClusterState) -> C
     unallocated = [
         (kind, key)
         for kind, key, value in objects
-        if kind != "ResourceClaim" or not at(value, "status", "allocation")
+        if kind != "ResourceClaim" or not Claim(value).is_allocated
     ]
     if len(unallocated) > 1 and file_state.has("Node"):
         names = ", ".join(f"{kind.lower()}/{key[1]}" for kind, key in unallocated[:5])
@@ -481,8 +481,8 @@ def _warn_claims_unseen(state: ClusterState) -> None:
 
 def _warn_claim_shared(subject: Copies) -> None:
     """Print a notice if copies share a claim that the pod names, and so take no further devices."""
-    entries = maps_at(subject.pod, "spec", "resourceClaims")
-    names = [name for entry in entries if (name := text_at(entry, "resourceClaimName"))]
+    references = Pod(subject.pod).claim_references
+    names = [reference.claim_name for reference in references if reference.claim_name]
     if names:
         plural = "" if len(names) == 1 else "s"
         terminal.notice(
@@ -531,10 +531,10 @@ def _explain_next_copy(cluster: Cluster, fit: Fit) -> Explanation | None:
 def _question_of_copy(fit: Fit) -> Question:
     """Return the question about the next copy of a subject."""
     pod = fit.subject.copy(fit.fits + 1)
-    del pod["metadata"]["uid"]  # its claims are made from their templates
-    pod["spec"] = {k: v for k, v in pod["spec"].items() if k != "schedulerName"}  # told already
-    key = (pod["metadata"]["namespace"], pod["metadata"]["name"])
-    return Question("Pod", key, pod)
+    # Its claims are made from their templates, and its scheduler has been reported.
+    del pod["metadata"]["uid"]
+    pod["spec"] = {k: v for k, v in pod["spec"].items() if k != "schedulerName"}
+    return Question("Pod", Pod(pod).key, pod)
 
 
 def _stop_reasons(cluster: Cluster, fit: Fit) -> tuple[Reason, ...]:

@@ -22,7 +22,6 @@ from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import GateOptions, warn_about_gates
 from dractl.cli.options.values import ValuesOptions
 from dractl.cluster import ClusterState, sources
-from dractl.cluster.state import text_at
 from dractl.errors import InputError, UsageError
 from dractl.garbage import pause_collection
 from dractl.inputs.reading import load_manifests, read_files
@@ -31,7 +30,7 @@ from dractl.manifests import Inputs, load, load_readable
 from dractl.model import Target
 from dractl.model.driver_choice import DriverChoice
 from dractl.model.releases import NEWEST
-from dractl.objects import Raw
+from dractl.objects import Raw, slice_of
 from dractl.program import program_name
 from dractl.upgrade import (
     DescribedNode,
@@ -362,7 +361,7 @@ def _add_machines(
     for spec, described in parse_nodes(specs, parse_node):
         nodes.append(described)
         if described.node not in {
-            text_at(value, "spec", "nodeName") for value in state.objects("ResourceSlice").values()
+            slice_of(value).node for value in state.objects("ResourceSlice").values()
         }:
             option, choice = f"--hardware {spec}", DriverChoice(versions=present)
             rendered = render_node(described, option, target, choice, terminal.notice)

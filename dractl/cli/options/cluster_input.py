@@ -27,10 +27,10 @@ from dractl.cluster.clock import newest_time
 from dractl.cluster.gates import GateEvidence, find_shown_gates
 from dractl.cluster.kinds import KINDS_BY_WORD, workload_words
 from dractl.cluster.origin import Origin
-from dractl.cluster.state import text_at
 from dractl.garbage import pause_collection
 from dractl.model import Target
 from dractl.model.releases import NEWEST, caveat, is_newer, release_of
+from dractl.objects import slice_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -374,13 +374,13 @@ def load_files(
 
 def _prefer_published_slices(published: ClusterState, described: ClusterState) -> ClusterState:
     """Remove the described slices of nodes that have published ones; their hardware remains."""
-    nodes = {
-        text_at(item, "spec", "nodeName") for item in published.objects("ResourceSlice").values()
-    } & set(described.machines)
+    nodes = {slice_of(item).node for item in published.objects("ResourceSlice").values()} & set(
+        described.machines
+    )
     if not nodes:
         return described
     slices = described.objects("ResourceSlice").items()
-    others = {key: item for key, item in slices if text_at(item, "spec", "nodeName") not in nodes}
+    others = {key: item for key, item in slices if slice_of(item).node not in nodes}
     return described.with_kinds({"ResourceSlice": others})
 
 
