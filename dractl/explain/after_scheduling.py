@@ -14,7 +14,7 @@ from dractl.allocation import DeviceID, Features, eviction_delay, is_tolerated, 
 from dractl.cluster import kubelet
 from dractl.cluster.clock import read_time
 from dractl.cluster.events import END_REASONS, TIMESTAMP_SECONDS, events_about, newest_event
-from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState
 from dractl.explain.answer import AllocatedDevice
 from dractl.explain.diagnosis.driver_plugins import (
     find_domain_state,
@@ -46,7 +46,6 @@ from dractl.facts.refusals import KUBELET, refusals
 from dractl.model import ResourceSlice
 from dractl.model.taints import format_taint
 from dractl.objects import Raw
-from dractl.redaction import redact
 from dractl.scheduler.claims import PodClaim
 from dractl.views import Claim, ContainerStatus, Event, Pod, parse_timestamp
 
@@ -373,10 +372,7 @@ def _find_roots(placed: PlacedPod, why: str) -> tuple[DriverRoot, ...]:
     None of them is to blame for a path that a volume of the pod names.
     """
     path = kubelet.parse_missing_dependency(why).name
-    volumes = (
-        text_at(volume, "hostPath", "path") for volume in maps_at(placed.pod.spec, "volumes")
-    )
-    if any(path.startswith(volume) for volume in volumes if volume):
+    if path.startswith(placed.pod.host_paths):
         return ()
     return tuple(find_driver_root(placed.state, driver) for driver in placed.drivers)
 
@@ -603,9 +599,7 @@ def _configuration_faults(
     refusals = [
         (claim.name, driver, fault)
         for claim in claims
-        for _, driver, fault in opaque.find_faults_in_claim(
-            maps_at(claim.value, "spec", "devices", "config")
-        )
+        for _, driver, fault in opaque.find_faults_in_claim(Claim(claim.value).config_entries)
     ]
     gates = (sharing_gate(driver, fault.nearest) for _, driver, fault in refusals if fault.nearest)
     faults = tuple(
@@ -624,15 +618,15 @@ def _configurations_of_other_types(
     """
     types = _device_types(slices)
     for claim in claims:
-        for entry in maps_at(claim.value, "status", "allocation", "devices", "config"):
-            driver = text_at(entry, "opaque", "driver")
-            configuration_kind = kind_of(driver, map_at(entry, "opaque", "parameters"))
-            allocated_devices = Claim(claim.value).allocated_devices
-            for device in allocated_devices if configuration_kind else ():
+        view = Claim(claim.value)
+        for configuration in view.allocated_configurations:
+            driver = configuration.driver
+            configuration_kind = kind_of(driver, configuration.parameters)
+            for device in view.allocated_devices if configuration_kind else ():
                 type_ = types.get(device.id)
                 is_named = any(
                     name in (device.request, device.request.partition("/")[0])
-                    for name in at(entry, "requests") or ()
+                    for name in configuration.requests
                 )
                 if (
                     configuration_kind
@@ -661,16 +655,16 @@ def _fault_text(fault: OpaqueFault) -> str:
 def _readiness_cause(placed: PlacedPod) -> Cause | None:
     """Return a device that its driver calls not ready, or a probe that a container fails."""
     for claim in placed.claims:
-        for device in maps_at(claim.value, "status", "devices"):
-            for condition in maps_at(device, "conditions"):
-                if condition.get("type") == "Ready" and condition.get("status") == "False":
-                    return running.DeviceNotReady(
-                        nodes=placed.nodes,
-                        claim=claim.full_name,
-                        device=text_at(device, "device"),
-                        driver=text_at(device, "driver"),
-                        why=redact(text_at(condition, "message")) or text_at(condition, "reason"),
-                    )
+        for device in Claim(claim.value).reported_devices:
+            ready = device.condition("Ready")
+            if ready.status == "False":
+                return running.DeviceNotReady(
+                    nodes=placed.nodes,
+                    claim=claim.full_name,
+                    device=device.id.device,
+                    driver=device.id.driver,
+                    why=ready.message or ready.reason,
+                )
     probe = newest_event(placed.events, ("Unhealthy",))
     for container in placed.pod.container_statuses:
         if (
@@ -833,14 +827,14 @@ def find_unlisted_claims(pod: Raw, claims: Sequence[PodClaim]) -> UnlistedClaims
     Neither scheduler nor kubelet object: the kubelet gives a container the devices of the requests
     that it names (kubernetes pkg/kubelet/cm/dra/manager.go GetResources).
     """
-    spec = map_at(pod, "spec")
+    view = Pod(pod)
     claim_uses = [
-        (text_at(container, "name"), text_at(entry, "name"), text_at(entry, "request"))
-        for kind in _CONTAINERS
-        for container in maps_at(spec, kind)
-        for entry in maps_at(container, "resources", "claims")
+        (container.name, use.name, use.request)
+        for field in _CONTAINERS
+        for container in view.containers_in(field)
+        for use in container.claims
     ]
-    pod_level = {text_at(entry, "name") for entry in maps_at(spec, "resources", "claims")}
+    pod_level = {use.name for use in view.pod_level_claims}
     sentences: list[str] = []
     for claim in claims:
         if not claim.name or claim.claim is None:

@@ -53,6 +53,30 @@ class Consumer(Struct, frozen=True):
     api_group: str
 
 
+class Configuration(Struct, frozen=True):
+    """An entry of ``config`` in the spec of a claim, or in its allocation."""
+
+    driver: str
+    """``opaque.driver``."""
+    parameters: Raw
+    """``opaque.parameters``."""
+    requests: tuple[str, ...]
+    """The requests that it is for; empty for all."""
+
+
+class RequestOption(Struct, frozen=True):
+    """``exactly`` of a request, or one of its alternatives."""
+
+    path: tuple[str | int, ...]
+    """The path below the request."""
+    raw: Raw
+
+    @property
+    def derived_attributes(self) -> tuple[str, ...]:
+        """The names of ``derivedAttributes``."""
+        return tuple(text_at(entry, "name") for entry in maps_at(self.raw, "derivedAttributes"))
+
+
 class DeviceRequest(Struct, frozen=True):
     """An entry of ``spec.devices.requests``."""
 
@@ -78,6 +102,15 @@ class DeviceRequest(Struct, frozen=True):
         """``firstAvailable``; empty if the request has none."""
         return maps_at(self.raw, "firstAvailable")
 
+    @property
+    def options(self) -> tuple[RequestOption, ...]:
+        """``exactly`` and the alternatives."""
+        alternatives = (
+            RequestOption(("firstAvailable", number), alternative)
+            for number, alternative in enumerate(self.alternatives)
+        )
+        return (RequestOption(("exactly",), self.exactly), *alternatives)
+
 
 class Claim(View):
     """A ResourceClaim."""
@@ -95,8 +128,24 @@ class Claim(View):
     @property
     def parameters(self) -> tuple[Raw, ...]:
         """The opaque parameters of ``spec.devices.config``."""
-        entries = maps_at(self.devices, "config")
-        return tuple(map_at(entry, "opaque", "parameters") for entry in entries)
+        return tuple(map_at(entry, "opaque", "parameters") for entry in self.config_entries)
+
+    @property
+    def config_entries(self) -> Sequence[Raw]:
+        """``spec.devices.config`` as written."""
+        return maps_at(self.devices, "config")
+
+    @property
+    def allocated_configurations(self) -> tuple[Configuration, ...]:
+        """``status.allocation.devices.config``: those of the claim and of its classes."""
+        return tuple(
+            Configuration(
+                text_at(entry, "opaque", "driver"),
+                map_at(entry, "opaque", "parameters"),
+                tuple(name for name in list_at(entry, "requests") if isinstance(name, str)),
+            )
+            for entry in maps_at(self.allocation, "devices", "config")
+        )
 
     @property
     def constraints(self) -> Sequence[Raw]:

@@ -2,20 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
 
-from dractl.model.paths import at, list_at, text_at
+from dractl.model.paths import at, list_at, map_at, maps_at, text_at
 from dractl.objects import Raw
 from dractl.redaction import redact
+
+
+class ContainerClaim(Struct, frozen=True):
+    """An entry of ``resources.claims``: a claim of the pod whose devices a container gets."""
+
+    name: str
+    """The name that the pod gives the claim."""
+    request: str
+    """The request whose devices it gets; "" for all."""
+
+
+def read_container_claims(raw: Raw) -> tuple[ContainerClaim, ...]:
+    """Return ``resources.claims`` of a container, or of the spec of a pod."""
+    return tuple(
+        ContainerClaim(text_at(entry, "name"), text_at(entry, "request"))
+        for entry in maps_at(raw, "resources", "claims")
+    )
 
 
 class Container(Struct, frozen=True):
     """A container of a pod's spec."""
 
     raw: Raw
+
+    @property
+    def name(self) -> str:
+        """``name``."""
+        return text_at(self.raw, "name")
+
+    @property
+    def requests(self) -> Mapping[str, Any]:
+        """``resources.requests`` as written."""
+        return self.amounts("requests")
+
+    @property
+    def ports(self) -> Sequence[Raw]:
+        """``ports`` as written."""
+        return maps_at(self.raw, "ports")
+
+    @property
+    def claims(self) -> tuple[ContainerClaim, ...]:
+        """``resources.claims``."""
+        return read_container_claims(self.raw)
 
     @property
     def image(self) -> str:
@@ -26,6 +63,10 @@ class Container(Struct, frozen=True):
     def command(self) -> tuple[str, ...]:
         """``command``; empty if the image decides."""
         return tuple(map(str, list_at(self.raw, "command")))
+
+    def amounts(self, field: str) -> Mapping[str, Any]:
+        """Return ``requests`` or ``limits`` of its resources as written."""
+        return map_at(self.raw, "resources", field)
 
     @property
     def command_line(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Nodes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +29,11 @@ class Node(View):
     def taints(self) -> tuple[Taint, ...]:
         """``spec.taints``."""
         return tuple(map(taint, maps_at(self.spec, "taints")))
+
+    @property
+    def taint_entries(self) -> Sequence[Raw]:
+        """``spec.taints`` as written, in the order of :attr:`taints`."""
+        return maps_at(self.spec, "taints")
 
     @cached_property
     def allocatable(self) -> Mapping[str, Quantity]:

@@ -14,7 +14,14 @@ from dractl.objects import Raw
 from dractl.redaction import redact
 from dractl.views.amounts import container_requests, pod_requests, scheduler_units
 from dractl.views.base import Key, OwnerReference, View
-from dractl.views.container import ContainerStatus, DeviceHealth, container_status
+from dractl.views.container import (
+    Container,
+    ContainerClaim,
+    ContainerStatus,
+    DeviceHealth,
+    container_status,
+    read_container_claims,
+)
 from dractl.views.selectors import (
     REQUIRED,
     AffinityTerm,
@@ -343,6 +350,11 @@ class Pod(View):
         """``spec.resourceClaims``."""
         return read_claim_references(self.spec)
 
+    @property
+    def claim_entries(self) -> Sequence[Raw]:
+        """``spec.resourceClaims`` as written, in the order of :attr:`claim_references`."""
+        return maps_at(self.spec, "resourceClaims")
+
     @cached_property
     def claim_statuses(self) -> Mapping[str, str]:
         """The claims that were created from templates, by the name of the reference; "" if none was
@@ -448,6 +460,25 @@ class Pod(View):
     def main_containers(self) -> Sequence[Raw]:
         """``spec.containers`` as written."""
         return maps_at(self.spec, "containers")
+
+    def containers_in(self, field: str) -> tuple[Container, ...]:
+        """Return the containers of ``initContainers`` or ``containers``, in their order."""
+        return tuple(map(Container, maps_at(self.spec, field)))
+
+    @property
+    def pod_level_claims(self) -> tuple[ContainerClaim, ...]:
+        """``spec.resources.claims``: claims whose devices all containers get."""
+        return read_container_claims(self.spec)
+
+    @property
+    def pod_level_requests(self) -> Mapping[str, Any]:
+        """``spec.resources.requests`` as written."""
+        return map_at(self.pod_level_resources, "requests")
+
+    @property
+    def uses_host_network(self) -> bool:
+        """``spec.hostNetwork``."""
+        return at(self.spec, "hostNetwork") is True
 
     @property
     def pod_level_resources(self) -> Mapping[str, Any]:
@@ -576,6 +607,11 @@ class Pod(View):
             )
             for toleration in maps_at(self.spec, "tolerations")
         )
+
+    @property
+    def toleration_entries(self) -> Sequence[Raw]:
+        """``spec.tolerations`` as written, in the order of :attr:`tolerations`."""
+        return maps_at(self.spec, "tolerations")
 
     @cached_property
     def node_selector(self) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dractl.allocation import Features, RequestSurvey
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, pointer
-from dractl.cluster.state import ClusterState, maps_at, text_at
+from dractl.cluster.state import ClusterState
 from dractl.cluster.workloads import WORKLOAD_KINDS
 from dractl.explain.ask import Question
 from dractl.explain.context import Case
@@ -338,8 +338,9 @@ class FixProblem(Struct, frozen=True):
 
     def claim_reference(self, pod_claim: str | None) -> tuple[int, Raw] | None:
         """Return the entry of the pod's ``spec.resourceClaims`` with a name, after its index."""
-        entries = enumerate(maps_at(self.question.value, "spec", "resourceClaims"))
-        return next(((i, r) for i, r in entries if text_at(r, "name") == pod_claim), None)
+        pod = self.question.pod
+        entries = enumerate(zip(pod.claim_references, pod.claim_entries, strict=True))
+        return next(((i, entry) for i, (r, entry) in entries if r.name == pod_claim), None)
 
 
 Part = TypeVar("Part", Request, Constraint)

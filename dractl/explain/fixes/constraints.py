@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 from dractl.cluster.changes import Patch
-from dractl.cluster.state import maps_at, text_at
 from dractl.explain.fixes.candidates import (
     Candidate,
     EditablePart,
@@ -19,6 +18,7 @@ from dractl.explain.reasons.constraints import AttributeMissing, AttributeType
 from dractl.explain.reasons.scheduling import SchedulerError, TimeoutRisk, UpstreamBug
 from dractl.objects import Constraint
 from dractl.scheduler.claims import PodClaim
+from dractl.views import Claim
 
 _COARSER_ATTRIBUTES = {
     "resource.kubernetes.io/pcieRoot": ("resource.kubernetes.io/numaNode",),
@@ -89,13 +89,12 @@ def _remove_unused_attributes(
     others = (*constraints[:index], *constraints[index + 1 :])
     if any(other.part.attribute == constraint.attribute for other in others):
         return
-    for number, request in enumerate(maps_at(claim.value, "spec", "devices", "requests")):
-        alternatives = range(len(maps_at(request, "firstAvailable")))
-        for option in (("exactly",), *(("firstAvailable", i) for i in alternatives)):
-            derived_attributes = maps_at(request, *option, "derivedAttributes")
-            names = [text_at(derived, "name") for derived in derived_attributes]
+    for number, request in enumerate(Claim(claim.value).requests):
+        for option in request.options:
+            names = option.derived_attributes
             if constraint.attribute in names:
-                path = (*constraint.path[:-2], "requests", number, *option, "derivedAttributes")
+                request_path = (*constraint.path[:-2], "requests", number)
+                path = (*request_path, *option.path, "derivedAttributes")
                 position = names.index(constraint.attribute)
                 yield remove(*path) if len(names) == 1 else remove(*path, position)
 

@@ -1,10 +1,10 @@
 """Change what containers ask for: extended resources, and amounts that a LimitRange refuses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from dractl.allocation import backing_classes
 from dractl.cluster.changes import Patch, pointer
-from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.explain.fixes.candidates import (
     SUBSTITUTE_EFFECT,
     Candidate,
@@ -19,8 +19,9 @@ from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.cross_object import Bound, PodsNotCreated
 from dractl.explain.reasons.scheduling import ExtendedResourceUnmapped
-from dractl.views import Pod
+from dractl.views import Pod, Workload
 from dractl.views.amounts import quantity
+from dractl.views.quota import LimitRange
 
 _TEMPLATE_CONTAINERS = ("spec", "template", "spec", "containers")
 _CLASS_PREFIX = "deviceclass.resource."  # how the implicit name of a class begins
@@ -46,20 +47,22 @@ def fix_unmapped_resource(
         )
 
 
-def _amount_paths(problem: FixProblem, fields: Sequence[str]) -> Iterator[Path]:
-    """Yield the paths of the amounts of the pod's containers."""
+def _container_amounts(
+    problem: FixProblem, fields: Sequence[str]
+) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """Yield the amounts of the pod's containers, each with its path."""
+    pod = Pod(problem.pod)
     for kind in ("initContainers", "containers"):
-        for index, _ in enumerate(maps_at(problem.pod, "spec", kind)):
+        for index, container in enumerate(pod.containers_in(kind)):
             for field in fields:
-                yield ("spec", kind, index, "resources", field)
+                yield ("spec", kind, index, "resources", field), container.amounts(field)
 
 
 def _rename_resource(problem: FixProblem, resource: str, name: str) -> Iterator[Candidate]:
     """Correct the name of a resource, or ask for another vendor's."""
     operations = tuple(
         {"op": "move", "from": pointer(*path, resource), "path": pointer(*path, name)}
-        for path in _amount_paths(problem, ("requests", "limits"))
-        for amounts in [map_at(problem.pod, *path)]
+        for path, amounts in _container_amounts(problem, ("requests", "limits"))
         if resource in amounts and name not in amounts
     )
     if operations:
@@ -83,8 +86,8 @@ def _remove_resource(problem: FixProblem, resource: str) -> Iterator[Candidate]:
     """Remove an extended resource, a device plugin's leftover next to a claim."""
     operations = tuple(
         drop(problem.pod, (*path, resource))
-        for path in _amount_paths(problem, ("limits", "requests"))
-        if resource in map_at(problem.pod, *path)
+        for path, amounts in _container_amounts(problem, ("limits", "requests"))
+        if resource in amounts
     )
     if operations:
         yield Candidate(
@@ -103,7 +106,7 @@ def lower_amounts(problem: FixProblem) -> Iterator[Candidate]:
     if problem.pod is None:
         return
     backed_resources = backing_classes(problem.state.classes, problem.scheduler.features)
-    init_containers = len(maps_at(problem.pod, "spec", "initContainers"))
+    init_containers = len(Pod(problem.pod).containers_in("initContainers"))
     free = max((len(survey.candidates) for _, survey in problem.requests()), default=0)
     for resource, requests in Pod(problem.pod).extended_requests.items():
         for request in requests if resource in backed_resources else ():
@@ -116,17 +119,15 @@ def _lower_amount(
     problem: FixProblem, resource: str, container: int, amount: int, free: int
 ) -> Iterator[Candidate]:
     """Lower the amount of a container to the number of free devices, by one, or to one."""
+    view = Pod(problem.pod).containers_in("containers")[container]
     paths: list[Path] = [
         ("spec", "containers", container, "resources", field, resource)
         for field in ("requests", "limits")
+        if view.amounts(field).get(resource) is not None
     ]
     for new_amount in dict.fromkeys((free, amount - 1, 1)):
         if 0 < new_amount < amount:
-            operations = (
-                replace(path, str(new_amount))
-                for path in paths
-                if at(problem.pod, *path) is not None
-            )
+            operations = (replace(path, str(new_amount)) for path in paths)
             yield Candidate(
                 f"lower {resource} from {amount} to {new_amount}",
                 (problem.patch(*operations),),
@@ -144,15 +145,17 @@ def respect_limit_ranges(problem: FixProblem, cause: PodsNotCreated) -> Iterator
     if value is None or bound is None or bound.of != "Container":
         return
     operations, descriptions = [], []
-    for index, container in enumerate(maps_at(value, *_TEMPLATE_CONTAINERS)):
+    containers = Workload(value).template_pod.containers_in("containers")
+    for index, container in enumerate(containers):
         for field in ("limits", "requests"):
-            amount = map_at(container, "resources", field).get(bound.resource)
+            amount = container.amounts(field).get(bound.resource)
             if amount is None or _is_allowed(bound, amount):
                 continue
             path = (*_TEMPLATE_CONTAINERS, index, "resources", field, bound.resource)
             operations.append(replace(path, bound.amount))
-            name = text_at(container, "name")
-            descriptions.append(f"{field}.{bound.resource} of container {name} from {amount}")
+            descriptions.append(
+                f"{field}.{bound.resource} of container {container.name} from {amount}"
+            )
     if operations:
         verb, comparison = ("raise", "less") if bound.is_minimum else ("lower", "more")
         ranges = " or ".join(_limit_ranges(problem, key[0], bound.resource))
@@ -179,7 +182,7 @@ def _limit_ranges(problem: FixProblem, namespace: str, resource: str) -> list[st
         for key, value in problem.state.objects("LimitRange").items()
         if key[0] == namespace
         and any(
-            resource in {**map_at(limit, "min"), **map_at(limit, "max")}
-            for limit in maps_at(value, "spec", "limits")
+            resource in {**limit.minimum, **limit.maximum}
+            for limit in LimitRange(value).container_limits
         )
     ]

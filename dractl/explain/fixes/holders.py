@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from dractl.cluster.changes import Change, Delete, Patch, parse_target, pointer
 from dractl.cluster.devices import Holder, outlives_pod
-from dractl.cluster.state import Key, maps_at, parse_key, text_at
+from dractl.cluster.state import Key, parse_key
 from dractl.cluster.workloads import workload_target
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_once_for
 from dractl.explain.fixes.edits import Path, put, replace
@@ -225,19 +225,16 @@ def grant_admin_access(problem: FixProblem) -> Iterator[Candidate]:
     )
     for daemon_set in daemon_sets:
         key = parse_key(daemon_set.partition(" ")[2])
-        value = problem.state.get("DaemonSet", key)
-        for reference in maps_at(value, "spec", "template", "spec", "resourceClaims"):
-            template = (key[0], text_at(reference, "resourceClaimTemplateName"))
-            yield from _set_admin_access(problem, daemon_set, template)
+        workload = problem.state.workload("DaemonSet", key)
+        for reference in workload.template_pod.claim_references:
+            yield from _set_admin_access(problem, daemon_set, (key[0], reference.template_name))
 
 
 def _set_admin_access(problem: FixProblem, daemon_set: str, template: Key) -> Iterator[Candidate]:
     """Set ``adminAccess`` in a template, label its namespace, and recreate the DaemonSet's pods."""
-    value = problem.state.get("ResourceClaimTemplate", template)
+    requests = problem.state.claim_template(template).claim.requests
     path: Path = ("spec", "spec", "devices", "requests")
-    exact_requests = [
-        index for index, request in enumerate(maps_at(value, *path)) if request.get("exactly")
-    ]
+    exact_requests = [index for index, request in enumerate(requests) if request.exactly]
     if not exact_requests:
         return
     pointers = (pointer(*path, index, "exactly", "adminAccess") for index in exact_requests)
@@ -270,9 +267,8 @@ def join_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
     """Use a claim of the same namespace that several pods share already."""
     if problem.question.kind != "Pod":
         return
-    for index, reference in enumerate(maps_at(problem.question.value, "spec", "resourceClaims")):
-        pod_claim = text_at(reference, "name")
-        claim = next((c for c in problem.claims if c.name == pod_claim), None)
+    for index, reference in enumerate(problem.question.pod.claim_references):
+        claim = next((c for c in problem.claims if c.name == reference.name), None)
         if claim is None or claim.claim is None or claim.allocated:
             continue
         classes = _exact_classes(claim.claim)
@@ -289,12 +285,11 @@ def join_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
 def _list_shared_claims(problem: FixProblem, classes: set[str]) -> dict[str, int]:
     """Return the claims that several pods share and that ask for the classes, with their users."""
     users_by_name = {}
-    for (namespace, name), value in problem.state.objects("ResourceClaim").items():
-        is_generated = bool(maps_at(value, "metadata", "ownerReferences"))
-        users = maps_at(value, "status", "reservedFor")
-        if namespace != problem.question.key[0] or is_generated or len(users) < 2:
+    for (namespace, name), claim in problem.state.claims.items():
+        users = claim.reserved_for
+        if namespace != problem.question.key[0] or claim.owners or len(users) < 2:
             continue
-        if _exact_classes(problem.state.decode(value)) == classes:
+        if _exact_classes(problem.state.decode(claim.raw)) == classes:
             users_by_name[name] = len(users)
     return users_by_name
 

@@ -7,16 +7,15 @@ from typing import Any, Self
 from msgspec import Struct
 
 from dractl.cluster.changes import Patch, parse_target, pointer
-from dractl.cluster.state import list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
 from dractl.explain.fixes.edits import Path, drop, put, remove, replace
 from dractl.explain.fixes.preference import Preference
+from dractl.model import NodeSelectorRequirement, NodeSelectorTerm
 from dractl.model.nearest import nearest
-from dractl.objects import Raw
 from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.verdict import NodeVerdict
-from dractl.views import Pod
+from dractl.views import Pod, Workload
 
 _NODE_LABEL_DOMAINS = (
     "kubernetes.io",
@@ -41,12 +40,12 @@ def fix_node_affinity(
 ) -> Iterator[Candidate]:
     """Correct or remove what the pod wants of a node's labels, or label the node."""
     labels = verdict.node.labels
-    selector = map_at(problem.demanding_pod, "spec", "nodeSelector")
-    unmet_labels = {key: value for key, value in selector.items() if labels.get(key) != value}
-    terms = maps_at(problem.demanding_pod, *_REQUIRED_AFFINITY, "nodeSelectorTerms")
-    required = Pod(problem.demanding_pod).node_affinity
+    pod = Pod(problem.demanding_pod)
+    unmet_labels = {k: value for k, value in pod.node_selector.items() if labels.get(k) != value}
+    required = pod.node_affinity
+    terms = required.node_selector_terms if required is not None else ()
     affinity_fails = bool(terms) and required is not None and not verdict.node.matches(required)
-    failing_terms = terms if affinity_fails else []
+    failing_terms = terms if affinity_fails else ()
     runtime_class = _runtime_class_that_adds(problem, unmet_labels)
     if problem.pod is not None and not runtime_class:
         yield from _correct_labels(problem, verdict, unmet_labels, failing_terms)
@@ -68,13 +67,12 @@ def fix_node_affinity(
         )
 
 
-def _labels_that_match(terms: Sequence[Raw]) -> dict[str, str]:
+def _labels_that_match(terms: Sequence[NodeSelectorTerm]) -> dict[str, str]:
     """Return labels for which the first of the terms is true, as far as it wants labels."""
     labels = {}
-    for expression in maps_at(terms[0], "matchExpressions") if terms else ():
-        values = list_at(expression, "values")
-        if expression.get("operator") in ("In", "Exists"):
-            labels[text_at(expression, "key")] = str(values[0]) if values else ""
+    for requirement in terms[0].match_expressions if terms else ():
+        if requirement.operator in ("In", "Exists"):
+            labels[requirement.key] = next(iter(requirement.values), "")
     return labels
 
 
@@ -89,7 +87,7 @@ def _runtime_class_that_adds(problem: FixProblem, unmet_labels: Mapping[str, Any
     It did if the manifest that the user wrote lacks them, or is not known (kubernetes
     plugin/pkg/admission/runtimeclass). Empty if it did not.
     """
-    runtime_class = text_at(problem.question.value, "spec", "runtimeClassName")
+    runtime_class = problem.question.pod.runtime_class_name
     if not runtime_class or not unmet_labels:
         return ""
     authored_selector = _find_authored_selector(problem)
@@ -102,10 +100,10 @@ def _find_authored_selector(problem: FixProblem) -> Mapping[str, Any]:
     owner = workload_target(problem.pod, problem.question.key[0])
     workload = problem.state.get(*parse_target(owner)) if owner is not None else None
     if workload is not None:
-        return map_at(workload, "spec", "template", "spec", "nodeSelector")
-    last_applied = text_at(problem.question.value, "metadata", "annotations", _LAST_APPLIED)
+        return Workload(workload).template_pod.node_selector
+    last_applied = problem.question.view.annotations.get(_LAST_APPLIED)
     try:
-        return map_at(json.loads(last_applied or "{}"), "spec", "nodeSelector")
+        return Pod(json.loads(str(last_applied or "{}"))).node_selector
     except ValueError:
         return {}
 
@@ -119,7 +117,7 @@ def _remove_runtime_class(
         class_removal, *(remove("spec", "nodeSelector", key) for key in unmet_labels)
     )
     has_workload = workload_target(problem.pod, problem.question.key[0]) is not None
-    name = text_at(problem.question.value, "spec", "runtimeClassName")
+    name = problem.question.pod.runtime_class_name
     yield Candidate(
         f"remove runtimeClassName {name} from the pod",
         (problem.patch(class_removal) if has_workload else removal,),
@@ -131,16 +129,19 @@ def _remove_runtime_class(
 
 
 def _correct_labels(
-    problem: FixProblem, verdict: NodeVerdict, unmet_labels: Mapping[str, Any], terms: list[Raw]
+    problem: FixProblem,
+    verdict: NodeVerdict,
+    unmet_labels: Mapping[str, Any],
+    terms: Sequence[NodeSelectorTerm],
 ) -> Iterator[Candidate]:
     """Correct keys and values of a nodeSelector or node affinity that no node has."""
     labels = _ClusterLabels.from_cluster(problem, verdict)
     for key, value in unmet_labels.items():
         yield from _correct_selector(problem, labels, key, value)
     for t, term in enumerate(terms):
-        for e, expression in enumerate(maps_at(term, "matchExpressions")):
+        for e, requirement in enumerate(term.match_expressions):
             path = (*_REQUIRED_AFFINITY, "nodeSelectorTerms", t, "matchExpressions", e)
-            yield from _correct_expression(problem, labels, expression, path)
+            yield from _correct_expression(problem, labels, requirement, path)
 
 
 class _ClusterLabels(Struct, frozen=True):
@@ -159,9 +160,7 @@ class _ClusterLabels(Struct, frozen=True):
     def from_cluster(cls, problem: FixProblem, verdict: NodeVerdict) -> Self:
         """Collect the labels of a node and of all nodes of the cluster."""
         entries = frozenset(
-            label
-            for node in problem.state.objects("Node").values()
-            for label in map_at(node, "metadata", "labels").items()
+            label for node in problem.state.nodes.values() for label in node.labels.items()
         )
         return cls(verdict.node.labels, frozenset(key for key, _ in entries), entries)
 
@@ -198,13 +197,12 @@ def _correct_selector(
 
 
 def _correct_expression(
-    problem: FixProblem, labels: _ClusterLabels, expression: Raw, path: Path
+    problem: FixProblem, labels: _ClusterLabels, requirement: NodeSelectorRequirement, path: Path
 ) -> Iterator[Candidate]:
     """Correct the key, or the values, of one expression of the node affinity."""
-    key = text_at(expression, "key")
-    values = [str(value) for value in list_at(expression, "values")]
+    key, values = requirement.key, requirement.values
     node_value = labels.of_node.get(key)
-    if expression.get("operator") != "In" or node_value in values:
+    if requirement.operator != "In" or node_value in values:
         return
     correct_key = labels.correct_key(key, values)
     if correct_key is not None:
@@ -276,7 +274,7 @@ def _remove_node_affinity(
 
     An architecture is changed instead: images are built for one.
     """
-    selector = map_at(problem.question.value, "spec", "nodeSelector")
+    selector = problem.question.pod.node_selector
     if (
         ARCH_LABEL in unmet_labels
         and not affinity_fails

@@ -5,7 +5,7 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.cluster.state import at
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
 from dractl.explain.fixes.edits import Path, drop, replace
 from dractl.explain.fixes.preference import Preference
@@ -13,7 +13,6 @@ from dractl.explain.reasons.cross_object import AddedByAdmission
 from dractl.model import Quantity
 from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.verdict import NodeVerdict
-from dractl.views import Pod
 from dractl.views.amounts import init_container_request, pod_requests, quantity
 
 _MAX_ENDED_PODS = 6  # that are ended one by one
@@ -25,15 +24,11 @@ def free_host_ports(
     """Remove the pod's host ports, or end the pods that use them."""
     operations = [
         drop(problem.question.value, ("spec", "containers", c, "ports", p, "hostPort"))
-        for c, container in enumerate(maps_at(problem.question.value, "spec", "containers"))
-        for p, port in enumerate(maps_at(container, "ports"))
+        for c, container in enumerate(problem.question.pod.containers_in("containers"))
+        for p, port in enumerate(container.ports)
         if port.get("hostPort")
     ]
-    if (
-        problem.pod is not None
-        and operations
-        and not at(problem.question.value, "spec", "hostNetwork")
-    ):
+    if problem.pod is not None and operations and not problem.question.pod.uses_host_network:
         yield Candidate(
             "remove hostPort from the pod's containers",
             (problem.patch(*operations),),
@@ -78,10 +73,10 @@ def free_resource(
     if resource != "pods":
         yield from _lower_request(problem, verdict, rejection)
     amounts = {
-        Pod(pod).full_name: 1000 if resource == "pods" else requests[resource].milli_value()
-        for pod in problem.state.objects("Pod").values()
-        if text_at(pod, "spec", "nodeName") == verdict.name and pod is not problem.question.value
-        if resource in (requests := pod_requests(map_at(pod, "spec"))) or resource == "pods"
+        pod.full_name: 1000 if resource == "pods" else requests[resource].milli_value()
+        for pod in problem.state.pods.values()
+        if pod.node_name == verdict.name and pod.raw is not problem.question.value
+        if resource in (requests := pod_requests(pod.spec)) or resource == "pods"
     }
     largest_first = sorted(amounts, key=lambda name: -amounts[name])
     yield from end_pods(problem, verdict, tuple(largest_first))
@@ -100,9 +95,9 @@ def _remove_resource(
     """Remove a resource from the containers that no node offers."""
     operations = tuple(
         drop(problem.question.value, ("spec", "containers", c, "resources", field, resource))
-        for c, container in enumerate(maps_at(problem.question.value, "spec", "containers"))
+        for c, container in enumerate(problem.question.pod.containers_in("containers"))
         for field in ("limits", "requests")
-        if resource in map_at(container, "resources", field)
+        if resource in container.amounts(field)
     )
     return Candidate(
         f"remove {resource} from the pod's containers",
@@ -117,7 +112,8 @@ def _remove_absent_resource(
     problem: FixProblem, verdict: NodeVerdict, resource: str
 ) -> Iterator[Candidate]:
     """Remove huge pages, which no pod needs to run, or a resource that no node offers."""
-    if quantity(map_at(verdict.node.status, "allocatable").get(resource)).sign():
+    allocatable = verdict.node.allocatable.get(resource)
+    if allocatable is not None and allocatable.sign():
         return
     if resource.startswith("hugepages-"):
         effect = "or set huge pages aside on the node, by the kernel parameter hugepages"
@@ -188,15 +184,15 @@ def _find_deciding_request(problem: FixProblem, resource: str) -> _DecidingReque
 
     The request of the pod as a whole counts, whatever its containers ask for.
     """
-    spec = map_at(problem.question.value, "spec")
-    init_container = init_container_request(spec, resource)
+    pod = problem.question.pod
+    init_container = init_container_request(pod.spec, resource)
     kind = "containers" if init_container is None else "initContainers"
-    containers = maps_at(spec, kind)
-    amounts = [quantity(at(c, "resources", "requests", resource) or 0) for c in containers]
+    containers = pod.containers_in(kind)
+    amounts = [quantity(container.requests.get(resource) or 0) for container in containers]
     if not amounts:
         return None
     index = max(range(len(amounts)), key=lambda i: amounts[i].milli_value())
-    pod_amount = at(spec, "resources", "requests", resource)
+    pod_amount = pod.pod_level_requests.get(resource)
     if pod_amount is not None:
         path: Path = ("spec", "resources")
         return _DecidingRequest("the pod's request", path, quantity(pod_amount), amounts[index])

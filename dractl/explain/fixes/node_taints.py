@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 from dractl.cluster.changes import Patch
-from dractl.cluster.state import at, maps_at
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, combine
 from dractl.explain.fixes.edits import Operation, append, remove, replace
 from dractl.explain.fixes.node_labels import ARCH_LABEL, IMAGE_EFFECT
@@ -79,14 +78,14 @@ def _name_similar_nodes(problem: FixProblem, verdict: NodeVerdict) -> str:
 
 def _remove_from_node(verdict: NodeVerdict, taints: Sequence[Taint]) -> Operation:
     """Return the operation after which a node has some taints no more."""
-    pairs = zip(maps_at(verdict.node.spec, "taints"), verdict.node.taints, strict=True)
+    pairs = zip(verdict.node.taint_entries, verdict.node.taints, strict=True)
     remaining = [raw for raw, taint in pairs if taint not in taints]
     return replace(("spec", "taints"), remaining) if remaining else remove("spec", "taints")
 
 
 def untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     """Tolerate the taints of a node, or remove them: a controller's when their cause is gone."""
-    is_cordoned = bool(at(verdict.node.spec, "unschedulable"))
+    is_cordoned = verdict.node.unschedulable
     taints = [
         taint
         for taint in list_blocking_taints(problem, verdict)
@@ -123,7 +122,7 @@ def _tolerate_node_taints(
     """Correct the pod's toleration that was meant for the only taint, or tolerate all of them."""
     names = ", ".join(map(format_taint, taints))
     slot = FixSlot(Topic.TOLERATION, ", ".join(taint.key for taint in taints))
-    tolerations = maps_at(problem.question.value, "spec", "tolerations")
+    tolerations = problem.question.pod.toleration_entries
     for index, toleration in enumerate(tolerations if len(taints) == 1 else ()):
         (taint,) = taints
         if is_near_miss(toleration, taint):

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 
 from dractl.cluster.changes import Create
-from dractl.cluster.state import list_at, map_at, maps_at, text_at
 from dractl.explain.fixes.candidates import (
     Candidate,
     FixProblem,
@@ -31,7 +30,9 @@ from dractl.explain.reasons.pools import SliceNodeMismatch
 from dractl.explain.reasons.scheduling import PlacedByHand
 from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.verdict import NodeVerdict
+from dractl.views import View
 from dractl.views.amounts import pod_requests
+from dractl.views.selectors import node_selector
 
 _MAX_NODES = 6  # for which fixes are made
 
@@ -108,7 +109,7 @@ def choose_node(problem: FixProblem, cause: PlacedByHand) -> Iterator[Candidate]
     if cause.scheduler:
         return
     name = cause.nodes[0]
-    hostname = text_at(problem.state.get("Node", ("", name)), "metadata", "labels", HOSTNAME_LABEL)
+    hostname = problem.state.node(name).labels.get(HOSTNAME_LABEL)
     removal = remove("spec", "nodeName")
     if hostname:
         selection = put(problem.question.value, ("spec", "nodeSelector", HOSTNAME_LABEL), hostname)
@@ -133,12 +134,14 @@ def choose_node(problem: FixProblem, cause: PlacedByHand) -> Iterator[Candidate]
 def label_for_slices(problem: FixProblem, cause: SliceNodeMismatch) -> Iterator[Candidate]:
     """Label nodes as a slice's node selector wants."""
     if cause.slice is not None:
-        value = problem.state.get("ResourceSlice", ("", cause.slice))
-        terms = maps_at(value, "spec", "nodeSelector", "nodeSelectorTerms")
+        selector = View(problem.state.get("ResourceSlice", ("", cause.slice))).spec.get(
+            "nodeSelector"
+        )
+        terms = node_selector(selector or {}).node_selector_terms
         labels = {
-            text_at(expression, "key"): str(list_at(expression, "values")[0])
-            for expression in (maps_at(terms[0], "matchExpressions") if terms else [])
-            if expression.get("operator") == "In" and list_at(expression, "values")
+            requirement.key: requirement.values[0]
+            for requirement in (terms[0].match_expressions if terms else ())
+            if requirement.operator == "In" and requirement.values
         }
         for verdict in problem.case.attempt.nodes[:_MAX_NODES]:
             if labels and verdict.name in cause.nodes and not any(map(describes_node, labels)):
@@ -156,7 +159,7 @@ def add_node(problem: FixProblem) -> Iterator[Candidate]:
     """Add a node to a cluster that has none, unless its objects are not in the input."""
     if not any(map(problem.state.has, ("ResourceSlice", "DeviceClass", "Namespace"))):
         return
-    requests = pod_requests(map_at(problem.question.value, "spec"))
+    requests = pod_requests(problem.question.pod.spec)
     allocatable = {
         "cpu": "4",
         "memory": "16Gi",

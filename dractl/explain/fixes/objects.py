@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target
 from dractl.cluster.schedulers import group_name, queue_name, scheduler_of
-from dractl.cluster.state import Key, at, map_at, maps_at, text_at
+from dractl.cluster.state import Key
 from dractl.cluster.workloads import workload_target
 from dractl.explain.fixes.candidates import (
     Candidate,
@@ -35,11 +35,11 @@ from dractl.explain.reasons.nodes import NodeFilter
 from dractl.explain.reasons.schedulers import UnseenScheduler
 from dractl.explain.reasons.scheduling import NoConsumer
 from dractl.model.nearest import nearest
-from dractl.objects import Raw
 from dractl.scheduler.charges import CLAIM_COUNT
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.pre_bind import RESERVED_LIMIT
 from dractl.scheduler.rejection import VolumeClaimFault
+from dractl.views import Claim, View
 from dractl.views.namespace import ADMIN_ACCESS_LABEL
 
 _API_VERSION = "resource.k8s.io/v1"
@@ -195,7 +195,7 @@ def _copy_object(problem: FixProblem, missing: _MissingReference, model_name: st
     api_version = (model or {}).get("apiVersion", _API_VERSION)
     return Candidate(
         f"create {missing.noun} {missing.namespace}/{missing.name} as a copy of {model_name}",
-        (Create(missing.manifest(api_version, at(model, "spec"))),),
+        (Create(missing.manifest(api_version, (model or {}).get("spec"))),),
         FixSlot(Topic.CREATION, missing.name),
         Preference.SUPPLY,
     )
@@ -327,12 +327,12 @@ def label_namespace(problem: FixProblem, cause: AdminAccessNamespace) -> Iterato
     path = ("metadata", "labels", ADMIN_ACCESS_LABEL)
     labelling = Patch(f"Namespace/{cause.namespace}", (put(value, path, "true"),))
     effects = ["if this namespace may use adminAccess"]
-    if map_at(value, "metadata", "labels").get(_OLD_ADMIN_LABEL):
+    if View(value).labels.get(_OLD_ADMIN_LABEL):
         effects.append(
             f"it has the label of Kubernetes 1.32, {_OLD_ADMIN_LABEL}, which is no longer read"
         )
     recreation: tuple[Change, ...] = ()
-    if text_at(problem.pod, "metadata", "uid"):
+    if View(problem.pod).uid:
         recreation = recreate_subject(problem)
         effects.append(_RECREATION_EFFECT)
     yield Candidate(
@@ -366,19 +366,19 @@ def fix_quota(problem: FixProblem, cause: QuotaExceeded) -> Iterator[Candidate]:
         consequences=(raised_quota,),
     )
     namespace = problem.question.key[0]
-    for key, claim in problem.state.objects("ResourceClaim").items():
+    for key, claim in problem.state.claims.items():
         if key[0] == namespace:
             yield from _remove_claim(problem, key, claim, recreation)
 
 
 def _remove_claim(
-    problem: FixProblem, key: Key, claim: Raw, recreation: tuple[Change, ...]
+    problem: FixProblem, key: Key, claim: Claim, recreation: tuple[Change, ...]
 ) -> Iterator[Candidate]:
     """Remove a claim from the namespace: end the pod that owns it, or delete an unused claim."""
     effect = _RECREATION_EFFECT if recreation else ""
     slot = FixSlot(Topic.QUOTA, "end")
-    users = [text_at(consumer, "name") for consumer in maps_at(claim, "status", "reservedFor")]
-    is_owned = bool(maps_at(claim, "metadata", "ownerReferences"))
+    users = [consumer.name for consumer in claim.consumers]
+    is_owned = bool(claim.owners)
     ending = problem.owners.plan_ending([f"{key[0]}/{users[0]}"]) if users and is_owned else None
     if ending is not None:
         yield Candidate(
@@ -439,9 +439,8 @@ def _gate_owner(problem: FixProblem, gates: tuple[str, ...]) -> str:
     owner = workload_target(problem.pod, problem.question.key[0])
     workload = problem.state.get(*parse_target(owner)) if owner is not None else None
     for value in (problem.pod, workload):
-        queue = text_at(value, "metadata", "labels", _KUEUE_LABEL) or text_at(
-            value, "metadata", "annotations", _KUEUE_LABEL
-        )
+        view = View(value)
+        queue = view.local_queue or view.annotations.get(_KUEUE_LABEL)
         if queue and any(gate.startswith(_KUEUE_DOMAIN) for gate in gates):
             return (
                 f"Kueue does, when LocalQueue {problem.question.key[0]}/{queue} admits its Workload"
@@ -458,7 +457,7 @@ def fix_scheduler_name(problem: FixProblem, cause: UnseenScheduler) -> Iterator[
     moved: that would take it out of it.
     """
     slot = FixSlot(Topic.SCHEDULER)
-    is_named = problem.pod is not None and "schedulerName" in map_at(problem.pod, "spec")
+    is_named = problem.pod is not None and "schedulerName" in View(problem.pod).spec
     removal = problem.patch(remove("spec", "schedulerName"))
     if cause.title:
         if is_named and cause.takes_claims and not _is_grouped(problem):
@@ -507,17 +506,13 @@ def _is_grouped(problem: FixProblem) -> bool:
 @fix_once_for(Cause)
 def release_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
     """Release a claim that is allocated elsewhere, or used by too many pods, or use another one."""
-    node = text_at(problem.question.value, "spec", "nodeName")
+    node = problem.question.pod.node_name
     if node or any(isinstance(c, BindingPending) and c.driver for c in problem.causes):
         return  # the claim is this pod's, and in the right place
     for claim in problem.claims:
         if not claim.allocated:
             continue
-        users = [
-            text_at(consumer, "name")
-            for consumer in maps_at(claim.value, "status", "reservedFor")
-            if consumer.get("resource") == "pods"
-        ]
+        users = Claim(claim.value).consumer_pods
         other_users = [
             f"{claim.key[0]}/{user}" for user in users if user != problem.question.key[1]
         ]
@@ -586,7 +581,7 @@ def _replace_shared_claim(
         "apiVersion": (value or {}).get("apiVersion", _API_VERSION),
         "kind": "ResourceClaimTemplate",
         "metadata": {"name": template, "namespace": problem.question.key[0]},
-        "spec": {"spec": at(value, "spec")},
+        "spec": {"spec": (value or {}).get("spec")},
     }
     new_entry = {"name": pod_claim, "resourceClaimTemplateName": template}
     change = replace(("spec", "resourceClaims", reference[0]), new_entry)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dractl.cluster.changes import Change, Create, Delete, Patch, PatchError, apply, parse_target
 from dractl.cluster.schedulers import as_default, scheduler_of
-from dractl.cluster.state import Key, text_at
+from dractl.cluster.state import Key
 from dractl.cluster.workloads import WORKLOAD_KINDS, workload_target
 from dractl.explain.fixes.candidates import Candidate, FixProblem
 from dractl.explain.fixes.pod_templates import pods_to_recreate
@@ -286,7 +286,7 @@ def _possible_race(
     if len(simulation.ended_pods) < 2 or problem.gang is not None:
         return ()
     subject, first_ended = problem.subject_question.key, simulation.ended_pods[0]
-    node = text_at(problem.state.get("Pod", first_ended), "spec", "nodeName")
+    node = problem.state.pod(first_ended).node_name
     state = apply(problem.state, (Delete("/".join(("Pod", *first_ended))),))
     scheduler = problem.scheduler.with_state(state)
     rivals = [pod for pod in list_pending_pods(state) if pod.key != subject][:_MAX_RIVALS]

@@ -14,7 +14,7 @@ from dractl.cluster.clock import newest_time
 from dractl.cluster.events import newest_message
 from dractl.cluster.managers import describe_ownership
 from dractl.cluster.pods import describe_stuck_container
-from dractl.cluster.state import ClusterState, Key, at, list_at, map_at, parse_key, text_at
+from dractl.cluster.state import ClusterState, Key, parse_key
 from dractl.cluster.workloads import (
     DELETION_COST,
     SCALABLE_KINDS,
@@ -26,7 +26,8 @@ from dractl.cluster.workloads import (
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.phrases import age
 from dractl.objects import Raw
-from dractl.views import Pod
+from dractl.views import Pod, View
+from dractl.views.quota import DisruptionBudget
 
 
 class Ending(Struct, frozen=True):
@@ -81,9 +82,9 @@ class Owners:
         pods_by_owner: dict[tuple[str, Key], list[Key]] = {}
         for full_name in dict.fromkeys(pods):
             key = parse_key(full_name)
-            pod = self.state.get("Pod", key)
-            owner = Pod(pod).workload
-            if text_at(pod, "metadata", "deletionTimestamp"):
+            pod = self.state.pod(key)
+            owner = pod.workload
+            if pod.deletion_timestamp:
                 terminating.append(full_name)
             elif owner is None:
                 unowned.append(full_name)
@@ -123,17 +124,17 @@ class Owners:
         deletions = _delete_pods(pods)
         effect = "nothing re-creates them"
         if len(pods) == 1:
-            pod = self.state.get("Pod", parse_key(pods[0]))
-            since = text_at(pod, "status", "startTime")
+            pod = self.state.pod(parse_key(pods[0]))
+            since = pod.start_time
             age_effect = f"it runs since {since} ({age(since, self._now)})" if since else ""
-            effects = ("nothing re-creates it", age_effect, describe_ownership(pod))
+            effects = ("nothing re-creates it", age_effect, describe_ownership(pod.raw))
             effect = "; ".join(filter(None, effects))
         title = f"delete pod {', '.join(pods)}"
         return Ending(title, deletions, deletions, effect, Preference.LAST)
 
     def _explain_stuck_pods(self, keys: Sequence[Key]) -> str:
         """Return why pods do not use their devices; empty unless all of them are stuck."""
-        reasons = (describe_stuck_container(Pod(self.state.get("Pod", key))) for key in keys)
+        reasons = (describe_stuck_container(self.state.pod(key)) for key in keys)
         first = next(reasons, "")
         if not first or not all(reasons):
             return ""
@@ -145,28 +146,24 @@ class Owners:
         Eviction would respect them; deleting and scaling do not.
         """
         for budget_key, budget in self.state.objects("PodDisruptionBudget").items():
-            if at(budget, "status", "disruptionsAllowed") != 0:
+            view = DisruptionBudget(budget)
+            if view.status.get("disruptionsAllowed") != 0 or view.selector is None:
                 continue
-            selector = map_at(budget, "spec", "selector", "matchLabels")
-            pods = (self.state.get("Pod", key) for key in keys if key[0] == budget_key[0])
-            if selector and any(
-                selector.items() <= map_at(pod, "metadata", "labels").items() for pod in pods
-            ):
+            labels = view.selector.match_labels.items()
+            pods = (self.state.pod(key) for key in keys if key[0] == budget_key[0])
+            if labels and any(labels <= pod.labels.items() for pod in pods):
                 name = "/".join(budget_key)
                 yield f"PodDisruptionBudget {name} allows no disruption now"
 
     def _await_termination(self, full_name: str) -> Ending:
         """Wait for a pod that is Terminating already: to delete it again does nothing."""
-        pod = self.state.get("Pod", parse_key(full_name))
-        since = text_at(pod, "metadata", "deletionTimestamp")
-        node = text_at(pod, "spec", "nodeName")
+        pod = self.state.pod(parse_key(full_name))
+        since, node = pod.deletion_timestamp, pod.node_name
         effect = f"delete it by force only if {node} is gone for good"
-        finalizers = [str(name) for name in list_at(pod, "metadata", "finalizers")]
-        if finalizers:
-            effect = (
-                f"finalizer {', '.join(finalizers)} keeps it: to delete it by force does nothing"
-            )
-        if newest_message(self.state, Pod(pod or {}), "FailedKillPod"):
+        if pod.finalizers:
+            names = ", ".join(pod.finalizers)
+            effect = f"finalizer {names} keeps it: to delete it by force does nothing"
+        if newest_message(self.state, pod, "FailedKillPod"):
             effect = f"its kubelet cannot end it: is the DRA driver on {node} running?"
         title = f"wait for pod {full_name}, Terminating on {node} since {since}"
         return Ending(title, (), _delete_pods([full_name]), effect)
@@ -178,7 +175,7 @@ class Owners:
         is of no use without its leader and the others of its group.
         """
         active = self._active_pods.pods_of(kind, key)
-        keys = [(key[0], text_at(pod, "metadata", "name")) for pod in active]
+        keys = [(key[0], View(pod).name) for pod in active]
         is_own = self.subject in keys or self.subject_owner == (kind, key)
         if is_own or not set(victims) <= set(keys) or self._shares_group(key[0], active):
             return None
@@ -241,7 +238,7 @@ def _scale_down(kind: str, key: Key, active: Sequence[Raw], names: Collection[st
     marks = (
         lower_deletion_cost(key[0], pod, order.costs[name])
         for pod in active
-        if (name := text_at(pod, "metadata", "name")) in order.costs
+        if (name := View(pod).name) in order.costs
     )
     effect, preference = "", Preference.END
     if not remaining:
@@ -250,9 +247,7 @@ def _scale_down(kind: str, key: Key, active: Sequence[Raw], names: Collection[st
     return Ending(
         title,
         (*marks, Patch("/".join((kind, *key)), (operation,))),
-        _delete_pods(
-            f"{key[0]}/{text_at(pod, 'metadata', 'name')}" for pod in order.pods[: order.count]
-        ),
+        _delete_pods(f"{key[0]}/{View(pod).name}" for pod in order.pods[: order.count]),
         effect,
         preference,
     )
@@ -274,7 +269,7 @@ class _DeletionOrder(Struct, frozen=True):
 def _order_deletions(kind: str, active: Sequence[Raw], names: Collection[str]) -> _DeletionOrder:
     """Order the pods of a workload as its controller deletes them, with the victims marked."""
     rank = deletion_rank(kind, active)
-    victims = [pod for pod in active if text_at(pod, "metadata", "name") in names]
+    victims = [pod for pod in active if View(pod).name in names]
     pods = sorted(active, key=lambda pod: (rank(pod), pod not in victims))
     count = 1 + max(map(pods.index, victims))
     costs = [deletion_cost(pod) - 1 for pod in victims]
@@ -292,7 +287,7 @@ def _order_deletions(kind: str, active: Sequence[Raw], names: Collection[str]) -
     # Of equal pods the controller takes any: where one of them is to stay, the victims are marked.
     ranks_that_stay = [rank(pod) for pod in pods[count:]]
     marks = {
-        text_at(pod, "metadata", "name"): cost
+        View(pod).name: cost
         for pod, cost in zip(victims, costs, strict=True)
         if any(other <= rank(pod) for other in ranks_that_stay)
     }
@@ -310,10 +305,10 @@ def lower_deletion_cost(namespace: str, pod: Raw, cost: int | None = None) -> Pa
     It ends before equal ones, or before pods that cost more than ``cost``.
     """
     value = str(deletion_cost(pod) - 1 if cost is None else cost)
-    if isinstance(at(pod, "metadata", "annotations"), dict):
+    if isinstance(View(pod).metadata.get("annotations"), dict):
         path = pointer("metadata", "annotations", DELETION_COST)
         operation: Raw = {"op": "add", "path": path, "value": value}
     else:
         annotations = {DELETION_COST: value}
         operation = {"op": "add", "path": "/metadata/annotations", "value": annotations}
-    return Patch(f"Pod/{namespace}/{text_at(pod, 'metadata', 'name')}", (operation,))
+    return Patch(f"Pod/{namespace}/{View(pod).name}", (operation,))

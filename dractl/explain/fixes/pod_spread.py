@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from dractl.cluster.state import list_at, map_at, maps_at, text_at
+from dractl.cluster.state import text_at
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
 from dractl.explain.fixes.edits import append, drop, remove, replace
 from dractl.explain.fixes.node_resources import end_pods
@@ -10,6 +10,7 @@ from dractl.explain.fixes.preference import Preference
 from dractl.objects import Raw
 from dractl.scheduler.rejection import PodAffinityMismatch, Rejection
 from dractl.scheduler.verdict import NodeVerdict
+from dractl.views import Pod
 
 _SPREAD_CONSTRAINTS = ("spec", "topologySpreadConstraints")
 
@@ -18,7 +19,7 @@ def relax_pod_affinity(
     problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
 ) -> Iterator[Candidate]:
     """Correct or remove the pod's affinity to pods, or end the pods that it keeps away from."""
-    affinity = map_at(problem.demanding_pod, "spec", "affinity")
+    affinity = Pod(problem.demanding_pod).affinity
     strangers = {
         unmet.match_in_other_namespace
         for unmet in rejection.unmet
@@ -42,9 +43,8 @@ def relax_pod_affinity(
 def _add_namespaces(problem: FixProblem, namespaces: set[str]) -> Iterator[Candidate]:
     """Add the namespaces of the pods with the labels of a required pod affinity to its terms."""
     path = ("spec", "affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-    for index, term in enumerate(maps_at(problem.question.value, *path)):
-        term_namespaces = [*map(str, list_at(term, "namespaces"))]
-        missing = sorted(namespaces - set(term_namespaces))
+    for index, term in enumerate(problem.question.pod.pod_affinity):
+        missing = sorted(namespaces - set(term.namespaces))
         operations = append(problem.question.value, (*path, index, "namespaces"), missing)
         yield Candidate(
             f"add namespace {', '.join(missing)} to the pod's podAffinity",
@@ -63,7 +63,7 @@ def relax_spread(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> It
         return
     constraints = {
         index: constraint
-        for index, constraint in enumerate(maps_at(problem.question.value, *_SPREAD_CONSTRAINTS))
+        for index, constraint in enumerate(problem.question.pod.topology_spread)
         if constraint.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
     }
     with_minimum = {
@@ -91,8 +91,7 @@ def _lower_min_domains(problem: FixProblem, constraints: Mapping[int, Raw]) -> I
     """Lower ``minDomains`` to the number of domains that exist."""
     for index, constraint in constraints.items():
         key, wanted = text_at(constraint, "topologyKey"), constraint["minDomains"]
-        nodes = problem.state.objects("Node").values()
-        domains = {map_at(node, "metadata", "labels").get(key) for node in nodes} - {None}
+        domains = {node.labels.get(key) for node in problem.state.nodes.values()} - {None}
         for count in range(min(wanted - 1, len(domains)), 0, -1):
             yield Candidate(
                 f"lower minDomains of the pod's topologySpreadConstraint over {key} "

@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterator
 
 from dractl.cluster.changes import Patch, apply_patch, parse_pointer, parse_target
-from dractl.cluster.state import ClusterState, Key, at, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key
 from dractl.cluster.workloads import WORKLOAD_KINDS, workload_target
 from dractl.explain.ask import Question
 from dractl.explain.fixes.edits import move_operation
 from dractl.objects import Raw
-from dractl.views import Pod
+from dractl.views import Pod, Workload
 
 _TEMPLATE_POINTER = "/spec/template"
 _TEMPLATE_PATH = ("spec", "template")
@@ -56,10 +56,10 @@ def pods_to_recreate(state: ClusterState, question: Question, change: Patch) -> 
 
 def pods_of_template(state: ClusterState, template: Key) -> Iterator[tuple[Key, Raw]]:
     """Yield the pods whose claims a ResourceClaimTemplate makes."""
-    for key, pod in state.objects("Pod").items():
-        references = maps_at(pod, "spec", "resourceClaims") if key[0] == template[0] else ()
-        if any(text_at(r, "resourceClaimTemplateName") == template[1] for r in references):
-            yield key, pod
+    for key, pod in state.pods.items():
+        references = pod.claim_references if key[0] == template[0] else ()
+        if any(reference.template_name == template[1] for reference in references):
+            yield key, pod.raw
 
 
 def move_to_template(state: ClusterState, key: Key, patch: Patch) -> Patch | None:
@@ -94,11 +94,12 @@ def _stand_in_workload(pod: Raw | None) -> Raw:
     It is without the tolerations that admission adds (kubernetes
     plugin/pkg/admission/defaulttolerationseconds).
     """
-    spec = dict(map_at(pod, "spec"))
+    view = Pod(pod)
+    spec = dict(view.spec)
     authored_tolerations = [
-        toleration
-        for toleration in maps_at(spec, "tolerations")
-        if not text_at(toleration, "key").startswith("node.kubernetes.io/")
+        entry
+        for entry, toleration in zip(view.toleration_entries, view.tolerations, strict=True)
+        if not toleration.key.startswith("node.kubernetes.io/")
     ]
     spec.pop("tolerations", None)
     if authored_tolerations:
@@ -113,7 +114,9 @@ def _is_copied_limit(operation: Raw, workload: Raw) -> bool:
     """
     match parse_pointer(str(operation.get("from") or operation["path"])):
         case ["spec", "containers", index, "resources", "requests", resource] if "/" in resource:
-            container = at(workload, *_TEMPLATE_PATH, "spec", "containers", int(index))
-            requests = map_at(container, "resources", "requests")
-            return resource not in requests and resource in map_at(container, "resources", "limits")
+            containers = Workload(workload).template_pod.containers_in("containers")
+            return any(
+                resource not in container.requests and resource in container.amounts("limits")
+                for container in containers[int(index) : int(index) + 1]
+            )
     return False

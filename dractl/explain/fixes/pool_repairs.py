@@ -6,13 +6,14 @@ from msgspec import Struct
 
 from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevice, PoolFault
 from dractl.cluster.changes import Create, Patch, pointer
-from dractl.cluster.state import list_at, map_at, text_at
 from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic
 from dractl.explain.fixes.edits import Operation, remove, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.pools import PoolCause
 from dractl.model import Quantity
-from dractl.objects import Raw, newest, slice_of
+from dractl.objects import Raw, items, mapping, newest, slice_of, text
+from dractl.views import View
+from dractl.views.counter_use import counter_uses
 
 
 class Pool(Struct, frozen=True):
@@ -51,18 +52,16 @@ class Pool(Struct, frozen=True):
 
 def publish_missing_slices(pool: Pool, count: int) -> Candidate:
     """Publish the missing slices of a pool; it is tried with empty ones."""
-    model = pool.newest_slices[0]
+    model = View(pool.newest_slices[0])
     spec = {
-        key: value
-        for key, value in map_at(model, "spec").items()
-        if key not in ("devices", "sharedCounters")
+        key: value for key, value in model.spec.items() if key not in ("devices", "sharedCounters")
     }
     announced = int(pool.cause.want or 0)
-    pool_spec = {**map_at(spec, "pool"), "resourceSliceCount": announced}
+    pool_spec = {**mapping(spec.get("pool")), "resourceSliceCount": announced}
     creations = [
         Create(
             {
-                "apiVersion": model.get("apiVersion"),
+                "apiVersion": model.raw.get("apiVersion"),
                 "kind": "ResourceSlice",
                 "metadata": {"name": f"zz-missing-{number + 1}-{pool.name.replace('/', '-')}"},
                 "spec": {**spec, "pool": pool_spec, "devices": []},
@@ -115,7 +114,7 @@ def remove_fault(pool: Pool, fault: PoolFault | None) -> Iterator[Candidate]:
 def _add_counter(pool: Pool, fault: DanglingCounter) -> Iterator[Candidate]:
     """Add a counter that devices consume to its counter set."""
     for entry in _entries(pool, "sharedCounters"):
-        if text_at(entry.value, "name") == fault.counter_set:
+        if entry.name == fault.counter_set:
             path = pointer("spec", "sharedCounters", entry.position, "counters", fault.counter)
             value = {"value": _total_consumption(pool, fault.counter)}
             addition = {"op": "add", "path": path, "value": value}
@@ -127,33 +126,30 @@ def _add_counter_set(pool: Pool, name: str) -> Iterator[Candidate]:
     names = dict.fromkeys(
         counter
         for device in _entries(pool, "devices")
-        for consumption in list_at(device.value, "consumesCounters")
-        if text_at(consumption, "counterSet") == name
-        for counter in map_at(consumption, "counters")
+        for use in counter_uses(device.value)
+        if use.counter_set == name
+        for counter in use.counters
     )
     counters = {counter: {"value": _total_consumption(pool, counter)} for counter in names}
     counter_set = {"name": name, "counters": counters}
     addition = {"op": "add", "path": "/spec/sharedCounters/-", "value": counter_set}
     for slice_name, value in pool.slices.items():
-        if counters and list_at(value, "spec", "sharedCounters"):
+        if counters and View(value).spec.get("sharedCounters"):
             yield pool.correction(f"counter set {name}", slice_name, addition)
 
 
 def _remove_consumption(pool: Pool, counter_set: str) -> Iterator[Candidate]:
     """Remove the counters of a device that consumes a counter set that does not exist."""
     for device in _entries(pool, "devices"):
-        consumptions = list_at(device.value, "consumesCounters")
-        if any(text_at(use, "counterSet") == counter_set for use in consumptions):
+        if any(use.counter_set == counter_set for use in counter_uses(device.value)):
             removal = remove("spec", "devices", device.position, "consumesCounters")
-            noun = f"device {text_at(device.value, 'name')} without counter set {counter_set}"
+            noun = f"device {device.name} without counter set {counter_set}"
             yield pool.correction(noun, device.slice_name, removal)
 
 
 def _remove_duplicate(pool: Pool, name: str) -> Iterator[Candidate]:
     """Remove the last of several devices of one name."""
-    devices = [
-        device for device in _entries(pool, "devices") if text_at(device.value, "name") == name
-    ]
+    devices = [device for device in _entries(pool, "devices") if device.name == name]
     if len(devices) > 1:
         removal = remove("spec", "devices", devices[-1].position)
         yield pool.correction(f"device {name} only once", devices[-1].slice_name, removal)
@@ -171,20 +167,24 @@ class _Entry(Struct, frozen=True):
     value: Raw
     """The entry."""
 
+    @property
+    def name(self) -> str:
+        """The name of the device or of the counter set."""
+        return text(self.value.get("name"))
+
 
 def _entries(pool: Pool, field: str) -> Iterator[_Entry]:
     """Yield the entries of a list in the specs of all slices."""
     for name, value in pool.slices.items():
-        for index, entry in enumerate(list_at(value, "spec", field)):
-            yield _Entry(name, index, entry)
+        for index, entry in enumerate(items(View(value).spec.get(field))):
+            yield _Entry(name, index, mapping(entry))
 
 
 def _total_consumption(pool: Pool, counter: str) -> str:
     """Return how much of a counter all devices consume."""
     total = Quantity.parse("0")
     for device in _entries(pool, "devices"):
-        for consumption in list_at(device.value, "consumesCounters"):
-            amount = text_at(consumption, "counters", counter, "value")
-            if amount:
+        for use in counter_uses(device.value):
+            if amount := use.amount(counter):
                 total = total + Quantity.parse(amount)
     return str(total)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from dractl.capacity.binding import bind_copy
 from dractl.cluster.changes import Change, Delete, Patch, apply, parse_target
-from dractl.cluster.state import Key, at, map_at, parse_key
+from dractl.cluster.state import Key, parse_key
 from dractl.cluster.workloads import workload_target
 from dractl.explain.fixes.candidates import (
     Candidate,
@@ -24,6 +24,7 @@ from dractl.explain.reasons.base import HeldDevices
 from dractl.explain.reasons.constraints import ConstraintConflict
 from dractl.explain.reasons.workloads import OwnReplicas
 from dractl.model.names import RequestRef
+from dractl.views import View
 
 _MAX_REPLICAS = 16  # that are placed one after the other
 _MAX_ATTEMPTS = 32  # for all counts together
@@ -103,12 +104,9 @@ def scale_down(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
     """
     kind, _, name = cause.owner.partition(" ")
     ordinal = _parse_ordinal(problem.question.key[1])
-    value = problem.state.get(kind, parse_key(name))
-    replicas = at(value, "spec", "replicas")
-    first_ordinal = at(value, "spec", "ordinals", "start") or 0
-    if kind != "StatefulSet" or ordinal is None:
-        return
-    if not isinstance(replicas, int) or not isinstance(first_ordinal, int):
+    workload = problem.state.workload(kind, parse_key(name))
+    replicas, first_ordinal = workload.replicas, workload.first_ordinal
+    if kind != "StatefulSet" or ordinal is None or replicas is None:
         return
     later_pods = {
         number: pod
@@ -143,7 +141,7 @@ def _all_fit(problem: FixProblem, changes: Sequence[Change], pods: Sequence[Key]
         pod = problem.state.get("Pod", key)
         if pod is None:
             return False
-        spec = {k: v for k, v in map_at(pod, "spec").items() if k != "nodeName"}
+        spec = {k: v for k, v in View(pod).spec.items() if k != "nodeName"}
         fresh = {**pod, "spec": spec, "status": {}}
         scheduler = problem.scheduler.with_state(state.replace("Pod", key, None))
         attempt = scheduler.attempt_pod(fresh, recreated=True)

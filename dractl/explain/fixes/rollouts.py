@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target
-from dractl.cluster.state import at, map_at, maps_at, parse_key, text_at
+from dractl.cluster.state import parse_key, text_at
 from dractl.cluster.workloads import deletion_rank, pods_of_workload, workload_target
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for
 from dractl.explain.fixes.edits import put, remove, replace as replace_field
@@ -18,7 +18,7 @@ from dractl.explain.reasons.claims import ClaimMissing
 from dractl.explain.reasons.cross_object import EvictionLoop, OldTemplate
 from dractl.explain.reasons.workloads import ClaimEach, OldReplicas, OldRevision, OwnReplicas
 from dractl.simulation.controllers import filter_active_pods
-from dractl.views import Pod
+from dractl.views import ClaimTemplate, Pod, Workload
 
 _MAX_OLD_REPLICAS = 8  # that are ended, one in each trial
 
@@ -72,23 +72,19 @@ def recreate_pod(problem: FixProblem, cause: OldTemplate | ClaimMissing) -> Iter
 def _count_old_claims(problem: FixProblem, template: str) -> int:
     """Count other pending pods with a claim that differs from its template."""
     namespace = problem.question.key[0]
-    spec = at(problem.state.get("ResourceClaimTemplate", (namespace, template)), "spec", "spec")
+    spec = problem.state.claim_template((namespace, template)).claim_spec
     count = 0
-    for key, pod in problem.state.objects("Pod").items():
-        if key[0] != namespace or key == problem.question.key or not Pod(pod).is_pending:
+    for key, pod in problem.state.pods.items():
+        if key[0] != namespace or key == problem.question.key or not pod.is_pending:
             continue
         pod_claims = {
-            text_at(reference, "name")
-            for reference in maps_at(pod, "spec", "resourceClaims")
-            if text_at(reference, _TEMPLATE_FIELD) == template
+            reference.name
+            for reference in pod.claim_references
+            if reference.template_name == template
         }
-        names = (
-            text_at(status, _CLAIM_FIELD)
-            for status in maps_at(pod, "status", "resourceClaimStatuses")
-            if text_at(status, "name") in pod_claims
-        )
-        claims = (problem.state.get("ResourceClaim", (namespace, name)) for name in names)
-        count += any(claim is not None and at(claim, "spec") != spec for claim in claims)
+        names = (name for entry, name in pod.claim_statuses.items() if entry in pod_claims)
+        claims = (problem.state.claim((namespace, name)) for name in names)
+        count += any(claim.exists and claim.raw.get("spec") != spec for claim in claims)
     return count
 
 
@@ -100,17 +96,13 @@ def update_pod(problem: FixProblem, cause: OldRevision) -> Iterator[Candidate]:
     """
     owner = cause.owner.replace(" ", "/", 1)
     value = problem.state.get(*parse_target(owner))
-    template = map_at(value, "spec", "template", "spec")
+    workload = Workload(value)
+    template = workload.template_pod.spec
     if problem.pod is None or not template:
         return
-    claim_templates = maps_at(value, "spec", "volumeClaimTemplates")
-    names = {text_at(claim_template, "metadata", "name") for claim_template in claim_templates}
-    volumes = [
-        volume
-        for volume in maps_at(problem.pod, "spec", "volumes")
-        if text_at(volume, "name") in names
-    ]
-    spec = {**template, "volumes": [*maps_at(template, "volumes"), *volumes]}
+    names = workload.volume_claim_templates
+    volumes = [volume for volume in Pod(problem.pod).volumes if volume.get("name") in names]
+    spec = {**template, "volumes": [*workload.template_pod.volumes, *volumes]}
     if cause.paused:
         title = f"resume {cause.owner}"
         changes: tuple[Change, ...] = (Patch(owner, (remove("spec", "paused"),)),)
@@ -192,10 +184,7 @@ def _mark_old_replicas(problem: FixProblem, deployment: str) -> dict[str, Patch]
     equal_pods = [pod for pod in old_pods if rank(pod) == rank(old_pods[0])]
     if len(equal_pods) < 2:
         return {}
-    return {
-        f"{key[0]}/{text_at(pod, 'metadata', 'name')}": lower_deletion_cost(key[0], pod)
-        for pod in equal_pods
-    }
+    return {f"{key[0]}/{Pod(pod).name}": lower_deletion_cost(key[0], pod) for pod in equal_pods}
 
 
 def set_strategy(problem: FixProblem, deployment: str, strategy: Mapping[str, Any]) -> Patch:
@@ -274,7 +263,7 @@ def share_claim(problem: FixProblem, cause: ClaimEach) -> Iterator[Candidate]:
         "apiVersion": value.get("apiVersion"),
         "kind": "ResourceClaim",
         "metadata": {"name": name, "namespace": namespace},
-        "spec": at(value, "spec", "spec"),
+        "spec": ClaimTemplate(value).claim_spec,
     }
     index, entry = reference
     new_entry = {"name": text_at(entry, "name"), _CLAIM_FIELD: name}

@@ -9,7 +9,6 @@ from dractl.allocation import PoolFault, RequestSurvey
 from dractl.cel import reading
 from dractl.cluster.changes import Create, Delete, Patch
 from dractl.cluster.driver_workloads import is_equipped, lacks_hardware
-from dractl.cluster.state import list_at, text_at
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for
 from dractl.explain.fixes.edits import put, replace as replace_field
 from dractl.explain.fixes.pool_repairs import (
@@ -30,7 +29,7 @@ from dractl.explain.reasons.pools import (
     PoolObsolete,
     PublishedTwice,
 )
-from dractl.objects import slice_of
+from dractl.objects import selectors_of, slice_of
 
 _MAX_NAMED_NODES = 5  # in a title
 _DELETED_ANNOTATION = "deleted-duplicates"  # of a slice that stays: the scheduler notices it
@@ -289,8 +288,9 @@ def _rename_nodes(problem: FixProblem, cause: UnknownNodes) -> Iterator[Patch]:
     """Yield patches of a driver's slices that name the Node."""
     nodes = [name for _, name in problem.state.objects("Node")]
     for (_, slice_name), value in problem.state.objects("ResourceSlice").items():
-        published_name = text_at(value, "spec", "nodeName")
-        if text_at(value, "spec", "driver") != cause.driver or published_name not in cause.places:
+        published = slice_of(value)
+        published_name = published.node
+        if published.driver != cause.driver or published_name not in cause.places:
             continue
         short_names = (name for name in nodes if published_name.startswith(f"{name}."))
         node_name = next(short_names, cause.nearest)
@@ -311,9 +311,8 @@ def _find_request(
 def _create_slice(problem: FixProblem, request: RequestSurvey, driver: str, node: str) -> Create:
     """Create a slice with the devices that a request wants."""
     device_class = problem.state.get("DeviceClass", ("", request.device_class))
-    selectors = list_at(device_class, "spec", "selectors")
     expressions = [stage.expression or "" for stage in request.stages]
-    expressions += [text_at(selector, "cel", "expression") for selector in selectors]
+    expressions += [selector.text for selector in selectors_of(device_class or {})]
     attributes: dict[str, Any] = {}
     for expression in expressions:
         attributes |= _attributes_that_match(expression)

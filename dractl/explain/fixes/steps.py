@@ -23,14 +23,14 @@ from dractl.cluster.changes import (
     apply_patch,
     parse_target,
 )
-from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key, map_at
 from dractl.cluster.workloads import WORKLOAD_KINDS, workload_target
 from dractl.explain.ask import Question
 from dractl.explain.fixes.pod_templates import pods_to_recreate
 from dractl.manifests.dumping import dump
 from dractl.model.taints import format_taint
 from dractl.objects import Raw
-from dractl.views import Node, Pod
+from dractl.views import Node, Pod, View
 
 # Kinds whose specs cannot be changed in place.
 _IMMUTABLE_KINDS = ("ResourceClaim", "ResourceClaimTemplate", "Pod")
@@ -155,7 +155,7 @@ def _recreate_command(state: ClusterState, target: str) -> Command:
     With its node the scheduler would not see the new pod.
     """
     arguments, removal = kubectl_arguments(target), ""
-    if text_at(state.get(*parse_target(target)), "spec", "nodeName"):
+    if Pod(state.get(*parse_target(target))).node_name:
         operations = _quote_json([{"op": "remove", "path": "/spec/nodeName"}])
         removal = f" | kubectl patch --local --type=json -o yaml -f - -p {operations}"
     return Command(
@@ -208,10 +208,9 @@ def _manifest_owner(state: ClusterState, question: Question, target: str) -> str
         return None
     is_own_job = kind == "Job" and target == owner
     controllers = (
-        f"{text_at(reference, 'kind')}/{key[0]}/{text_at(reference, 'name')}"
-        for reference in maps_at(state.get(kind, key), "metadata", "ownerReferences")
-        if reference.get("controller") is True
-        and (is_own_job or reference.get("kind") != "CronJob")
+        f"{reference.kind}/{key[0]}/{reference.name}"
+        for reference in View(state.get(kind, key)).owners
+        if reference.is_controller and (is_own_job or reference.kind != "CronJob")
     )
     controller = next(controllers, target if is_own_job else None)
     if controller is None or not controller.startswith("Pod/"):
@@ -262,7 +261,7 @@ def _patch_object(before: Raw | None, patch: Patch) -> Raw | None:
 def _has_no_kubelet(state: ClusterState, target: str) -> bool:
     """Return whether a pod is on a node that does not exist: no kubelet ends it."""
     kind, key = parse_target(target)
-    node = text_at(state.get(kind, key), "spec", "nodeName") if kind == "Pod" else ""
+    node = state.pod(key).node_name if kind == "Pod" else ""
     return bool(node) and state.has("Node") and state.get("Node", ("", node)) is None
 
 
@@ -332,11 +331,12 @@ def _short_command(target: str, before: Raw | None, after: Raw | None) -> Comman
     }
     if target.startswith("Node/") and changed and changed <= {"spec.unschedulable", "spec.taints"}:
         return _node_command(target.rpartition("/")[2], before, after)
-    for metadata_field, command in (("labels", "label"), ("annotations", "annotate")):
-        if changed == {f"metadata.{metadata_field}"}:
-            old = map_at(before, "metadata", metadata_field)
-            new = map_at(after, "metadata", metadata_field)
-            return _label_command(f"kubectl {command} {kubectl_arguments(target)}", old, new)
+    old, new = View(before), View(after)
+    if changed == {"metadata.labels"}:
+        return _label_command(f"kubectl label {kubectl_arguments(target)}", old.labels, new.labels)
+    if changed == {"metadata.annotations"}:
+        command = f"kubectl annotate {kubectl_arguments(target)}"
+        return _label_command(command, old.annotations, new.annotations)
     return None
 
 
@@ -357,8 +357,7 @@ def _node_command(name: str, before: Raw, after: Raw) -> Command | None:
     """Uncordon a node, or remove taints. Uncordoning removes the taint of a cordon, too."""
     old, new = Node(before).taints, Node(after).taints
     removed_taints = [taint for taint in old if taint not in new]
-    was_cordoned = map_at(before, "spec").get("unschedulable")
-    if was_cordoned and not map_at(after, "spec").get("unschedulable"):
+    if Node(before).unschedulable and not Node(after).unschedulable:
         has_others = any(
             taint.key != "node.kubernetes.io/unschedulable" for taint in removed_taints
         )

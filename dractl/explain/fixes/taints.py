@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from dractl.allocation import DeviceID
 from dractl.cluster.changes import Delete, Patch
-from dractl.cluster.state import maps_at, text_at
+from dractl.cluster.state import maps_at
 from dractl.explain.fixes.candidates import (
     Candidate,
     EditablePart,
@@ -27,7 +27,7 @@ from dractl.explain.fixes.tolerations import (
 from dractl.explain.reasons.devices import Tainted
 from dractl.model import Taint
 from dractl.model.names import RequestRef
-from dractl.objects import Request
+from dractl.objects import Request, slice_of
 
 _MAX_RULES = 12  # DeviceTaintRules whose deletion is tried
 _MAX_TAINTS_PER_REQUEST = 4
@@ -168,16 +168,13 @@ def _devices_by_taint(problem: FixProblem) -> dict[RequestRef, dict[str, list[De
 def _remove_taint(problem: FixProblem, device: DeviceID, key: str) -> Patch | None:
     """Return a patch of the device's slice without a taint; None if a rule put the taint there."""
     for (_, name), value in problem.state.objects("ResourceSlice").items():
-        pool = text_at(value, "spec", "driver"), text_at(value, "spec", "pool", "name")
-        if pool != (device.driver, device.pool):
+        published_slice = slice_of(value)
+        if (published_slice.driver, published_slice.pool) != (device.driver, device.pool):
             continue
-        for index, published in enumerate(maps_at(value, "spec", "devices")):
-            if text_at(published, "name") != device.device:
-                continue
-            basic = ("basic",) if "basic" in published else ()
-            taints = maps_at(published, "taints") or maps_at(published, "basic", "taints")
+        for published in published_slice.devices:
+            taints = maps_at(published.fields, "taints") if published.name == device.device else []
             for number, taint in enumerate(taints):
-                if text_at(taint, "key") == key:
-                    path = ("spec", "devices", index, *basic, "taints", number)
+                if taint.get("key") == key:
+                    path = (*published.path, "taints", number)
                     return Patch(f"ResourceSlice/{name}", (remove(*path),))
     return None
