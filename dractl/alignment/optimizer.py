@@ -25,7 +25,7 @@ _MAX_RANK: Callable[[Distance], int] = attrgetter("max_rank")
 
 
 class Optimizer:
-    """Finds best allocations; equal nodes have equal answers, which are found once."""
+    """Finds the best allocations; equal nodes share one search."""
 
     def __init__(
         self, state: ClusterState, nodes: Mapping[str, views.Node], locator: DeviceLocator
@@ -92,7 +92,7 @@ class Optimizer:
         ]
 
     def rank_pairs(self, devices: Sequence[DeviceID], kinds: tuple[str, str], node: str) -> Ranks:
-        """Return the ranks of the pairs of two kinds, unknown levels as far as they can be."""
+        """Return the ranks of the pairs of two kinds; an unknown level has its worst rank."""
         levels = self.locator.levels.get(node)
         locations = [self.locator.locate(device, node) for device in devices]
 

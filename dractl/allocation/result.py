@@ -20,7 +20,7 @@ from dractl.model.claims import (
 from dractl.model.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 
 SHARE_ID = "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"
-"""Stands for the random UUID of a share."""
+"""A placeholder for the random UUID of a share."""
 
 FILTER_TIMEOUT = 10.0
 """Seconds that kube-scheduler gives the search of one node (DynamicResourcesArgs.filterTimeout)."""
@@ -40,11 +40,7 @@ class Cost(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """The scheduler's verdict on one node.
-
-    ``unordered``: upstream walks pools in random order here, and another order could lead to
-    another verdict.
-    """
+    """The scheduler's verdict on one node."""
 
     cost: Cost = Cost()
     unordered: bool = False
@@ -73,13 +69,13 @@ class Verdict(Struct, frozen=True):
 
 
 class Allocated(Verdict, frozen=True):
-    """All claims are allocated, in their order; a share ID is :data:`SHARE_ID`."""
+    """The allocations of all claims, in the order of the claims; a share ID is :data:`SHARE_ID`."""
 
     results: tuple[AllocationResult, ...] = ()
 
 
 class Unallocatable(Verdict, frozen=True):
-    """Proven: the claims cannot be allocated on this node."""
+    """A proof that the claims cannot be allocated on this node."""
 
     @property
     def message(self) -> str:

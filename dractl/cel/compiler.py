@@ -1,5 +1,6 @@
 """Compiles the source of an expression to a :class:`Program`, in upstream's order
-(dynamic-resource-allocation/cel/compile.go)."""
+(dynamic-resource-allocation/cel/compile.go).
+"""
 
 import re
 

@@ -57,7 +57,8 @@ class CelError(Exception):
 
 class Halted(Exception):
     """An evaluation that upstream aborts: it costs too much, or upstream panics. Unlike an error,
-    ``||`` cannot absorb it."""
+    ``||`` cannot absorb it.
+    """
 
 
 def cost_exceeded() -> Halted:

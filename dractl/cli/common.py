@@ -20,7 +20,7 @@ def number_parser(
 ) -> Callable[[str | int], int]:
     """Return the parser of an ``option`` whose value is a number from ``least`` to ``most``.
 
-    typer's own (``min``, ``max``) has other words in each of its releases.
+    typer's own bounds (``min``, ``max``) are worded differently in each of its releases.
     """
     allowed = f"from {least} to {most:,}" if most is not None else f"of {least} or more"
 
@@ -76,7 +76,9 @@ def write_output(text: str, output: str, output_file: Path | None) -> None:
 
 
 def encode(text: str, output: str) -> str:
-    """Convert a report from the format of :func:`base_format` to its own."""
+    """Convert a report from the format of :func:`base_format` to the format that the user asked
+    for.
+    """
     if output != "yaml":
         return text
     from dractl.manifests.dumping import dump
@@ -159,7 +161,7 @@ def origin(
 
 @contextmanager
 def error_origin(source: str) -> Iterator[None]:
-    """Add ``source`` to usage errors of the block, unless it is the option that they are about."""
+    """Add ``source`` to the usage errors of the block, except to those about that option itself."""
     try:
         yield
     except UsageError as error:

@@ -42,7 +42,8 @@ EFFECTS = {
 """What an answer lacks where the input has nothing, or only a part, of a kind."""
 _NO_NODES = ("no nodes available to schedule pods", "0/0 nodes are available")
 """Words of kube-scheduler that prove that there is no Node (pkg/scheduler/schedule_one.go,
-framework/types.go)."""
+framework/types.go).
+"""
 
 
 class Unread(Struct, frozen=True):

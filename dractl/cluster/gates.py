@@ -65,7 +65,7 @@ class ShownGates(Struct, frozen=True):
     def override(self, options: Mapping[str, bool]) -> dict[str, bool]:
         """Return the gates that differ from the defaults; ``options`` count for more than all else.
 
-        With a gate those are on that it needs: no component starts without them.
+        A gate that is on turns on the gates that it needs: no component starts without them.
         """
         gates: dict[str, bool] = {}
         for gate in self.evidence:
@@ -90,7 +90,7 @@ def _find_evidence(
     for kind in _SPECS:
         trees = _make_trees(kind, release, known)
         stored = [raw for raw in state.objects(kind).values() if _is_stored(raw)] if trees else []
-        if not _find_fields(stored, trees):  # most clusters have none: all are read at once
+        if not _find_fields(stored, trees):  # for most clusters one pass is enough
             continue
         for raw in stored:
             for row in _find_fields([raw], trees):
@@ -213,7 +213,7 @@ def _collect(values: Sequence[Mapping[str, Any]], branch: _Branch, rows: list[Sp
 
 
 def _list_mappings(contents: Iterable[Any], branch: _Branch) -> list[Mapping[str, Any]]:
-    """Return the mappings that the values of a key are, or hold."""
+    """Return the mappings among the values of a key, or among the entries of these values."""
     entries = contents
     if branch.is_list:
         entries = chain.from_iterable(each for each in contents if isinstance(each, list))

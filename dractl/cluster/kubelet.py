@@ -109,7 +109,8 @@ class _PreparePattern(Struct, frozen=True):
     """The releases whose kubelet writes it."""
     seen_in: str
     """The releases of which a real kubelet's event was seen. The others were read in the source at
-    v1.34.4, v1.35.4, v1.36.3 and v1.37.1."""
+    v1.34.4, v1.35.4, v1.36.3 and v1.37.1.
+    """
     source: str
     """The path below pkg/kubelet/cm."""
 

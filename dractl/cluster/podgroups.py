@@ -66,7 +66,7 @@ class GangGroup(Struct, frozen=True):
     min_count: int | None
     """The pods that start together or not at all; None if the group is no gang."""
     topology: str
-    """The node label of which all pods of the group must have one value, "" if none."""
+    """The node label whose value must be the same for all pods of the group, "" if none."""
 
     @property
     def name(self) -> str:

@@ -160,7 +160,8 @@ class PodScheduler(Struct, frozen=True):
     @property
     def is_kube_scheduler(self) -> bool:
         """True if kube-scheduler's verdict is its verdict: a profile, or a workload, of that
-        program, and of no scheduler that is built on it."""
+        program, and of no scheduler that is built on it.
+        """
         if self.is_default:
             return True
         if self.profile is not None and not self.profile.allocates:
@@ -225,7 +226,8 @@ def scheduler_of(state: ClusterState, pod: Raw, key: Key) -> PodScheduler:
 
 def as_default(state: ClusterState, name: str) -> ClusterState:
     """Return the cluster in which the pods of one scheduler name none: as kube-scheduler would see
-    and queue them."""
+    and queue them.
+    """
     with_pods = [kind for kind in state.kinds if kind == "Pod" or kind not in API_GROUPS]
     kinds = {kind: _drop_name(state.objects(kind), name) for kind in with_pods}
     return state.with_kinds(
@@ -255,7 +257,8 @@ def _nearest(name: str, survey: Survey) -> str:
 
 def _shows_all_pods(state: ClusterState) -> bool:
     """Return True if pods of all namespaces are in the input: a live cluster says so itself, and a
-    dump that has pods of kube-system, where every cluster has some."""
+    dump that has pods of kube-system, where every cluster has some.
+    """
     if state.read_at is not None:
         return not any(unread.kind == "Pod" for unread in state.rights.unread)
     return any(key[0] == _SYSTEM for kind in ("Pod", "Deployment") for key in state.objects(kind))
@@ -354,7 +357,8 @@ def _profile_names(pod: Pod, namespace: str, by_map: Mapping[str, list[str]]) ->
 
 def config_maps(state: ClusterState) -> tuple[Key, ...]:
     """Return the ConfigMaps that workloads mount which run kube-scheduler or are given its
-    configuration."""
+    configuration.
+    """
     keys: dict[Key, None] = {}
     for kind in (*_WORKLOADS, "Pod"):
         for key, value in state.objects(kind).items():
@@ -404,7 +408,8 @@ def _profiles_in(target: str, text: str) -> Iterator[Profile]:
 
 def _allocates(profile: SchedulerProfile) -> bool:
     """Return True unless a profile turns plugin DynamicResources off at a point that it needs
-    (kubernetes pkg/scheduler/framework/runtime/framework.go, expandMultiPointPlugins)."""
+    (kubernetes pkg/scheduler/framework/runtime/framework.go, expandMultiPointPlugins).
+    """
     for point in _POINTS:
         enabled, disabled = profile.list_enabled(point), profile.list_disabled(point)
         if _PLUGIN not in enabled and {_PLUGIN, "*"} & set(disabled):

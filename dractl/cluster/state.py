@@ -1,8 +1,7 @@
 """The objects of a cluster as one immutable value: from a dump, from manifests, or live.
 
 Objects stay the mappings that they were read as; what the allocator needs is decoded when it is
-first used. A kind that the input lacks is *not in the input*, which is another thing than that no
-object of it exists.
+first used. A kind that the input lacks is *not in the input*: objects of it may exist.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ API_GROUPS = {
 template.
 """
 SCHEDULER_CONFIGURATION = "KubeSchedulerConfiguration"
-"""The kind with the profiles of a kube-scheduler: ConfigMaps that hold one are kept, others not."""
+"""The kind that has the profiles of a kube-scheduler. Only ConfigMaps that hold one are kept."""
 _GANG_GROUPS = {
     "PodGroup": ("scheduling.k8s.io", "scheduling.x-k8s.io"),
     "Workload": ("scheduling.k8s.io",),
@@ -140,7 +139,7 @@ class ClusterState:
         self.release = release
         """The highest minor version of the kubelets, such as ``1.36``; None if unknown."""
         self.rights = rights
-        """The objects that may not be read: those that are missing for that reason may exist."""
+        """The objects that may not be read. They may exist although the input lacks them."""
         self.coverage = cover(kinds) if coverage is None else coverage
         """How much of each kind the input shows, apart from what may not be read."""
         self.read_at = read_at
@@ -205,7 +204,9 @@ class ClusterState:
         return forbidden or self.coverage.extent(kind)
 
     def shows(self, kind: str, namespace: str = "") -> bool:
-        """Return True if an object of a kind that is not here does not exist in a namespace."""
+        """Return True if the input shows every object of a kind in a namespace, so that one which
+        it lacks does not exist.
+        """
         if any(row.kind == kind for row in self.rights.unread):
             return self.rights.can_read(kind, namespace)
         extent = self.coverage.extent(kind)
@@ -214,8 +215,8 @@ class ClusterState:
         )
 
     def list_unread(self, kinds: Iterable[str] = RESOURCES) -> tuple[Unread, ...]:
-        """Return all that may not be read, those of ``kinds`` that the input lacks, and what was
-        not rendered.
+        """Return what the input lacks: the objects that may not be read, the kinds among ``kinds``,
+        and the sources that were not rendered.
         """
         forbidden = {row.kind for row in self.rights.unread}
         others = [kind for kind in kinds if kind not in forbidden]

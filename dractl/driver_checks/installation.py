@@ -1,4 +1,4 @@
-"""The objects that install a driver: its DaemonSet, its service account and the roles of that."""
+"""The objects that install a driver: its DaemonSet, its service account and the account's roles."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -140,7 +140,7 @@ def _contains_kubelet(folder: str) -> bool:
 
 
 def _check_update(subject: Manifest, daemon_set: Workload) -> Remarks:
-    """Yield an update in which two pods use one socket."""
+    """Yield advice on an update strategy with which two pods use one socket."""
     surge = daemon_set.update_surge
     if surge in (None, 0, "0", "0%"):
         return
@@ -222,7 +222,7 @@ def _find_roles(objects: Objects, account: tuple[str, str]) -> Iterator[Manifest
 
 
 def _find_unneeded(role: Manifest) -> Remarks:
-    """Yield rules of a role that allow what no part of the helper does."""
+    """Yield rules of a role that allow what no part of the kubelet plug-in helper does."""
     for index, rule in enumerate(rules_of(role.value)):
         path = ("rules", index)
         wildcards = [

@@ -42,8 +42,7 @@ class Outline(Struct, frozen=True):
     stack: tuple[tuple[int, str | int], ...]
     """The open columns and steps at the end."""
     block: int | None
-    """The column that a line has to be right of to belong to the block scalar that is open at the
-    end.
+    """The column of the block scalar that is open at the end: deeper lines belong to it.
     """
 
     def value(self, *path: str | int) -> str | None:

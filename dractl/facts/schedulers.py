@@ -39,7 +39,8 @@ class Limit(Struct, frozen=True, forbid_unknown_fields=True):
 
     when: Literal["claims", "alternatives", "admin-access", "named-claim"]
     """The pods that it concerns: those with any claim, with ``firstAvailable``, with
-    ``adminAccess``, or with a claim that they name themselves."""
+    ``adminAccess``, or with a claim that they name themselves.
+    """
     text: str
     source: str
     since: str = ""

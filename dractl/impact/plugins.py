@@ -45,8 +45,8 @@ def find_plugin(state: ClusterState, driver: str, node: str) -> PluginOnNode:
 def find_plugins(state: ClusterState, driver: str, nodes: Iterable[str]) -> dict[str, PluginOnNode]:
     """Return the state of a driver's plug-in on each of the nodes.
 
-    Its pod is the best evidence. Without one, slices of the node show that it ran half a minute
-    ago at the latest.
+    Its pod is the best evidence. Without one, slices of the node show that it ran within the last
+    half minute.
     """
     slices = [item for item in state.slices if item.spec.driver == driver]
     publishing = {item.spec.node_name for item in slices if item.spec.node_name}
@@ -90,9 +90,9 @@ def _serves(pod: Pod) -> bool:
 
 
 def list_drivers_to_unprepare(state: ClusterState, pod: Pod) -> Iterator[str]:
-    """Yield the drivers that the kubelet asks before a pod can be gone, each once.
+    """Yield the drivers that the kubelet calls before a pod can be gone, each once.
 
-    A claim that another pod on the same node uses is unprepared with the last of them.
+    A claim that several pods of the node use is unprepared when the last of them ends.
     """
     drivers: dict[str, None] = {}
     for key in _list_allocated_claims(state, pod):

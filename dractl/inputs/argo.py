@@ -127,7 +127,8 @@ def build(
 
 
 def _can_move(member: Member) -> bool:
-    return member.kind != "Namespace"  # Argo CD names no namespace after the destination
+    # Argo CD does not rename a Namespace to that of the destination.
+    return member.kind != "Namespace"
 
 
 def _kustomize(member: Member, source: Source, folder: str, layers: Layers) -> list[Member]:
@@ -175,7 +176,9 @@ class HelmOptions(Struct, frozen=True):
 def read_helm(
     member: Member, source: Source, folder: str, references: Mapping[str, str]
 ) -> HelmOptions:
-    """Read the options for a chart; ``references`` are the tops of other sources by ``ref``."""
+    """Read the options for a chart; ``references`` has the root folders of other sources by
+    ``ref``.
+    """
     options = map_at(source.fields, "helm")
     files: list[str] = []
     for name in items(options.get("valueFiles")):

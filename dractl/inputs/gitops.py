@@ -1,4 +1,4 @@
-"""Builds what Flux and Argo CD apply of an input, as they build it."""
+"""Builds the objects that Flux and Argo CD apply, in the way that they do."""
 
 import os
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ _MAX_NAMED_WORLDS = 4
 
 
 class Delivered(Struct, frozen=True):
-    """The objects that appliers apply, at the places where people edit them."""
+    """The objects that appliers apply, located where people edit them."""
 
     documents: tuple[Document, ...]
     """The objects that may concern DRA, each with the cluster that it is applied to."""
@@ -38,7 +38,7 @@ class Delivered(Struct, frozen=True):
 
 
 class Applied(Struct, frozen=True):
-    """An input with what its appliers deliver in place of the files of their folders."""
+    """An input in which delivered objects replace the files of the appliers' folders."""
 
     inputs: Inputs
     """The input."""
@@ -86,7 +86,7 @@ def deliver(
     """Return the input with what its appliers deliver, and the absolute paths of all files that
     were read for that.
 
-    The files stay in the input, since people edit them; what is delivered is judged beside them,
+    The files stay in the input, since people edit them. The delivered objects are judged, too, each
     with the other objects of its cluster.
     """
     delivered = build_deliveries(inputs, render, builder, overlay)
@@ -104,9 +104,9 @@ def replace_delivered(
 ) -> Applied:
     """Return the input with what its appliers deliver in place of the files of their folders.
 
-    Nothing applies the other manifests in these folders: they are in ``skipped``. ``files`` were
-    named; what they have stays, unless it was delivered. The objects are those of one cluster.
-    Raises UsageError for those of several.
+    Nothing applies the other manifests in these folders: they are in ``skipped``. The user has
+    named ``files``: their objects stay, unless they are delivered. The objects are those of one
+    cluster. Raises UsageError for those of several.
     """
     delivered = build_deliveries(inputs, render, builder, NO_OVERLAY)
     worlds = list(
@@ -141,7 +141,7 @@ def replace_delivered(
 
 
 class _Scope:
-    """The folders of which appliers say what a cluster gets."""
+    """The folders from which a cluster gets only the objects that appliers deliver."""
 
     def __init__(self, inputs: Inputs, delivered: Delivered, files: Sequence[str]) -> None:
         self._inputs = inputs

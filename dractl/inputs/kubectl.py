@@ -51,7 +51,8 @@ _ERROR_CODE = 1
 """k8s.io/kubectl pkg/cmd/util/helpers.go DefaultErrorExitCode: no signal, no wrapper's code."""
 _LIMIT_OPTIONS = ("--chunk-size=500", "--request-timeout=30s")
 """No --ignore-not-found: with it, kubectl prints nothing at all in place of an empty list
-(k8s.io/kubectl pkg/cmd/get/get.go printGeneric), as a broken kubectl does, too."""
+(k8s.io/kubectl pkg/cmd/get/get.go printGeneric), as a broken kubectl does, too.
+"""
 
 
 class Login(Struct, frozen=True):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pathspec import GitIgnoreSpec
 
-_MAX_PATTERN_LENGTH = 4_096  # PATH_MAX of limits.h; of twice as many ``?`` re2 makes no set
+_MAX_PATTERN_LENGTH = 4_096  # PATH_MAX of limits.h; re2 refuses a set with twice as many ``?``
 # Patterns of one file and their characters: compiling them takes a second or two
 _MAX_PATTERNS, _MAX_CHARACTERS = (5_000, 2**17)
 
@@ -35,8 +35,8 @@ class _Patterns(Struct, frozen=True):
 class Ignored:
     """Answers for the files and folders below ``top``, whose parents are asked first.
 
-    Outside of a repository only vendored packages are ignored; so they are if ``top`` itself is
-    ignored: whoever names it means it.
+    Only vendored packages are ignored outside of a repository, and below a ``top`` that is ignored
+    itself: a user who names an ignored folder wants its files.
     """
 
     def __init__(self, top: str) -> None:

@@ -1,5 +1,5 @@
-"""The claims of one file: pods are planned, edited in the text, and the result is read again and
-compared.
+"""The migration of one file: plans the claims of its pods, edits the text, reads it again and
+compares it with the plan.
 """
 
 import json
@@ -30,7 +30,7 @@ from dractl.objects.chart_values import controllers
 from dractl.objects.pods import PodSpec
 from dractl.objects.values import items, mapping, text
 
-# Pods that are tried one by one where all at once do not give what was planned
+# The most pods that are edited one by one, if the edit of all at once does not read as planned
 _MAX_PODS_ALONE = 50
 _MAX_DEPTH = 32
 _PATCH_STAYS = "left as it is: a patch; name the claim of the object that it changes by hand"
@@ -52,7 +52,7 @@ class MigratedFile(Struct, frozen=True):
 
 
 class Migration:
-    """Turns files one after the other; what they share are the names of templates.
+    """Migrates files one after the other. They share the names of templates.
 
     Pods get tolerations of taints that are called as their resources, where a Node in ``documents``
     has such a taint: those that the admission plugin ExtendedResourceToleration adds to pods with
@@ -81,7 +81,7 @@ class Migration:
     def migrate(self, name: str, content: str, scope: str) -> MigratedFile:
         """Return a file with claims in place of device plugins' resources; ``scope`` is its folder.
 
-        No pod is changed whose edits do not read as they were planned.
+        A pod stays as it is if its edits do not read as planned.
         """
         whole = (
             content if content.endswith("\n") else content + ("\r\n" if "\r\n" in content else "\n")

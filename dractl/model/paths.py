@@ -1,4 +1,4 @@
-"""Values inside of values, by their paths."""
+"""Reads and removes parts of a value by their paths."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
@@ -11,7 +11,7 @@ Parsed = Mapping[str, Any] | Sequence[Any] | str | float | None
 
 
 class Getter(Protocol[T_co]):
-    """Returns the value at a path in a value; an empty value for any other type."""
+    """Returns the part of a value at a path; an empty one if its type is another."""
 
     def __call__(self, value: Parsed, /, *path: str | int) -> T_co: ...
 

@@ -12,7 +12,8 @@ from dractl.simulation.workload_pods import WorkloadKey, list_active_pods, workl
 
 JOB_BACKOFF_SECONDS = 10
 """The first delay of a Job, which doubles with each failed pod (kubernetes
-pkg/controller/job/job_controller.go DefaultJobPodFailureBackOff)."""
+pkg/controller/job/job_controller.go DefaultJobPodFailureBackOff).
+"""
 _MAX_BACKOFF_SECONDS = 600
 """MaxJobPodFailureBackOff."""
 

@@ -1,3 +1,3 @@
-"""kube-scheduler around the allocator: what a pod meets before, beside and after the DRA allocator,
-in one attempt.
+"""One attempt of kube-scheduler: all that it checks of a pod before, beside and after the DRA
+allocator.
 """

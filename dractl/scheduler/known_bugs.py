@@ -1,4 +1,4 @@
-"""Known bugs of a release that stop a pod: without the bug the verdict would be another one."""
+"""Known bugs of a release that stop a pod which would fit without them."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -74,8 +74,8 @@ def find_decisive_bug(
 
 
 def _decide(bugs: Sequence[Bug], attempt_without: Callable[[frozenset[str]], Attempt]) -> Bug:
-    """Return the first bug without which alone the pod fits; if none is enough alone, the first
-    that must go beside others.
+    """Return the first bug without which the pod fits; else the first that stops it on its own when
+    the others are absent.
     """
     if len(bugs) == 1:
         return bugs[0]

@@ -24,7 +24,8 @@ from dractl.views import ClaimTemplate, Pod
 
 _POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 """The annotation with the entry of the pod for which a claim was made
-(k8s.io/api resource/v1 PodResourceClaimAnnotation)."""
+(k8s.io/api resource/v1 PodResourceClaimAnnotation).
+"""
 
 
 class SchedulingGated(Stop, frozen=True):

@@ -18,7 +18,8 @@ class JobFailure(Struct, frozen=True):
 
     finished_jobs: dict[WorkloadKey, str]
     """Jobs that create no further pods by themselves, each with the message that it has failed;
-    the message is empty if its JobSet restarts the Job."""
+    the message is empty if its JobSet restarts the Job.
+    """
 
     note: str = ""
     """What the JobSet does; empty if the message says it."""

@@ -103,8 +103,8 @@ def endpoints(machine: Machine) -> tuple[PciDevice, ...]:
 
 
 def affinity(machine: Machine) -> Iterator[Affinity]:
-    """Yield every pair of :func:`endpoints`: the level from sysfs, then NVML's, in rising
-    authority.
+    """Yield the levels of every pair of :func:`endpoints`: that from sysfs, then that of NVML,
+    which has more authority.
     """
     nvml = {
         frozenset((link.a, link.b)): link

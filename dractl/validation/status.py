@@ -1,7 +1,7 @@
 """The status of a ResourceClaim: the API server's verdict when the scheduler or a driver writes it.
 
 At creation the server drops a status, so none of this applies to a manifest. It applies to claims
-in dumps and simulations, whose status no server would have accepted. The rules follow
+of dumps and simulations, which may have a status that no server would accept. The rules follow
 validateResourceClaimStatusUpdate of kubernetes/kubernetes
 pkg/apis/resource/validation/validation.go for a claim without an earlier status; forbidden changes
 of a status cannot be seen in one document.

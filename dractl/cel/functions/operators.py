@@ -1,5 +1,6 @@
 """Operators: common/stdlib/standard.go. ``&&``, ``||``, ``?:`` and ``[]`` are evaluated by
-:mod:`dractl.cel.evaluation`."""
+:mod:`dractl.cel.evaluation`.
+"""
 
 from collections.abc import Callable
 from typing import Any

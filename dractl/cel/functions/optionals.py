@@ -1,5 +1,6 @@
 """Optional values: cel/library.go optionalLib. ``or``, ``orValue`` and ``?.`` are evaluated by
-:mod:`dractl.cel.evaluation`."""
+:mod:`dractl.cel.evaluation`.
+"""
 
 from typing import Any
 

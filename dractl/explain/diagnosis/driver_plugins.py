@@ -68,7 +68,7 @@ def find_plugin_state(
 def plugin_state_of(
     state: ClusterState, workloads: DriverWorkloads, node_name: str
 ) -> PluginState | None:
-    """Return the state of a driver's plug-in on a node, of its workloads that the input has."""
+    """Return the state of a driver's plug-in on a node, as its ``workloads`` show it."""
     if not workloads.are_known:
         return None
     pods, node = workloads.pods_on(node_name), state.node(node_name)
@@ -203,9 +203,9 @@ def _refusal_of_node(
 
 
 def _helpful_label(mismatch: NodeAffinityMismatch) -> str:
-    """Return a single label with which a node matches; the last term is the one for people.
+    """Return a single label that would make a node match, of the last term that has one.
 
-    Charts put the labels of feature discovery first, and one that is set by hand last
+    Charts put the labels of feature discovery first, and one that people set by hand last
     (kubernetes-sigs/dra-driver-nvidia-gpu deployments/helm values.yaml kubeletPlugin.affinity).
     """
     for term in reversed(mismatch.wanted.node_selector_terms):
@@ -261,7 +261,9 @@ def find_refused_deployments(state: ClusterState, driver: str) -> Iterator[Deplo
 def find_failing_pods(
     state: ClusterState, driver: str, node: str, beginning: str
 ) -> Iterator[PluginFails]:
-    """Yield the pods on a node that do not run, of the Deployments whose names have a beginning."""
+    """Yield the pods on a node that do not run, of Deployments whose names start with
+    ``beginning``.
+    """
     for key, pod in state.pods.items():
         kind, name = pod.workload or ("", "")
         if pod.node_name != node or kind != "Deployment" or not name.startswith(beginning):

@@ -34,7 +34,7 @@ class Ending(Struct, frozen=True):
     """A way to end pods for good."""
 
     title: str
-    """An imperative."""
+    """The title, an imperative."""
 
     changes: tuple[Change, ...]
     """The changes that a person applies; empty where the pods end by themselves."""
@@ -57,7 +57,7 @@ class Ending(Struct, frozen=True):
 class Owners:
     """The workloads of a cluster and their pods, as seen from a waiting pod.
 
-    A correction may have ended the waiting pod ``subject``: its controller recreates it.
+    A correction may have deleted the waiting pod ``subject``; its controller then recreates it.
     """
 
     def __init__(self, state: ClusterState, subject: Key, pod: Raw) -> None:
@@ -171,8 +171,8 @@ class Owners:
     def _shrink_workload(self, kind: str, key: Key, victims: Sequence[Key]) -> Ending | None:
         """Scale a workload down, or suspend it, so that the victims end.
 
-        None if the waiting pod is one of its own, or of the same group of a LeaderWorkerSet: it
-        is of no use without its leader and the others of its group.
+        None if the waiting pod belongs to the workload, or to the group of a victim in a
+        LeaderWorkerSet: it is of no use without the leader and the other pods of its group.
         """
         active = self._active_pods.pods_of(kind, key)
         keys = [(key[0], View(pod).name) for pod in active]
@@ -183,7 +183,7 @@ class Owners:
             return self._suspend(key, keys)
         controllers = {Pod(pod).controller for pod in active}
         if kind not in SCALABLE_KINDS or len(controllers) > 1:
-            return None  # a DaemonSet, somebody else's kind; or a rollout is under way
+            return None  # it cannot be scaled, or has the pods of two templates in a rollout
         return _scale_down(kind, key, active, {name for _, name in victims})
 
     def _shares_group(self, namespace: str, pods: Iterable[Raw]) -> bool:
@@ -284,7 +284,7 @@ def _order_deletions(kind: str, active: Sequence[Raw], names: Collection[str]) -
         count_if_marked = 1 + max(map(cheapest.index, victims))
         if count_if_marked < count:
             pods, count, costs = cheapest, count_if_marked, [lowest] * len(victims)
-    # Of equal pods the controller takes any: where one of them is to stay, the victims are marked.
+    # Among equal pods the controller takes any: victims are marked if an equal pod is to stay.
     ranks_that_stay = [rank(pod) for pod in pods[count:]]
     marks = {
         View(pod).name: cost

@@ -62,7 +62,8 @@ class ReasonPage(Struct, frozen=True):
     """How far a pod gets on a node before this stops it."""
     messages: tuple[str, ...] = ()
     """What Kubernetes prints then, with example names: v1.37.1, plugins/dynamicresources,
-    dynamic-resource-allocation, pkg/controller/resourceclaim and devicetainteviction."""
+    dynamic-resource-allocation, pkg/controller/resourceclaim and devicetainteviction.
+    """
 
 
 # How to see things with kubectl, for the pages.

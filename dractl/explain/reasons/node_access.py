@@ -9,7 +9,8 @@ from dractl.program import program_name
 
 _DEBUG_COMMAND = "kubectl debug node/{} -it --image=busybox"
 """It starts a pod that has the node's files under /host
-(kubernetes.io/docs/reference/kubectl/generated/kubectl_debug)."""
+(kubernetes.io/docs/reference/kubectl/generated/kubectl_debug).
+"""
 
 
 class NodeSystem(Struct, frozen=True):

@@ -280,7 +280,8 @@ def _advise_unapplied(
 
 def _list_delivered(run: Run, subject: Manifest, kind: str) -> str:
     """Return the end of a sentence: the objects of a kind that are applied together with the
-    pod."""
+    pod.
+    """
     rendered = subject.document.rendered
     beside = [item.name for item in run.of(kind) if item.document.rendered == rendered]
     return f"; {rendered} makes {', '.join(beside)}" if beside else ""

@@ -75,7 +75,8 @@ def check(run: Run) -> Found:
 
 def _parents(claim: Claim, config: Mapping[str, Any]) -> Iterator[tuple[int, str, list[str]]]:
     """Yield the requests with alternatives that a configuration names: position, name, and
-    theirs."""
+    theirs.
+    """
     alternatives: dict[str, list[str]] = {}
     for part in claim.alternatives:
         if part.parent is not None:

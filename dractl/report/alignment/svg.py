@@ -41,7 +41,8 @@ class _Panel(Struct, frozen=True):
 
 def render(panels: Sequence[tuple[str, Alignment]], *, alone: bool = True) -> str:
     """Return the panels beside each other, each with a title, above a legend. ``alone``: the file
-    has no page with colours around it."""
+    has no page with colours around it.
+    """
     left, drawn, elements = _PAD, [], []
     for title, alignment in panels:
         panel = _panel(title, alignment)
@@ -135,7 +136,8 @@ def _device(name: str, kind: str, left: int, top: int) -> str:
 
 def _triangle(alignment: Alignment, colours: Mapping[str, str]) -> _Panel:
     """Draw the devices of one kind down the diagonal: each at the end of its row, and above its
-    column."""
+    column.
+    """
     names = list(dict.fromkeys(name for pair in alignment.pairs for name in (pair.a, pair.b)))
     places = {name: number for number, name in enumerate(names)}
     parts = [

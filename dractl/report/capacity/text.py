@@ -136,7 +136,8 @@ def _totals(lines: Sequence[Cells], release: str) -> str:
 def _fit_width(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, list[Cells]]:
     """Return the table in the width of a terminal: models are cut, then left out, so that numbers
     and holders stay visible; then only some of the holders are named, and none where there is no
-    room for a name."""
+    room for a name.
+    """
     widths = [max(len(row[i]) for row in (head, *lines)) for i in range(len(head))]
     over = sum(widths[:-1]) + 2 * len(widths[:-1]) + min(widths[-1], _HOLDERS) - canvas.width
     if over > 0 and "MODEL" in head[1:]:
@@ -162,7 +163,8 @@ def _fit_width(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, 
 
 def _name_fewer(holders: str, room: int) -> str:
     """Return as many of the names of ``a, b +3; what else`` as there is room for, at least one, and
-    how many more there are."""
+    how many more there are.
+    """
     names, semicolon, aside = holders.partition("; ")
     names, plus, number = names.partition(" +")
     if plus and not number.isdigit():

@@ -1,5 +1,6 @@
 """explain as one page of HTML that needs nothing else: the funnel as bars, the node that comes
-nearest as a picture."""
+nearest as a picture.
+"""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -55,7 +56,8 @@ def render(
     origin: Origin = NO_ORIGIN,
 ) -> str:
     """Return the page: where it is from, the groups, then a section for each subject, or
-    ``otherwise`` if there is none. ``now`` (seconds since 1970) gives ages."""
+    ``otherwise`` if there is none. ``now`` (seconds since 1970) gives ages.
+    """
     title = (
         explanations[0].subject.title if len(explanations) == 1 else f"{len(explanations)} subjects"
     )
@@ -70,7 +72,8 @@ def render(
 
 def header_lines(origin: Origin) -> Iterator[str]:
     """Yield where the objects are from, and the command: a ticket is read by somebody who ran
-    neither."""
+    neither.
+    """
     command = invocation()
     yield f"<header class=soft><p>{escape(origin.title)}</p>"
     yield f"<p><code>{escape(command)}</code></p>" if command else ""

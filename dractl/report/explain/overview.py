@@ -1,5 +1,6 @@
 """explain of many subjects: a table with the first reason of each, what would help several at once,
-and a summary."""
+and a summary.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,8 @@ _MIN_WIDTH = 36
 """Columns that a message needs beside what it is about."""
 _LINE_LIMITS = (0, 3, 1)
 """Lines of a message, the fuller the better, as long as the table fits on the screen; 0 is any
-number."""
+number.
+"""
 _WORDS = {"error": "in error", "unallocatable": "unschedulable"}
 """Verdicts in the words of a summary."""
 _SHORT = {
@@ -36,7 +38,8 @@ def table(
     it in common, and a summary. On a terminal of ``screen`` lines none is wider than the canvas:
     messages are wrapped, and cut only where the table would not fit on it with the prompt; then
     empty lines are left out, then fixes, those for the fewest pods first, if each subject still has
-    its line."""
+    its line.
+    """
     answers = _group_by_fix(answers)
     columns = _Columns.of(answers, canvas, now, screen)
     summary = _summary(answers, canvas)
@@ -136,7 +139,8 @@ def _rows(
 
 def _subject(e: Explanation, columns: _Columns, canvas: Canvas, now: float | None) -> Iterator[str]:
     """Yield the subject, its age and the code of its first reason; the message beside them, or
-    below."""
+    below.
+    """
     why = clean_text(e.reasons[0].brief if e.reasons else e.headline, canvas)
     title, mark = canvas.plain(_short_title(e)), verdict_mark(e, canvas)
     left = f"{title:<{columns.subject}}  {age(e.age, now):<{columns.age}}"
@@ -155,7 +159,8 @@ def _fix(
     fix: Fix, subjects: int, pods: int, columns: _Columns, canvas: Canvas, *, most: bool = False
 ) -> _Row:
     """Return the row of a fix: with the pods that fit after it where several wait for it (``most``:
-    more than after any other), or the number of subjects above that have it first."""
+    more than after any other), or the number of subjects above that have it first.
+    """
     whom = f" for {'both' if subjects == 2 else f'all {subjects}'}" if subjects > 1 else ""
     if fix.relief is not None:
         whom = f" for {'most, ' if most else ''}{fix.relief.fits} of {plural(fix.relief.of, 'pod')}"
@@ -196,7 +201,8 @@ def _first_fix(e: Explanation) -> str:
 
 def _group_by_fix(answers: Sequence[Explanation]) -> list[Explanation]:
     """Return the answers in their order, but those with the same first fix and verdict one after
-    the other."""
+    the other.
+    """
     together: dict[object, list[Explanation]] = {}
     for number, e in enumerate(answers):
         together.setdefault((e.verdict, _first_fix(e)) if e.fixes else number, []).append(e)
@@ -219,7 +225,8 @@ def _count_relieved(fix: Fix) -> int:
 
 def _short_title(e: Explanation) -> str:
     """Return the subject with its kind as people type it; of equal replicas, the workload and their
-    number."""
+    number.
+    """
     kind, space, name = (e.workload or e.subject.title).partition(" ")
     number = f" ×{1 + len(e.alike)}" if e.alike else ""
     return f"{_SHORT.get(kind, kind)}{space}{name}{number}"

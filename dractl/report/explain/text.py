@@ -61,7 +61,8 @@ def _wrap(text: str, width: int) -> list[str]:
 
 def hang_text(first: str, text: str, canvas: Canvas, *, hanging: int) -> Iterator[str]:
     """Yield the lines of ``text`` behind ``first``; the later ones are indented by ``hanging``
-    columns."""
+    columns.
+    """
     lines = _wrap(clean_text(text, canvas), canvas.width - hanging)
     yield first + lines[0]
     for line in lines[1:]:

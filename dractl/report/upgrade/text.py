@@ -14,7 +14,8 @@ _NOUNS: dict[Level, str] = {"breaks": "break", "changes": "behaviour change", "i
 _STYLES = {"breaks": "1;31", "changes": "33", "info": "2"}
 _MAX_ALIKE = 2
 """Findings of one code in a step; more are counted, unless every one is wanted, so that a screen
-holds it all."""
+holds it all.
+"""
 _LINES = 2  # lines of a finding and of an edit; of another fix one
 _OPEN = 4
 """Subjects that are named as not compared; more are counted."""
@@ -57,7 +58,8 @@ def _quiet_steps(steps: Sequence[Step], canvas: Canvas, unchanged: str) -> list[
 
 def headline(plan: Plan) -> str:
     """Return what is upgraded, and how much breaks and changes; or that there is nothing to
-    upgrade."""
+    upgrade.
+    """
     is_present = plan.start == plan.to and not plan.drivers
     has_findings = any(step.findings for step in plan.steps)
     if is_present and not has_findings:

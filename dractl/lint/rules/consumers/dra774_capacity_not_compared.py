@@ -84,7 +84,8 @@ def _types_with_less(
     run: Run, claim: Claim, name: str, wanted: Quantity
 ) -> Iterator[tuple[str, str]]:
     """Yield the instance types that Karpenter may launch and whose devices have less, with the
-    amount."""
+    amount.
+    """
     for instance_type, judgement in (judge_claims(run, [claim]) or {}).items():
         if judgement.verdict != "serves":
             continue

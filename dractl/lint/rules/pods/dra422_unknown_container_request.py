@@ -78,7 +78,8 @@ def check(run: Run) -> Found:
 
 def _guess_request(name: str, requests: Sequence[Request], names: Sequence[str]) -> str | None:
     """Return the request that was probably meant: the parent of an alternative, or the nearest
-    name."""
+    name.
+    """
     parents = [request.parent for request in requests if request.parent and request.name == name]
     if len(parents) == 1:
         return parents[0]

@@ -76,7 +76,8 @@ def check(run: Run) -> Found:
 
 def _find_lookup(domain: str, kind: str, names: Sequence[str]) -> str | None:
     """Return the lookup of an attribute or capacity that the driver publishes by one of the
-    names."""
+    names.
+    """
     kinds = (kind, "attributes", "capacity")
     matches = (
         (field, name)

@@ -99,7 +99,8 @@ def _find_address(device: Device) -> str:
 
 def _find_numa_node(device: Device) -> str:
     """Return the attribute with the device's NUMA node; "" if there is none or the node is
-    unknown."""
+    unknown.
+    """
     for name, value in device.attributes.items():
         if not _names_numa_node(name):
             continue
