@@ -470,7 +470,7 @@ MAX_PATH_READS = {
     "cli": 5,
     "cluster": 7,
     "drivers": 22,
-    "explain": 31,
+    "explain": 34,
     "impact": 0,
     "lint": 36,
     "machines": 11,

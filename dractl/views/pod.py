@@ -446,8 +446,14 @@ class Pod(View):
         """The PersistentVolumeClaims that the volumes name; those of ephemeral volumes are left
         out.
         """
-        names = (text_at(volume, "persistentVolumeClaim", "claimName") for volume in self.volumes)
-        return frozenset(filter(None, names))
+        return frozenset(filter(None, self.volume_claim_names))
+
+    @property
+    def volume_claim_names(self) -> tuple[str, ...]:
+        """The PersistentVolumeClaim that each of :attr:`volumes` names, "" for others."""
+        return tuple(
+            text_at(volume, "persistentVolumeClaim", "claimName") for volume in self.volumes
+        )
 
     # -- resources -------------------------------------------------------------------------------
 

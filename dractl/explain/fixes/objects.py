@@ -104,8 +104,8 @@ def fix_volume_claim(problem: FixProblem, cause: NodeFilter) -> Iterator[Candida
         meant = None if name in names else nearest(name, names)
         operations = [
             replace(("spec", "volumes", index, "persistentVolumeClaim", "claimName"), meant)
-            for index, volume in enumerate(maps_at(problem.question.value, "spec", "volumes"))
-            if text_at(volume, "persistentVolumeClaim", "claimName") == name
+            for index, claim in enumerate(problem.question.pod.volume_claim_names)
+            if claim == name
         ]
         if meant and operations and problem.pod is not None:
             yield Candidate(
