@@ -64,7 +64,7 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def whole() -> Path:
-    """What only the whole data has: machines, the servers' OpenAPI, oracles."""
+    """Return the whole data: machines, the servers' OpenAPI, oracles."""
     found = whole_dir()
     if found is None:
         pytest.skip(

@@ -173,7 +173,7 @@ class _Tree:
             file.symlink_to(os.path.relpath(self.top / target, file.parent))
 
     def device(self, path: str, subsystem: str, uevent: str = "") -> None:
-        """What every device has: ``uevent``, and a link to its subsystem, which lists it."""
+        """Write the files of every device: ``uevent``, and a link to its subsystem, which lists it."""
         where = "bus/pci/devices" if subsystem == "pci" else f"class/{subsystem}"
         self.put(f"{path}/uevent", uevent)
         self.link(

@@ -72,7 +72,7 @@ def install(checkout: Path) -> None:
 
 
 def outputs(checkout: Path) -> dict[str, str]:
-    """What a step set for those after it."""
+    """Return the outputs of a step."""
     lines = (checkout.parent / "temporary" / "output").read_text().splitlines()
     return dict(line.split("=", 1) for line in lines)
 

@@ -1,4 +1,4 @@
-"""The same input gives the same bytes: whatever the hash seed of Python is, and whatever the order of files."""
+"""Equal input gives equal bytes: whatever the hash seed of Python is, and whatever the order of files."""
 
 from __future__ import annotations
 

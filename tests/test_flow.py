@@ -112,13 +112,9 @@ def stays(start: Module, name: str, parameter: str, *, skipped: tuple[str, ...] 
     def visit(here: Module, owner: str, node: ast.AST, mine: set[str]) -> None:
         for child in ast.iter_child_nodes(node):
             visit(here, owner, child, mine)
-        targets = (
-            node.targets
-            if isinstance(node, ast.Assign)
-            else [node.target]
-            if hasattr(node, "target")
-            else []
-        )
+        targets = [node.target] if hasattr(node, "target") else []
+        if isinstance(node, ast.Assign):
+            targets = node.targets
         value = getattr(node, "value", None) or getattr(node, "iter", None)
         if targets and value is not None and (mentions(value, mine) or made(value, mine)):
             mine.update(

@@ -1,4 +1,4 @@
-"""What is not examined while an input is read is freed later."""
+"""Garbage left by reading an input is freed later."""
 
 from __future__ import annotations
 

@@ -467,29 +467,29 @@ def test_more_nodes_than_are_rendered(output: str, capsys: pytest.CaptureFixture
 # -- what is typed --
 
 DGX = ("--hardware", "dgx-h100")
-MANY = "1" + "0" * 30
+HUGE_NUMBER = "1" + "0" * 30
 FIT = ("fit", "template/a", "-n", "m", "-f", "FILE")
 TYPED: tuple[tuple[tuple[str, ...], int, str], ...] = (
     ((*FIT, "--replicas", "1000000000"), 1, "110 of 1000000000 fit"),
-    ((*FIT, "--replicas", MANY), 1, "110 of 1000000000"),
+    ((*FIT, "--replicas", HUGE_NUMBER), 1, "110 of 1000000000"),
     ((*FIT, "--replicas", "9" * 5_000), 2, "--replicas"),
     ((*FIT, "--replicas", "0"), 2, "--replicas takes a number of 1 or more, not 0"),
     ((*FIT, "--replicas", "-1"), 2, "--replicas takes a number of 1 or more, not -1"),
-    ((*FIT, "--add", f"8xH100*{MANY}"), 2, "the number of nodes is 1 to 100,000"),
+    ((*FIT, "--add", f"8xH100*{HUGE_NUMBER}"), 2, "the number of nodes is 1 to 100,000"),
     ((*FIT, "--add", "8xH100*-1"), 2, "the number of nodes is 1 to"),
-    ((*FIT, "--add", f"{MANY}xH100"), 2, "--add"),
-    (("fit", f"gpu={MANY}", "-f", "FILE"), 2, MANY),
+    ((*FIT, "--add", f"{HUGE_NUMBER}xH100"), 2, "--add"),
+    (("fit", f"gpu={HUGE_NUMBER}", "-f", "FILE"), 2, HUGE_NUMBER),
     (("fit", "gpu=0", "-f", "FILE"), 2, "gpu=0"),
     (("fit", ",".join(["gpu=1"] * 20_000), "-f", "FILE"), 2, "gpu"),
     (("fit", "--shapes", ";".join(["gpu=1"] * 20_000), "-f", "FILE"), 0, "gpu=1"),
     (("render", *DGX, "--nodes", "1000000000"), 2, "--nodes"),
-    (("render", *DGX, "--nodes", MANY), 2, "--nodes"),
+    (("render", *DGX, "--nodes", HUGE_NUMBER), 2, "--nodes"),
     (("render", *DGX, "--nodes", "0"), 2, "--nodes"),
     (("render", *DGX, "--nodes", "-1"), 2, "--nodes"),
     (("render", *DGX, "--driver", ",".join(["gpu.nvidia.com"] * 20_000)), 0, "kind: ResourceSlice"),
-    (("render", "--hardware", f"{MANY}xH100"), 2, "--hardware"),
+    (("render", "--hardware", f"{HUGE_NUMBER}xH100"), 2, "--hardware"),
     (("lint", "FILE", "--jobs", "1000000000"), 0, "nothing found"),
-    (("lint", "FILE", "--jobs", MANY), 0, "nothing found"),
+    (("lint", "FILE", "--jobs", HUGE_NUMBER), 0, "nothing found"),
     (("lint", "FILE", "--jobs", "-1"), 2, "--jobs"),
     (("lint", "FILE", "--select", ",".join(["DRA001"] * 20_000)), 0, "nothing found"),
     (("lint", "FILE", "--hardware", ",".join(["dgx-h100"] * 20_000)), 0, "nothing found"),
@@ -509,11 +509,11 @@ TYPED: tuple[tuple[tuple[str, ...], int, str], ...] = (
         "error: 19,980 more cannot be read",
     ),
     (("lint", *["FILE"] * 20_000), 0, "nothing found"),
-    (("explain", "-f", "FILE", "-n", "m", "--patch", MANY), 3, "no change was found"),
+    (("explain", "-f", "FILE", "-n", "m", "--patch", HUGE_NUMBER), 3, "no change was found"),
     (("explain", "-f", "FILE", "-n", "m", "--patch", "-1"), 2, "No such option: -1"),
     (("explain", "-f", "FILE", "-n", "m", *["-v"] * 20_000), 0, "fits on w1"),
     (("explain", "-f", "FILE", "-n", "m", *["claim/c"] * 20_000), 2, "20,000 names are given"),
-    (("upgrade", "-f", "FILE", "--to", f"1.{MANY}"), 2, "not a Kubernetes release"),
+    (("upgrade", "-f", "FILE", "--to", f"1.{HUGE_NUMBER}"), 2, "not a Kubernetes release"),
     (("cel", "true", "--hardware", ",".join(["dgx-h100"] * 20_000)), 0, ""),
     (("cel", "(" * 100_000), 1, "expression recursion limit"),
 )

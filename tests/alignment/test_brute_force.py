@@ -138,7 +138,7 @@ def cluster(
 ) -> ClusterState:
     """Return a node with the devices, claim ``mine`` and claim ``others``."""
 
-    def published(driver: str) -> Iterator[Any]:
+    def publish_devices(driver: str) -> Iterator[Any]:
         for (owner, name), (root, numa_node) in devices.items():
             attributes = {ROOT: root, NUMA: numa_node}
             if owner == driver:
@@ -156,7 +156,7 @@ def cluster(
     return state_of(
         node("n"),
         *(device_class(driver, f"device.driver == '{driver}'") for driver in KINDS),
-        *(slice_of(driver, "n", *published(driver)) for driver in KINDS),
+        *(slice_of(driver, "n", *publish_devices(driver)) for driver in KINDS),
         claim("mine", *requests, constraints=constraints, status=status(mine)),
         claim("others", request("r", GPU), status=status(others, "r")),
     )

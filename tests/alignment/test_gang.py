@@ -29,12 +29,12 @@ def gang(nics: list[str], *objects: dict[str, Any], with_snapshots: bool = False
         claim = f"claim-{name}"
         pods += [
             allocated_claim(claim, node_name, name, gpu=["gpu-0", "gpu-1"], nic=pod_nics),
-            running_pod(name, claim, node_name, **GROUP_LABEL),
+            make_running_pod(name, claim, node_name, **GROUP_LABEL),
         ]
     return cluster("dgx-h100", *pods, *objects, nodes=("a", "b"), with_snapshots=with_snapshots)
 
 
-def running_pod(name: str, claim: str, node_name: str, **fields: Any) -> dict[str, Any]:
+def make_running_pod(name: str, claim: str, node_name: str, **fields: Any) -> dict[str, Any]:
     entry = {"name": "devices", "resourceClaimName": claim}
     status = {"phase": "Running"}
     return pod(name, entry, spec={"nodeName": node_name}, status=status, **fields)
@@ -128,7 +128,7 @@ def test_a_single_rail_is_not_numbered(
     for number, (node_name, nic) in enumerate(zip("ab", nics, strict=True)):
         objects += [
             allocated_claim(f"c-{number}", node_name, f"p-{number}", nic=[nic]),
-            running_pod(f"p-{number}", f"c-{number}", node_name),
+            make_running_pod(f"p-{number}", f"c-{number}", node_name),
         ]
     state = cluster(machine, *objects, nodes=("a", "b"), with_snapshots=True)
     assert list(align_pods(state).rails.values()) == rails

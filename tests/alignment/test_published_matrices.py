@@ -70,7 +70,7 @@ def machine_of(matrix: dict[str, Any], functions: dict[str, PciDevice]) -> Machi
     )
 
 
-def published_device(name: str, bdf: str) -> Device:
+def make_device(name: str, bdf: str) -> Device:
     attributes = {"resource.kubernetes.io/pciBusID": {"string": bdf}}
     return Device({"name": name.lower(), "attributes": attributes})
 
@@ -87,7 +87,7 @@ def test_levels_equal_a_published_matrix(matrix: dict[str, Any]) -> None:
     locations = {
         name: locate(
             "gpu.nvidia.com" if function.kind == "gpu" else "dra.net",
-            published_device(name, function.bdf),
+            make_device(name, function.bdf),
             levels,
         )
         for name, function in functions.items()

@@ -8,7 +8,7 @@ from tests.alignment.machines import DGX_NICS, allocated_claim, cluster, schedul
 from tests.explain.cluster import pod
 
 
-def bound_pod(name: str, *claims: str) -> dict[str, object]:
+def pod_on_node(name: str, *claims: str) -> dict[str, object]:
     entries = [{"name": claim, "resourceClaimName": claim} for claim in claims]
     return pod(name, *entries, spec={"nodeName": "n"})
 
@@ -20,7 +20,7 @@ def test_claims_of_one_pod_are_compared_together_and_the_worst_comes_first() -> 
         allocated_claim("a-nic", "n", "a", nic=[DGX_NICS[4]]),
         allocated_claim("b", "n", "b", gpu=["gpu-1"], nic=[DGX_NICS[1]]),
     )
-    pods = sources.from_objects([bound_pod("a", "a-gpu", "a-nic"), bound_pod("b", "b")])
+    pods = sources.from_objects([pod_on_node("a", "a-gpu", "a-nic"), pod_on_node("b", "b")])
     uses = list_uses(scheduler_of(state.merge(pods)))
     assert [(use.pod, use.share) for use in uses] == [("ml/a", 0), ("ml/b", 1)]
     assert uses[0].claims == ("ml/a-gpu", "ml/a-nic")

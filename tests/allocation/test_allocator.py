@@ -1,4 +1,4 @@
-"""What kube-scheduler would allocate, and what it says where it cannot."""
+"""The allocator gives the devices of kube-scheduler, or its message."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def test_unpackable_partitions_of_eight_gpus_are_a_proof(cluster: Cluster) -> No
     sets = [{"name": f"gpu-{n}", "counters": counters} for n in range(8)]
     cluster.pool("gpu.io", [], pool={"resourceSliceCount": 2}, sharedCounters=sets)
 
-    def asked(count: int) -> Any:
+    def make_claims(count: int) -> Any:
         of = "device.attributes['gpu.io'].size == '{}'"
         return [
             claim(
@@ -253,8 +253,8 @@ def test_unpackable_partitions_of_eight_gpus_are_a_proof(cluster: Cluster) -> No
         ]
 
     allocator = cluster.allocator()
-    assert isinstance(allocator.allocate(node(), asked(19)), Allocated)
-    assert isinstance(allocator.allocate(node(), asked(20), budget=20_000), Unallocatable)
+    assert isinstance(allocator.allocate(node(), make_claims(19)), Allocated)
+    assert isinstance(allocator.allocate(node(), make_claims(20), budget=20_000), Unallocatable)
 
 
 def test_shares_consume_capacity(cluster: Cluster) -> None:

@@ -38,13 +38,13 @@ def machine(**allocatable: str) -> Any:
     )
 
 
-def backed(name: str = "gpu.io", created: str | None = None) -> Any:
+def make_backing_class(name: str = "gpu.io", created: str | None = None) -> Any:
     metadata = {"name": name, "creationTimestamp": created}
     spec = {"extendedResourceName": "vendor.com/gpu"}
     return decode({"apiVersion": API, "kind": "DeviceClass", "metadata": metadata, "spec": spec})
 
 
-def asked(found: Any) -> list[tuple[str, str, int]]:
+def summarize_requests(found: Any) -> list[tuple[str, str, int]]:
     return [
         (r.name, r.exactly.device_class_name, r.exactly.count)
         for r in found.claim.spec.devices.requests
@@ -52,8 +52,8 @@ def asked(found: Any) -> list[tuple[str, str, int]]:
 
 
 def test_a_limit_becomes_a_request_of_the_class() -> None:
-    found = extended_resources(pod(container("c", 2)), machine(), [backed()], FEATURES)
-    assert asked(found) == [("container-0-request-1", "gpu.io", 2)]
+    found = extended_resources(pod(container("c", 2)), machine(), [make_backing_class()], FEATURES)
+    assert summarize_requests(found) == [("container-0-request-1", "gpu.io", 2)]
     assert [(m.container_name, m.request_name) for m in found.mappings] == [
         ("c", "container-0-request-1")
     ]
@@ -61,7 +61,7 @@ def test_a_limit_becomes_a_request_of_the_class() -> None:
 
 def test_the_claim_can_be_allocated(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [{"name": "a"}, {"name": "b"}])
-    found = extended_resources(pod(container("c", 2)), machine(), [backed()], FEATURES)
+    found = extended_resources(pod(container("c", 2)), machine(), [make_backing_class()], FEATURES)
     assert found.claim is not None
     verdict = cluster.allocator().allocate(machine(), [found.claim])
     assert taken(verdict) == ["container-0-request-1=a", "container-0-request-1=b"]
@@ -69,7 +69,7 @@ def test_the_claim_can_be_allocated(cluster: Cluster) -> None:
 
 def test_a_device_plugin_on_the_node_comes_first() -> None:
     found = extended_resources(
-        pod(container("c", 2)), machine(**{"vendor.com_gpu": "4"}), [backed()], FEATURES
+        pod(container("c", 2)), machine(**{"vendor.com_gpu": "4"}), [make_backing_class()], FEATURES
     )
     assert found.claim is None
     assert found.misfit is None
@@ -78,9 +78,9 @@ def test_a_device_plugin_on_the_node_comes_first() -> None:
 def test_init_containers_reuse_devices_of_later_containers() -> None:
     init = (container("warm", 1), container("big", 3), container("side", 1, restartPolicy="Always"))
     found = extended_resources(
-        pod(container("main", 1), init=init), machine(), [backed()], FEATURES
+        pod(container("main", 1), init=init), machine(), [make_backing_class()], FEATURES
     )
-    assert asked(found) == [
+    assert summarize_requests(found) == [
         ("container-1-request-1", "gpu.io", 1),
         ("container-2-request-1", "gpu.io", 1),
         ("container-3-request-1", "gpu.io", 1),
@@ -94,24 +94,33 @@ def test_unavailable_resource_is_named() -> None:
         "resources": {"limits": {"vendor.com/gpu": "1", "vendor.com/fpga": "1"}},
     }
     assert (
-        extended_resources(pod(other), machine(), [backed()], FEATURES).misfit == "vendor.com/fpga"
+        extended_resources(pod(other), machine(), [make_backing_class()], FEATURES).misfit
+        == "vendor.com/fpga"
     )
 
 
 def test_of_two_classes_the_newer_one_is_used() -> None:
-    classes = [backed("old", "2026-01-01T00:00:00Z"), backed("new", "2026-02-01T00:00:00Z")]
+    classes = [
+        make_backing_class("old", "2026-01-01T00:00:00Z"),
+        make_backing_class("new", "2026-02-01T00:00:00Z"),
+    ]
     for order in (classes, classes[::-1]):
         found = extended_resources(pod(container("c", 1)), machine(), order, FEATURES)
-        assert asked(found)[0][1] == "new"
-    equal = [backed("b"), backed("a")]
+        assert summarize_requests(found)[0][1] == "new"
+    equal = [make_backing_class("b"), make_backing_class("a")]
     assert (
-        asked(extended_resources(pod(container("c", 1)), machine(), equal, FEATURES))[0][1] == "a"
+        summarize_requests(extended_resources(pod(container("c", 1)), machine(), equal, FEATURES))[
+            0
+        ][1]
+        == "a"
     )
 
 
 def test_implicit_names_and_the_gate() -> None:
     name = "deviceclass.resource.kubernetes.io/gpu.io"
     implicit = pod({"name": "c", "image": "i", "resources": {"requests": {name: "1"}}})
-    assert extended_resources(implicit, machine(), [backed()], FEATURES).claim is not None
+    assert (
+        extended_resources(implicit, machine(), [make_backing_class()], FEATURES).claim is not None
+    )
     off = Features.for_release("1.36", {"DRAExtendedResource": False})
-    assert extended_resources(implicit, machine(), [backed()], off).claim is None
+    assert extended_resources(implicit, machine(), [make_backing_class()], off).claim is None

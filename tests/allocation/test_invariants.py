@@ -147,7 +147,7 @@ partitions = st.lists(
 )
 
 
-def partitioned(parts: list[dict[str, Any]], gpus: int, other: bool) -> Cluster:
+def make_partitions(parts: list[dict[str, Any]], gpus: int, other: bool) -> Cluster:
     """GPUs with the same partitions, each in places of its own GPU; with ``other`` the last is smaller."""
     cluster = Cluster()
     places = {f"slot-{n}": {"value": "1"} for n in range(4)}
@@ -180,7 +180,7 @@ def partitioned(parts: list[dict[str, Any]], gpus: int, other: bool) -> Cluster:
 def test_equal_gpus_count_by_their_remaining_counters(
     parts: list[dict[str, Any]], gpus: int, other: bool, asked: list[Any]
 ) -> None:
-    as_the_plain_walk(partitioned(parts, gpus, other), asked)
+    as_the_plain_walk(make_partitions(parts, gpus, other), asked)
 
 
 def as_the_plain_walk(cluster: Cluster, asked: list[Any]) -> None:

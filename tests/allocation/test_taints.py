@@ -48,7 +48,7 @@ def two(cluster: Cluster) -> Cluster:
     return cluster.device_class("broken", BROKEN)
 
 
-def tainted(
+def taints_by_device(
     cluster: Cluster, *rules: Any, release: str = "1.34", **gates: bool
 ) -> dict[str, list[str]]:
     """The values of the taints of every device that the scheduler still knows."""
@@ -79,7 +79,7 @@ def tainted(
     ],
 )
 def test_all_parts_of_a_selector_must_match(two: Cluster, selector: Any, names: set[str]) -> None:
-    found = tainted(two, rule(**selector))
+    found = taints_by_device(two, rule(**selector))
     assert {name for name, taints in found.items() if taints} == names
     assert set(found) == {"a-0", "a-1", "b-0"}
 
@@ -89,33 +89,38 @@ def test_runtime_errors_of_class_and_rule_do_not_match(two: Cluster) -> None:
     fails = 'device.attributes["a.io"].index >= 0'
     two.device_class("fails", fails)
     expected = {"a-0": ["r"], "a-1": ["r"], "b-0": []}
-    assert tainted(two, rule(selectors=[fails])) == expected
-    assert tainted(two, rule(deviceClassName="fails")) == expected
+    assert taints_by_device(two, rule(selectors=[fails])) == expected
+    assert taints_by_device(two, rule(deviceClassName="fails")) == expected
 
 
 @pytest.mark.parametrize(
     "selector", [{"deviceClassName": "broken"}, {"selectors": ["true", BROKEN]}]
 )
 def test_slice_is_skipped_if_a_device_meets_a_compile_error(two: Cluster, selector: Any) -> None:
-    assert tainted(two, rule("ok", selectors=["true"]), rule(driver="a.io", **selector)) == {
-        "b-0": ["ok"]
-    }
-    assert set(tainted(two, rule(device="a-1", **selector))) == {"b-0"}
+    assert taints_by_device(
+        two, rule("ok", selectors=["true"]), rule(driver="a.io", **selector)
+    ) == {"b-0": ["ok"]}
+    assert set(taints_by_device(two, rule(device="a-1", **selector))) == {"b-0"}
 
 
 def test_compile_error_is_not_seen_if_no_device_meets_it(two: Cluster) -> None:
     everything = {"a-0", "a-1", "b-0"}
-    assert set(tainted(two, rule(device="gone", selectors=[BROKEN]))) == everything
-    assert set(tainted(two, rule(selectors=["false", BROKEN]))) == everything
-    assert set(tainted(two, rule(deviceClassName="gone", selectors=[BROKEN]))) == everything
+    assert set(taints_by_device(two, rule(device="gone", selectors=[BROKEN]))) == everything
+    assert set(taints_by_device(two, rule(selectors=["false", BROKEN]))) == everything
+    assert (
+        set(taints_by_device(two, rule(deviceClassName="gone", selectors=[BROKEN]))) == everything
+    )
     # The class comes before the rule's own selectors.
-    assert set(tainted(two, rule(deviceClassName="b.io", selectors=[BROKEN]))) == {"a-0", "a-1"}
+    assert set(taints_by_device(two, rule(deviceClassName="b.io", selectors=[BROKEN]))) == {
+        "a-0",
+        "a-1",
+    }
 
 
 def test_taints_are_added_behind_those_of_the_device(cluster: Cluster) -> None:
     cluster.pool("a.io", [gpu("a-0", taints=[{"key": "k", "value": "own", "effect": "NoExecute"}])])
     first, second = rule("r1", deviceClassName="a.io"), rule("r2", selectors=["true"])
-    assert tainted(cluster, second, first) == {"a-0": ["own", "r1", "r2"]}
+    assert taints_by_device(cluster, second, first) == {"a-0": ["own", "r1", "r2"]}
 
 
 def test_a_selector_without_cel_is_passed_over(two: Cluster) -> None:
@@ -128,7 +133,7 @@ def test_a_selector_without_cel_is_passed_over(two: Cluster) -> None:
         "kind": "DeviceTaintRule",
         "metadata": {"name": "r"},
     }
-    assert tainted(two, decode({**kind, "spec": spec})) == {
+    assert taints_by_device(two, decode({**kind, "spec": spec})) == {
         "a-0": ["r"],
         "a-1": ["r"],
         "b-0": ["r"],
@@ -141,11 +146,11 @@ def test_the_tracker_does_not_tell_cel_of_sharing(cluster: Cluster) -> None:
         rule("yes", selectors=["device.allowMultipleAllocations"]),
         rule("no", selectors=["true"]),
     )
-    assert tainted(cluster, shared, own, DRAConsumableCapacity=True) == {"a-0": ["no"]}
+    assert taints_by_device(cluster, shared, own, DRAConsumableCapacity=True) == {"a-0": ["no"]}
 
 
 def test_without_the_gate_rules_are_not_read(two: Cluster) -> None:
-    assert tainted(two, rule(selectors=[BROKEN]), DRADeviceTaints=False) == {
+    assert taints_by_device(two, rule(selectors=[BROKEN]), DRADeviceTaints=False) == {
         "a-0": [],
         "a-1": [],
         "b-0": [],
@@ -155,7 +160,7 @@ def test_without_the_gate_rules_are_not_read(two: Cluster) -> None:
 def test_1_35_knows_neither_class_nor_cel(two: Cluster) -> None:
     """The fields were removed from the API: what is left of the selector decides."""
     selected = rule(driver="b.io", deviceClassName="gone", selectors=[BROKEN])
-    assert tainted(two, selected, release="1.35", DRADeviceTaintRules=True) == {
+    assert taints_by_device(two, selected, release="1.35", DRADeviceTaintRules=True) == {
         "a-0": [],
         "a-1": [],
         "b-0": ["r"],

@@ -84,11 +84,13 @@ class Maker:
     def __init__(self, source: random.Random) -> None:
         self.source = source
         self.kinds: dict[str, Callable[[], list[Claim]]] = {
-            "attribute": lambda: [self.claim(self.selected("attribute"))],
-            "capacity": lambda: [self.claim(self.selected("capacity"))],
-            "unknown": lambda: [self.claim(self.selected("unknown"))],
-            "error": lambda: [self.claim(self.selected("error"))],
-            "efa": lambda: [self.claim(self.exact("a", "efa", self.small(), self.chosen("efa")))],
+            "attribute": lambda: [self.claim(self.claim_with_selectors("attribute"))],
+            "capacity": lambda: [self.claim(self.claim_with_selectors("capacity"))],
+            "unknown": lambda: [self.claim(self.claim_with_selectors("unknown"))],
+            "error": lambda: [self.claim(self.claim_with_selectors("error"))],
+            "efa": lambda: [
+                self.claim(self.exact("a", "efa", self.small(), self.choose_selectors("efa")))
+            ],
             "count": lambda: [self.claim(self.exact("a", self.gpu(), self.count()))],
             "too-many": lambda: [self.claim(self.exact("a", "any", source.choice((32, 33, 64))))],
             "all": lambda: [self.claim(self.every("a"))],
@@ -97,9 +99,11 @@ class Maker:
             "two-alternatives": lambda: [
                 self.claim(self.alternatives("a"), self.alternatives("b"))
             ],
-            "match": lambda: [self.matched(self.exact("a", self.gpu(), self.small()))],
+            "match": lambda: [
+                self.claim_with_constraint(self.exact("a", self.gpu(), self.small()))
+            ],
             "match-pair": lambda: [
-                self.matched(
+                self.claim_with_constraint(
                     self.exact("a", "gpu", self.small()), self.exact("b", "efa", self.small())
                 )
             ],
@@ -135,12 +139,14 @@ class Maker:
     def small(self) -> int:
         return self.source.choice((1, 1, 2, 3))
 
-    def chosen(self, kind: str) -> list[str]:
+    def choose_selectors(self, kind: str) -> list[str]:
         options = SELECTORS[kind]
         return self.source.sample(options, self.source.choice((1, 1, 1, min(2, len(options)))))
 
-    def selected(self, kind: str) -> dict[str, Any]:
-        return self.exact("a", self.source.choice(("gpu", "gpu", "any")), 1, self.chosen(kind))
+    def claim_with_selectors(self, kind: str) -> dict[str, Any]:
+        return self.exact(
+            "a", self.source.choice(("gpu", "gpu", "any")), 1, self.choose_selectors(kind)
+        )
 
     def exact(
         self,
@@ -166,7 +172,7 @@ class Maker:
             name,
             self.source.choice(("gpu", "efa", "any", "unguarded", "mig")),
             0,
-            self.chosen(kind) if kind else None,
+            self.choose_selectors(kind) if kind else None,
             allocationMode="All",
         )
         del request["exactly"]["count"]
@@ -179,11 +185,13 @@ class Maker:
             exactly = self.exact("", self.source.choice(("gpu", "mig", "efa")), self.count())
             part = {"name": f"x{number}", **exactly["exactly"]}
             if self.source.random() < 0.5:
-                part["selectors"] = [{"cel": {"expression": text}} for text in self.chosen(kind)]
+                part["selectors"] = [
+                    {"cel": {"expression": text}} for text in self.choose_selectors(kind)
+                ]
             parts.append(part)
         return {"name": name, "firstAvailable": parts}
 
-    def matched(self, *requests: dict[str, Any]) -> Claim:
+    def claim_with_constraint(self, *requests: dict[str, Any]) -> Claim:
         attributes = self.source.sample(MATCHED, self.source.choice((1, 1, 2)))
         return self.claim(*requests, constraints=[{"matchAttribute": item} for item in attributes])
 

@@ -23,21 +23,21 @@ FIRST_NIC = "pci-0000-18-00-0"  # of dgx-h100, beside gpu-0
 OTHER_NICS = [f"pci-0000-{bus}-00-0" for bus in ("5e", "9a", "c0", "ce", "dc")]  # gpu-3 to gpu-7
 
 
-def counted(shape: str, *objects: dict[str, Any]) -> tuple[int, AlignedCounts]:
+def count_aligned(shape: str, *objects: dict[str, Any]) -> tuple[int, AlignedCounts]:
     state = cluster("dgx-h100", *objects)
     found = place_closest(shape_copies(state, FEATURES, shape, "ml"), FEATURES)
     return found.fits, count_aligned_copies(found, FEATURES)
 
 
 def test_first_fit_is_aligned_while_the_orders_of_gpus_and_nics_agree() -> None:
-    fits, near = counted("gpu=1,nic=1@none")
+    fits, near = count_aligned("gpu=1,nic=1@none")
     assert (fits, near.first, near.possible, near.is_choice_missed) == (8, 8, 8, False)
     assert near.constraint is None
 
 
 def test_one_nic_in_use_puts_every_pair_of_first_fit_apart() -> None:
     """gpu-0 gets the second NIC, gpu-1 the third, and so on; seven GPUs still have their own."""
-    fits, near = counted("gpu=1,nic=1@none", allocated_claim("c", "n", nic=[FIRST_NIC]))
+    fits, near = count_aligned("gpu=1,nic=1@none", allocated_claim("c", "n", nic=[FIRST_NIC]))
     assert (fits, near.first, near.possible, near.is_choice_missed) == (7, 0, 7, True)
     assert near.constraint is not None
     assert near.constraint.match_attribute == "resource.kubernetes.io/pcieRoot"
@@ -46,7 +46,7 @@ def test_one_nic_in_use_puts_every_pair_of_first_fit_apart() -> None:
 
 def test_pairs_are_on_one_socket_where_they_can_be() -> None:
     """Three roots are left on one socket, four on the other: one copy and two."""
-    fits, near = counted("gpu=2,nic=2@none", allocated_claim("c", "n", nic=[FIRST_NIC]))
+    fits, near = count_aligned("gpu=2,nic=2@none", allocated_claim("c", "n", nic=[FIRST_NIC]))
     assert (fits, near.first, near.possible) == (3, 0, 3)
     assert near.constraint is not None
     assert (near.constraint.parts, near.fits_with_constraint) == (2, 3)
@@ -55,17 +55,17 @@ def test_pairs_are_on_one_socket_where_they_can_be() -> None:
 @pytest.mark.parametrize(("shape", "copies"), [("gpu=1,nic=1", 7), ("gpu=2,nic=2", 3)])
 def test_a_shape_without_a_constraint_takes_the_aligned_choices(shape: str, copies: int) -> None:
     """The claim with the closest alignment gets what first fit misses on the nodes above."""
-    fits, near = counted(shape, allocated_claim("c", "n", nic=[FIRST_NIC]))
+    fits, near = count_aligned(shape, allocated_claim("c", "n", nic=[FIRST_NIC]))
     assert (fits, near.first, near.is_choice_missed) == (copies, copies, False)
 
 
 def test_copies_of_one_kind_or_one_device_are_aligned() -> None:
-    fits, near = counted("gpu=1")
+    fits, near = count_aligned("gpu=1")
     assert (fits, near.first, near.is_choice_missed) == (8, 8, False)
     # Three of the first socket; then one of it with two of the other.
-    fits, near = counted("gpu=3@none")
+    fits, near = count_aligned("gpu=3@none")
     assert (fits, near.first, near.possible) == (2, 1, 2)
-    fits, near = counted("gpu=3")  # three of each socket
+    fits, near = count_aligned("gpu=3")  # three of each socket
     assert (fits, near.first) == (2, 2)
 
 
@@ -75,7 +75,7 @@ def test_copies_farther_apart_than_the_idle_node_allows_are_not_counted() -> Non
     On the idle node both GPUs are on the socket of the NIC. This socket has four GPUs, so the third
     copy takes two of the other one.
     """
-    fits, near = counted("gpu=2,nic=1", allocated_claim("c", "n", nic=OTHER_NICS))
+    fits, near = count_aligned("gpu=2,nic=1", allocated_claim("c", "n", nic=OTHER_NICS))
     assert (fits, near.first) == (3, 2)
 
 

@@ -60,7 +60,7 @@ def ring(count: int, start: int = 0, **spec: Any) -> list[dict[str, Any]]:
     ]
 
 
-def made(pods: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def with_uids(pods: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {**p, "metadata": {**p["metadata"], "uid": f"uid-{p['metadata']['name']}"}} for p in pods
     ]
@@ -130,8 +130,8 @@ def test_pods_of_other_priority_are_refused_from_1_37_on() -> None:
         ONE,
         *NODES,
         podgroup(gang(2)),
-        *made(ring(1)),
-        *made(ring(1, 1, priority=2_000_000_000)),
+        *with_uids(ring(1)),
+        *with_uids(ring(1, 1, priority=2_000_000_000)),
     )
     text = "all pods in a single pod group should have the same priority as the pod group's priority, got 2000000000"
     pod = state.objects("Pod")["ml", "ring-0"]

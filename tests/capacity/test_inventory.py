@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -32,7 +32,7 @@ def gpus(name: str, *devices: dict[str, Any], **pool: Any) -> dict[str, Any]:
     return slice_of("gpu.nvidia.com", name, *devices, **pool)
 
 
-def held(
+def make_claim(
     name: str, device_name: str, pod_name: str | None = None, **metadata: Any
 ) -> dict[str, Any]:
     status = allocation("a", ("gpu.nvidia.com", device_name), pod=pod_name)
@@ -41,18 +41,27 @@ def held(
     return made
 
 
-def taken(*objects: dict[str, Any]) -> tuple[Any, dict[str, str], list[str]]:
+class InventoryAndProblems(NamedTuple):
+    """An inventory, the states of its devices by name, and the codes of its problems."""
+
+    stock: Any
+    states: dict[str, str]
+    problems: list[str]
+
+
+def inventory_of(*objects: dict[str, Any]) -> InventoryAndProblems:
     state = state_of(GPU, *objects)
     stock = take_inventory(state, FEATURES)
     found = find_problems(state, stock, list_device_plugins(state))
-    return stock, {row.id.device: row.state for row in stock.devices}, [p.code for p in found]
+    states = {row.id.device: row.state for row in stock.devices}
+    return InventoryAndProblems(stock, states, [p.code for p in found])
 
 
 def test_each_device_has_its_state() -> None:
     sick = device("gpu-2", taints=[{"key": "xid", "value": "79", "effect": "NoExecute"}])
     fleet = gpus("a", device("gpu-0"), device("gpu-1", productName="H100"), sick)
-    stock, states, found = taken(
-        node("a"), fleet, pod("p"), held("c", "gpu-0", "p"), held("old", "gpu-9", "p")
+    stock, states, found = inventory_of(
+        node("a"), fleet, pod("p"), make_claim("c", "gpu-0", "p"), make_claim("old", "gpu-9", "p")
     )
     assert states == {"gpu-0": "held", "gpu-1": "free", "gpu-2": "tainted", "gpu-9": "gone"}
     rows = {row.id.device: row for row in stock.devices}
@@ -70,7 +79,7 @@ def test_a_device_row_names_its_root_and_numa_node(numa: dict[str, Any], said: i
     """A device between NUMA nodes publishes a list of them since 1.36 (KEP-5491)."""
     where = device("gpu-0", **{"resource.kubernetes.io/pcieRoot": "pci0000:00"})
     where["attributes"] |= {"resource.kubernetes.io/numaNode": numa} if numa else {}
-    (row,) = taken(node("a"), gpus("a", where))[0].devices
+    (row,) = inventory_of(node("a"), gpus("a", where))[0].devices
     assert (row.pcie_root, row.numa_node) == ("pci0000:00", said)
 
 
@@ -79,7 +88,7 @@ def test_a_device_row_names_its_root_and_numa_node(numa: dict[str, Any], said: i
 )
 def test_an_interface_moved_into_a_pod_is_held(ready: str, state: str, codes: list[str]) -> None:
     """dra.net 1.4.0 publishes it no longer, and says in the claim's status that it is ready."""
-    moved = held("c", "gpu-9", "p")
+    moved = make_claim("c", "gpu-9", "p")
     condition = {"type": "Ready", "status": ready, "reason": "NetworkDeviceReady"}
     device_status = {
         "driver": "gpu.nvidia.com",
@@ -88,7 +97,7 @@ def test_an_interface_moved_into_a_pod_is_held(ready: str, state: str, codes: li
         "conditions": [condition],
     }
     moved["status"]["devices"] = [device_status]
-    _, states, found = taken(node("a"), gpus("a", device("gpu-0")), pod("p"), moved)
+    _, states, found = inventory_of(node("a"), gpus("a", device("gpu-0")), pod("p"), moved)
     assert (states["gpu-9"], found) == (state, codes)
 
 
@@ -109,7 +118,9 @@ def test_an_unhealthy_device_is_a_problem() -> None:
         spec={"nodeName": "a"},
         status={"phase": "Running", "containerStatuses": [status]},
     )
-    state = state_of(GPU, node("a"), gpus("a", device("gpu-0")), user, held("c", "gpu-0", "p"))
+    state = state_of(
+        GPU, node("a"), gpus("a", device("gpu-0")), user, make_claim("c", "gpu-0", "p")
+    )
     (problem,) = find_problems(state, take_inventory(state, FEATURES), list_device_plugins(state))
     assert (problem.code, problem.objects) == (
         "device-unhealthy",
@@ -119,7 +130,7 @@ def test_an_unhealthy_device_is_a_problem() -> None:
 
 
 def test_a_pool_with_slices_missing_cannot_be_used() -> None:
-    stock, states, found = taken(node("a"), gpus("a", device("gpu-0"), resourceSliceCount=2))
+    stock, states, found = inventory_of(node("a"), gpus("a", device("gpu-0"), resourceSliceCount=2))
     assert states == {"gpu-0": "incomplete"}
     assert stock.pools[0].available is None
     assert found == ["pool-incomplete"]
@@ -128,24 +139,26 @@ def test_a_pool_with_slices_missing_cannot_be_used() -> None:
 def test_claims_without_a_running_pod_are_problems() -> None:
     ended = pod("ended", status={"phase": "Succeeded"})
     objects = [
-        held("unused", "gpu-0"),
-        held("done", "gpu-1", "ended"),
-        held("leaving", "gpu-2", "p", deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["f"]),
-        held("used", "gpu-3", "p"),
+        make_claim("unused", "gpu-0"),
+        make_claim("done", "gpu-1", "ended"),
+        make_claim(
+            "leaving", "gpu-2", "p", deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["f"]
+        ),
+        make_claim("used", "gpu-3", "p"),
     ]
     fleet = gpus("a", *(device(f"gpu-{i}") for i in range(4)))
-    _, _, found = taken(node("a"), fleet, pod("p"), ended, *objects)
+    _, _, found = inventory_of(node("a"), fleet, pod("p"), ended, *objects)
     assert found == ["pod-finished", "claim-deleting", "claim-unused"]
 
 
 def test_a_device_in_two_claims_is_a_problem() -> None:
     users = [pod("p"), pod("q")]
-    _, _, found = taken(
+    _, _, found = inventory_of(
         node("a"),
         gpus("a", device("gpu-0")),
         *users,
-        held("c", "gpu-0", "p"),
-        held("d", "gpu-0", "q"),
+        make_claim("c", "gpu-0", "p"),
+        make_claim("d", "gpu-0", "q"),
     )
     assert found == ["device-twice"]
 
@@ -215,7 +228,7 @@ def test_a_claim_kept_by_a_pod_group_is_a_problem(phase: str, codes: list[str]) 
 
 
 def test_slices_of_a_deleted_node_are_a_problem() -> None:
-    _, _, found = taken(node("b"), gpus("a", device("gpu-0")))
+    _, _, found = inventory_of(node("b"), gpus("a", device("gpu-0")))
     assert found == ["node-gone"]
 
 
@@ -223,7 +236,7 @@ def test_a_device_out_of_service_is_not_available() -> None:
     """Counts as pkg/controller/resourcepoolstatusrequest/views.go makes them."""
     sick = device("gpu-2", taints=[{"key": "xid", "value": "79", "effect": "NoSchedule"}])
     fleet = gpus("a", device("gpu-0"), device("gpu-1"), sick, device("gpu-3"))
-    (row,) = taken(node("a"), fleet, pod("p"), held("c", "gpu-0", "p"))[0].pools
+    (row,) = inventory_of(node("a"), fleet, pod("p"), make_claim("c", "gpu-0", "p"))[0].pools
     assert (row.total, row.allocated, row.unavailable, row.available) == (4, 1, 1, 2)
 
 
@@ -256,8 +269,8 @@ def test_a_pool_counts_shared_capacity_counters_and_partitions() -> None:
     parts["spec"]["partitionTypeAttribute"] = "gpu.nvidia.com/profile"
     for made in (counted, parts):
         made["spec"]["pool"]["resourceSliceCount"] = 2
-    stock, states, _ = taken(
-        node("a"), nics, users, others, counted, parts, held("c", "p0", "p"), pod("p")
+    stock, states, _ = inventory_of(
+        node("a"), nics, users, others, counted, parts, make_claim("c", "p0", "p"), pod("p")
     )
     pools = {row.driver: row for row in stock.pools}
     shares = pools["nic.example.com"].shared
@@ -288,7 +301,7 @@ def test_partitions_are_counted_only_where_a_type_is_a_size() -> None:
         ]
         for made in (counted, parts):
             made["spec"]["pool"]["resourceSliceCount"] = 2
-        stock, states, _ = taken(node("a"), counted, parts)
+        stock, states, _ = inventory_of(node("a"), counted, parts)
         assert [row.partitions for row in stock.pools] == [()]
         assert states == {"p0": "free", "p1": "free"}
 
@@ -313,7 +326,7 @@ def test_partitions_are_counted_beside_their_devices() -> None:
     parts = gpus("a", *(partition(f"p{i}", 3) for i in range(3)))
     for made in (counted, parts):
         made["spec"]["pool"]["resourceSliceCount"] = 2
-    stock, _, _ = taken(node("a"), counted, parts, held("c", "p0", "p"), pod("p"))
+    stock, _, _ = inventory_of(node("a"), counted, parts, make_claim("c", "p0", "p"), pod("p"))
     text = capacity_text.devices(stock, (), (), Canvas(120))
     assert "2     1     1  ml/p; 2 of 3 partitions possible" in text
 
@@ -323,9 +336,9 @@ def test_numbers_and_holders_stay_readable_on_every_terminal(width: int) -> None
     """Models give way first, then holders: two columns are never cut into each other."""
     model = "NVIDIA H100 80GB HBM3"
     devices = [device(f"gpu-{i}", productName=model) for i in range(8)]
-    claims = [held(f"c{i}", f"gpu-{i}", f"trainer-{i}") for i in range(3)]
+    claims = [make_claim(f"c{i}", f"gpu-{i}", f"trainer-{i}") for i in range(3)]
     pods = [pod(f"trainer-{i}") for i in range(3)]
-    stock, _, _ = taken(node("a"), gpus("a", *devices), *pods, *claims)
+    stock, _, _ = inventory_of(node("a"), gpus("a", *devices), *pods, *claims)
     head, row, *rest = capacity_text.devices(stock, (), (), Canvas(width)).splitlines()
     assert max(len(head), len(row)) <= width
     assert "…" not in head

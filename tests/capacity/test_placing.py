@@ -310,7 +310,7 @@ def test_nodes_are_removed_and_added() -> None:
     ) == {"b": 1}
 
 
-def held_gpus(count: int) -> list[dict[str, Any]]:
+def claims_with_gpus(count: int) -> list[dict[str, Any]]:
     """Return claims and pods that hold a GPU of node a each: two of a Deployment, the rest bare."""
     objects = []
     for number in range(count):
@@ -364,7 +364,7 @@ def test_workloads_and_namespaces_are_removed(target: str, free: int) -> None:
         node("a"),
         gpus("a", "r", "r", "r"),
         *owners,
-        *held_gpus(3),
+        *claims_with_gpus(3),
     )
     assert place_copies(find_subject(state, "template/one", "ml"), FEATURES).fits == 0
     smaller = remove_object(state, target, None)
@@ -372,7 +372,7 @@ def test_workloads_and_namespaces_are_removed(target: str, free: int) -> None:
 
 
 def test_unremovable_objects_are_refused_with_a_hint() -> None:
-    state = state_of(GPU, PAIR, node("a"), gpus("a", "r"), *held_gpus(1))
+    state = state_of(GPU, PAIR, node("a"), gpus("a", "r"), *claims_with_gpus(1))
     with pytest.raises(InputError, match="no pod and no claim is in namespace mll") as raised:
         remove_object(state, "ns/mll", None)
     assert raised.value.hint == "there is ml"
@@ -493,7 +493,7 @@ def test_copies_with_victims_are_not_counted() -> None:
     assert (found.fits, found.preempts) == (0, ())
 
 
-def shared(name: str, memory: str) -> dict[str, Any]:
+def shareable_device(name: str, memory: str) -> dict[str, Any]:
     return {
         "name": name,
         "capacity": {"memory": {"value": memory}},
@@ -503,7 +503,9 @@ def shared(name: str, memory: str) -> dict[str, Any]:
 
 def test_the_remaining_capacity_of_shared_devices_is_stranded() -> None:
     asks = request("gpu", "gpu", capacity={"requests": {"memory": "30Gi"}})
-    fleet = slice_of("gpu.example.com", "a", shared("gpu-0", "40Gi"), shared("gpu-1", "60Gi"))
+    fleet = slice_of(
+        "gpu.example.com", "a", shareable_device("gpu-0", "40Gi"), shareable_device("gpu-1", "60Gi")
+    )
     state = state_of(GPU, template("part", asks), node("a"), fleet)
     found = place_copies(find_subject(state, "template/part", "ml"), FEATURES)
     assert found.fits == 3
@@ -560,7 +562,9 @@ def test_the_maximum_of_shares_equals_an_exhaustive_search(
         for i, amount in enumerate(wants)
     ]
     fleet = slice_of(
-        "gpu.example.com", "a", *(shared(f"d{i}", f"{size}Gi") for i, size in enumerate(devices))
+        "gpu.example.com",
+        "a",
+        *(shareable_device(f"d{i}", f"{size}Gi") for i, size in enumerate(devices)),
     )
     state = state_of(GPU, template("t", *asks), node("a"), fleet)
     found = place_copies(find_subject(state, "template/t", "ml"), FEATURES)

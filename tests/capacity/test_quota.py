@@ -114,7 +114,7 @@ def test_a_pod_without_a_request_under_a_quota_is_refused() -> None:
 
 
 def test_claims_of_a_copy_are_charged_to_the_quota() -> None:
-    """One that all copies share is there already; the scheduler makes one for each pod with an extended resource."""
+    """A shared claim exists already; the scheduler makes one for each pod with an extended resource."""
     counted = quota({"hard": {"count/resourceclaims.resource.k8s.io": "2"}})
     shared = pod("user", {"name": "gpu", "resourceClaimName": "old"})
     extended = pod("user", requests={"example.com/gpu": "1"})

@@ -1,4 +1,4 @@
-"""How many copies of a shape fit, and how near their devices are: counted by hand."""
+"""Copies of a shape and the alignment of their devices, counted by hand."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALL_ON_ONE_ROOT = "all on one PCIe root"
 PAIR_AND_NEIGHBOUR = "1 gpu + 1 nic on one PCIe root, the other 1 gpu on the same NUMA node"
 
 
-def placed(state: ClusterState, shape: str) -> dict[str, dict[str, int]]:
+def place_shape(state: ClusterState, shape: str) -> dict[str, dict[str, int]]:
     """Copies by node and alignment."""
     fit = place_closest(shape_copies(state, FEATURES, shape, "ml"), FEATURES)
     counts = {
@@ -59,7 +59,7 @@ def placed(state: ClusterState, shape: str) -> dict[str, dict[str, int]]:
 def test_copies_take_the_closest_alignment_or_the_demanded_one(
     hardware: str, shape: str, copies: dict[str, int]
 ) -> None:
-    assert placed(cluster(hardware), shape) == {"n": copies}
+    assert place_shape(cluster(hardware), shape) == {"n": copies}
 
 
 def test_a_shape_without_a_preference_has_no_alignment() -> None:
@@ -79,17 +79,17 @@ def test_each_node_has_an_alignment_of_its_own() -> None:
         *(node("a"), gpus("a", "r1", "r1"), nics("a", "r1")),
         *(node("b"), gpus("b", "r1", "r2"), nics("b", "r3")),
     )
-    assert placed(state, "gpu=2,nic=1") == {"a": {ALL_ON_ONE_ROOT: 1}, "b": {"not aligned": 1}}
-    assert placed(state, "gpu=2,nic=1@pcieRoot") == {"a": {ALL_ON_ONE_ROOT: 1}, "b": {}}
+    assert place_shape(state, "gpu=2,nic=1") == {"a": {ALL_ON_ONE_ROOT: 1}, "b": {"not aligned": 1}}
+    assert place_shape(state, "gpu=2,nic=1@pcieRoot") == {"a": {ALL_ON_ONE_ROOT: 1}, "b": {}}
 
 
 def test_devices_of_other_claims_are_not_taken() -> None:
     """The NICs of the first socket are in use, so pairs of one root are those of the other."""
     first = [f"pci-0000-{bus}-00-0" for bus in ("18", "40", "4f", "5e")]
     state = cluster("dgx-h100", allocated_claim("c", "n", nic=first))
-    assert placed(state, "gpu=1,nic=1") == {"n": {ALL_ON_ONE_ROOT: 4}}
+    assert place_shape(state, "gpu=1,nic=1") == {"n": {ALL_ON_ONE_ROOT: 4}}
     # Two on the second socket; then GPUs of the first, to whose NICs nothing is left.
-    assert placed(state, "gpu=2,nic=1") == {"n": {PAIR_AND_NEIGHBOUR: 2, "not aligned": 2}}
+    assert place_shape(state, "gpu=2,nic=1") == {"n": {PAIR_AND_NEIGHBOUR: 2, "not aligned": 2}}
 
 
 def test_a_quota_counts_the_copies_of_all_alignments() -> None:
@@ -104,7 +104,7 @@ def test_a_quota_counts_the_copies_of_all_alignments() -> None:
     state = state_of(
         GPU, NIC, quota, node("a"), gpus("a", *roots), nics("a", "r1", "r5", "r6", "r7")
     )
-    assert placed(state, "gpu=1,nic=1") == {"a": {ALL_ON_ONE_ROOT: 1, "not aligned": 2}}
+    assert place_shape(state, "gpu=1,nic=1") == {"a": {ALL_ON_ONE_ROOT: 1, "not aligned": 2}}
 
 
 def test_the_maximum_is_counted_without_a_constraint() -> None:
@@ -155,4 +155,4 @@ def test_fit_and_suggest_count_the_same(hardware: str) -> None:
             expected[suggestion.alignment] = suggestion.copies
             for group in suggestion.further:
                 expected[group.alignment] = expected.get(group.alignment, 0) + group.copies
-        assert placed(state, text) == {"n": expected}, text
+        assert place_shape(state, text) == {"n": expected}, text

@@ -181,7 +181,7 @@ def test_a_machine_is_named_once_and_by_a_known_name(
 ROOT = "resource.kubernetes.io/pcieRoot"
 
 
-def published(driver: str, *roots: str) -> dict[str, Any]:
+def make_slice(driver: str, *roots: str) -> dict[str, Any]:
     kind = driver.partition(".")[0]
     return {
         "apiVersion": "resource.k8s.io/v1",
@@ -199,7 +199,7 @@ def published(driver: str, *roots: str) -> dict[str, Any]:
     }
 
 
-def demanded(gpus: int, nics: int) -> dict[str, Any]:
+def make_demand(gpus: int, nics: int) -> dict[str, Any]:
     requests = [
         {"name": name, "exactly": {"deviceClassName": f"{name}.example.com", "count": count}}
         for name, count in (("gpu", gpus), ("nic", nics))
@@ -213,10 +213,10 @@ def demanded(gpus: int, nics: int) -> dict[str, Any]:
     }
 
 
-def allocated(claim: dict[str, Any], gpus: str, nics: str) -> list[dict[str, str]]:
+def allocate_all(claim: dict[str, Any], gpus: str, nics: str) -> list[dict[str, str]]:
     """Allocate claims until none fits; return the device of each request."""
     slices = [
-        decode(published(f"{name}.example.com", *roots))
+        decode(make_slice(f"{name}.example.com", *roots))
         for name, roots in (("gpu", gpus), ("nic", nics))
     ]
     classes = [
@@ -245,18 +245,18 @@ def allocated(claim: dict[str, Any], gpus: str, nics: str) -> list[dict[str, str
 
 
 def test_aligned_devices_are_preferred_to_the_first() -> None:
-    """The same as kube-scheduler 1.37.1 allocated to two pods, one after the other."""
-    claim = prefer_alignment(demanded(1, 1))
+    """These are the devices that kube-scheduler 1.37.1 allocated to two pods, one after the other."""
+    claim = prefer_alignment(make_demand(1, 1))
     assert claim is not None
-    assert allocated(claim, "ba", "ac") == [
+    assert allocate_all(claim, "ba", "ac") == [
         {"gpu/aligned": "gpu-1", "nic": "nic-0"},
         {"gpu/anywhere": "gpu-0", "nic": "nic-1"},
     ]
-    assert allocated(demanded(1, 1), "ba", "ac") == [{"gpu": "gpu-1", "nic": "nic-0"}]
+    assert allocate_all(make_demand(1, 1), "ba", "ac") == [{"gpu": "gpu-1", "nic": "nic-0"}]
 
 
 def test_several_devices_of_a_kind_need_not_match_each_other() -> None:
-    claim = prefer_alignment(demanded(2, 2))
+    claim = prefer_alignment(make_demand(2, 2))
     assert claim is not None
     devices = claim["spec"]["devices"]
     assert [each["name"] for each in devices["requests"]] == ["gpu", "nic-0", "nic-1"]
@@ -264,7 +264,7 @@ def test_several_devices_of_a_kind_need_not_match_each_other() -> None:
         ["gpu/aligned", "nic-0"],
         ["gpu/aligned", "nic-1"],
     ]
-    (first, second) = allocated(claim, "abab", "cbbd")
+    (first, second) = allocate_all(claim, "abab", "cbbd")
     assert first == {"gpu/aligned": "gpu-3", "nic-0": "nic-1", "nic-1": "nic-2"}
     assert second == {"gpu/anywhere": "gpu-2", "nic-0": "nic-0", "nic-1": "nic-3"}
 

@@ -1,4 +1,4 @@
-"""What is declared where: k8s.io/dynamic-resource-allocation/cel/compile.go, apiserver/pkg/cel/environment/base.go."""
+"""Declarations by release and mode: k8s.io/dynamic-resource-allocation/cel/compile.go, apiserver/pkg/cel/environment/base.go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What expressions come to on a device. Expectations are what kube-scheduler's evaluator said to them."""
+"""Results of expressions on a device. Expectations are those of kube-scheduler's evaluator."""
 
 from __future__ import annotations
 

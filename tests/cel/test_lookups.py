@@ -1,4 +1,4 @@
-"""What an expression reads and demands: the same from the checked tree and from the tokens."""
+"""Lookups and demands of an expression: the same from the checked tree and from the tokens."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def oracle(release: str) -> Path:
     return path
 
 
-def asked(program: Path, cases: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def query_oracle(program: Path, cases: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     text = "".join(json.dumps(case) + "\n" for case in cases)
     done = subprocess.run(
         [program], input=text, capture_output=True, text=True, check=True, timeout=120
@@ -64,7 +64,7 @@ def test_same_verdicts(release: str, texts: list[str]) -> None:
     cases = [{"id": str(i), "expression": text, "devices": DEVICES} for i, text in enumerate(texts)]
     different = [
         case["expression"]
-        for case, want in zip(cases, asked(oracle(release), cases), strict=True)
+        for case, want in zip(cases, query_oracle(oracle(release), cases), strict=True)
         if verdict(replay_cel.answer(case, release, {})) != verdict(want)
     ]
     # cel-cpp infers the types of a few nested optionals and empty lists in another way.

@@ -1,4 +1,4 @@
-"""What an expression can be on any device, by its logic alone."""
+"""Possible values of an expression on any device, by its logic alone."""
 
 from __future__ import annotations
 

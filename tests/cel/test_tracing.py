@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dractl.model import Device
 
 
-def traced(text: str, gpu: Device) -> Trace:
+def trace_of(text: str, gpu: Device) -> Trace:
     return compiled(text).trace("gpu.example.com", gpu)
 
 
@@ -29,7 +29,7 @@ def outline(trace: Trace, depth: int = 1) -> list[str]:
 def test_conjunction(gpu: Device) -> None:
     a = 'device.attributes["gpu.example.com"].index > 2'
     b = 'device.attributes["gpu.example.com"].type == "nic"'
-    trace = traced(f"({a}) && {b}", gpu)
+    trace = trace_of(f"({a}) && {b}", gpu)
     assert outline(trace) == [f"({a}) && {b} = false", f"{a} = true", f"{b} = false"]
     left, right = trace.children
     assert trace.text[left.start : left.end] == a
@@ -38,11 +38,11 @@ def test_conjunction(gpu: Device) -> None:
 
 
 def test_short_circuited_parts_are_absent_from_the_trace(gpu: Device) -> None:
-    assert outline(traced("false && 1/0 == 1", gpu)) == [
+    assert outline(trace_of("false && 1/0 == 1", gpu)) == [
         "false && 1/0 == 1 = false",
         "false = false",
     ]
-    assert outline(traced("true ? 1 < 2 : 1/0 == 1", gpu)) == [
+    assert outline(trace_of("true ? 1 < 2 : 1/0 == 1", gpu)) == [
         "true ? 1 < 2 : 1/0 == 1 = true",
         "true = true",
         "1 < 2 = true",
@@ -50,7 +50,7 @@ def test_short_circuited_parts_are_absent_from_the_trace(gpu: Device) -> None:
 
 
 def test_errors_stand_where_they_arise(gpu: Device) -> None:
-    trace = traced('device.attributes["gpu.example.com"].nope == 1 || true', gpu)
+    trace = trace_of('device.attributes["gpu.example.com"].nope == 1 || true', gpu)
     assert trace.value is True
     failed = trace.children[0]
     assert failed.error == failed.children[0].error == "no such key: nope"
@@ -98,11 +98,11 @@ def test_errors_stand_where_they_arise(gpu: Device) -> None:
     ],
 )
 def test_macros_and_calls(text: str, lines: list[str], gpu: Device) -> None:
-    assert outline(traced(text, gpu)) == lines
+    assert outline(trace_of(text, gpu)) == lines
 
 
 def test_functions_are_named(gpu: Device) -> None:
-    trace = traced('[1].exists(x, x == 1) && has(device.driver) && "a".startsWith("a")', gpu)
+    trace = trace_of('[1].exists(x, x == 1) && has(device.driver) && "a".startsWith("a")', gpu)
     names = set()
 
     def collect(part: Trace) -> None:
@@ -115,7 +115,7 @@ def test_functions_are_named(gpu: Device) -> None:
 
 
 def test_values_are_shown_as_cel_writes_them(gpu: Device) -> None:
-    trace = traced(
+    trace = trace_of(
         '[dyn({"a": 1u, "b": 2u}), dyn(b"x"), dyn(null), dyn(2.5), dyn(duration("90s"))] == '
         '[dyn(device.capacity["gpu.example.com"].memory)]',
         gpu,
@@ -129,11 +129,11 @@ def test_values_are_shown_as_cel_writes_them(gpu: Device) -> None:
 def test_a_faulty_device(gpu: Device) -> None:
     from dractl.model import Device
 
-    trace = traced("true", Device({"name": "d", "attributes": {"v": {"version": "x"}}}))
+    trace = trace_of("true", Device({"name": "d", "attributes": {"v": {"version": "x"}}}))
     assert trace.error == "attribute v: parse semantic version: No Major.Minor.Patch elements found"
 
 
 def test_a_long_loop_is_kept_in_part(gpu: Device) -> None:
-    trace = traced("lists.range(5000).all(x, x >= 0)", gpu)
+    trace = trace_of("lists.range(5000).all(x, x >= 0)", gpu)
     assert trace.value is True
     assert len(trace.children) < 2500

@@ -1,4 +1,4 @@
-"""How the command line is built of its functions."""
+"""The command line is built of its functions."""
 
 import sys
 from typing import Any

@@ -167,9 +167,9 @@ def test_devices_by_their_holders(
         "held", request("gpu", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p")
     )
     user = pod("p")
-    user["metadata"]["ownerReferences"] = [owned_by("batch/v1", "Job", "train-0")]
+    user["metadata"]["ownerReferences"] = [owner_reference("batch/v1", "Job", "train-0")]
     owners = [
-        workload("batch/v1", "Job", "train-0", owned_by("batch/v1", "CronJob", "train")),
+        workload("batch/v1", "Job", "train-0", owner_reference("batch/v1", "CronJob", "train")),
         workload("batch/v1", "CronJob", "train"),
     ]
     path = tmp_path / "dump.json"
@@ -182,7 +182,7 @@ def test_devices_by_their_holders(
     assert lines[2] == [holder, "gpu.example.com", "-", "1", "0", "1", "ml/p"]
 
 
-def owned_by(version: str, kind: str, name: str) -> dict[str, object]:
+def owner_reference(version: str, kind: str, name: str) -> dict[str, object]:
     return {"apiVersion": version, "kind": kind, "name": name, "uid": name, "controller": True}
 
 

@@ -45,7 +45,9 @@ def devices(tmp_path: Path) -> str:
     return str(path)
 
 
-def asked(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, Any]:
+def evaluate_json(
+    capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0
+) -> dict[str, Any]:
     assert main(["cel", *arguments, "-o", "json", "--isolated", "-q"]) == code
     found = json.loads(capsys.readouterr().out)
     schema = json.loads((data_dir("schemas") / "dractl" / "cel-v1.json").read_bytes())
@@ -55,7 +57,7 @@ def asked(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) ->
 
 
 def test_an_accepted_expression(capsys: pytest.CaptureFixture[str]) -> None:
-    found = asked(capsys, HOPPER)
+    found = evaluate_json(capsys, HOPPER)
     assert (found["admission"], found["type"], found["cost"]["limit"]) == ("ok", "bool", 1_000_000)
     assert found["reads"] == [
         {"kind": "attributes", "domain": "gpu.nvidia.com", "name": "architecture"}
@@ -64,7 +66,7 @@ def test_an_accepted_expression(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_uncompilable_expression_has_its_positions(capsys: pytest.CaptureFixture[str]) -> None:
-    found = asked(capsys, "true &&\n  devce.driver == 1", code=1)
+    found = evaluate_json(capsys, "true &&\n  devce.driver == 1", code=1)
     assert found["admission"] == "invalid"
     (issue,) = found["issues"]
     assert (issue["line"], issue["column"], issue["offset"]) == (2, 3, 10)
@@ -113,11 +115,11 @@ def test_a_string_without_quotes(capsys: pytest.CaptureFixture[str]) -> None:
 def test_cost_and_length_have_limits(capsys: pytest.CaptureFixture[str]) -> None:
     attributes = 'device.attributes["a.b"]'
     loop = f"{attributes}.all(k, {attributes}.all(j, {attributes}.all(l, {attributes}.all(m, k == j || l == m))))"
-    found = asked(capsys, loop, code=1)
+    found = evaluate_json(capsys, loop, code=1)
     assert found["admission"] == "tooComplex"
     assert found["cost"]["max"] > found["cost"]["limit"]
     assert found["evaluable"] is True
-    assert asked(capsys, "true" + " " * 10_240, code=1)["admission"] == "tooLong"
+    assert evaluate_json(capsys, "true" + " " * 10_240, code=1)["admission"] == "tooLong"
 
 
 def test_a_refused_expression_is_not_run_on_devices(
@@ -125,7 +127,7 @@ def test_a_refused_expression_is_not_run_on_devices(
 ) -> None:
     attributes = 'device.attributes["gpu.example.com"]'
     loop = f"{attributes}.all(k, {attributes}.all(j, {attributes}.all(l, {attributes}.all(m, k == j || l == m))))"
-    found = asked(capsys, loop, "--devices", devices, code=1)
+    found = evaluate_json(capsys, loop, "--devices", devices, code=1)
     assert found["admission"] == "tooComplex"
     assert "summary" not in found
     assert main(["cel", loop, "--devices", devices]) == 1
@@ -136,7 +138,7 @@ def test_devices_are_grouped_by_the_deciding_part(
     devices: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = 'device.attributes["gpu.example.com"].model'
-    found = asked(capsys, f'{model} == "A100"', "--devices", devices, code=1)
+    found = evaluate_json(capsys, f'{model} == "A100"', "--devices", devices, code=1)
     assert found["summary"] == {"true": 2, "false": 1, "error": 1}
     true, false, error = found["results"]
     assert true["devices"] == ["gpu.example.com/node-1/a", "gpu.example.com/node-1/b"]
@@ -157,12 +159,12 @@ def test_devices_are_grouped_by_the_deciding_part(
 def test_exit_codes(
     expression: str, code: int, devices: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked(capsys, expression, "--devices", devices, code=code)
+    evaluate_json(capsys, expression, "--devices", devices, code=code)
 
 
 def test_described_machines(capsys: pytest.CaptureFixture[str]) -> None:
-    assert asked(capsys, HOPPER, "--hardware", "2xH100,4xA100")["summary"]["true"] == 2
-    found = asked(
+    assert evaluate_json(capsys, HOPPER, "--hardware", "2xH100,4xA100")["summary"]["true"] == 2
+    found = evaluate_json(
         capsys,
         HOPPER,
         "--hardware",
@@ -178,15 +180,15 @@ def test_described_machines(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_driver_alone_means_every_machine_known_by_name(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    found = asked(capsys, HOPPER, "--driver", "gpu.nvidia.com")
+    found = evaluate_json(capsys, HOPPER, "--driver", "gpu.nvidia.com")
     pools = {device.split("/")[1] for group in found["results"] for device in group["devices"]}
     assert {"dgx-h100", "p5.48xlarge", "p4d.24xlarge"} <= pools
 
 
 def test_devices_of_other_drivers_are_tried_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    found = asked(capsys, HOPPER, "--hardware", "dgx-h100")
+    found = evaluate_json(capsys, HOPPER, "--hardware", "dgx-h100")
     assert "dra.net" in found["untriedDrivers"]
-    found = asked(capsys, HOPPER, "--hardware", "dgx-h100", "--driver", "all", code=1)
+    found = evaluate_json(capsys, HOPPER, "--hardware", "dgx-h100", "--driver", "all", code=1)
     assert found["summary"]["error"] > 0
 
 
@@ -194,15 +196,23 @@ def test_standard_input(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"device.driver ==\n 'a\xff'\n")))
-    assert asked(capsys, "-")["expression"] == "device.driver ==\n 'a\N{REPLACEMENT CHARACTER}'"
+    assert (
+        evaluate_json(capsys, "-")["expression"]
+        == "device.driver ==\n 'a\N{REPLACEMENT CHARACTER}'"
+    )
 
 
 def test_releases_differ(capsys: pytest.CaptureFixture[str]) -> None:
     shared = "device.allowMultipleAllocations"
-    assert asked(capsys, shared)["admission"] == "ok"
-    assert asked(capsys, shared, "--kubernetes-version", "1.34", code=1)["admission"] == "invalid"
+    assert evaluate_json(capsys, shared)["admission"] == "ok"
+    assert (
+        evaluate_json(capsys, shared, "--kubernetes-version", "1.34", code=1)["admission"]
+        == "invalid"
+    )
     gates = ("--feature-gates", "DRAConsumableCapacity=true")
-    assert asked(capsys, shared, "--kubernetes-version", "1.34", *gates)["admission"] == "ok"
+    assert (
+        evaluate_json(capsys, shared, "--kubernetes-version", "1.34", *gates)["admission"] == "ok"
+    )
 
 
 @pytest.mark.parametrize(

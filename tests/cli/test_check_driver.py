@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -30,11 +30,19 @@ def snapshots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+class Output(NamedTuple):
+    """The exit code of a command, and its output."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> Output:
     """Return exit code, standard output and standard error of a run."""
     code = main(["check-driver", "--isolated", *words])
     printed = capsys.readouterr()
-    return code, printed.out, printed.err
+    return Output(code, printed.out, printed.err)
 
 
 @pytest.mark.usefixtures("snapshots")

@@ -1,4 +1,4 @@
-"""What Tab offers: values of options and arguments, typed in real shells."""
+"""Tab offers values of options and arguments, typed in real shells."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 BIN = Path(sys.executable).parent
 
 
-def offered(line: str, **environment: str) -> list[str]:
+def complete_in_bash(line: str, **environment: str) -> list[str]:
     """The candidates for the last word of a line, as bash asks for them."""
     env = {
         **os.environ,
@@ -68,11 +68,11 @@ def offered(line: str, **environment: str) -> list[str]:
     ],
 )
 def test_known_values_are_offered(line: str, expected: set[str]) -> None:
-    assert expected <= set(offered(line))
+    assert expected <= set(complete_in_bash(line))
 
 
-def shown(shell: str, line: str) -> str:
-    """What fish or zsh is given for a line."""
+def complete_in_shell(shell: str, line: str) -> str:
+    """Return the candidates for a line in fish or zsh."""
     env = {
         **os.environ,
         "_DRACTL_COMPLETE": f"complete_{shell}",
@@ -87,7 +87,7 @@ def shown(shell: str, line: str) -> str:
 @pytest.mark.parametrize("line", ["dractl ", "dractl help ", "dractl lint --", "dractl rule "])
 def test_each_line_for_fish_is_a_candidate_and_its_description(line: str) -> None:
     """A description that was wrapped at the width of a terminal had its end offered as a subcommand."""
-    for row in shown("fish", line).splitlines():
+    for row in complete_in_shell("fish", line).splitlines():
         candidate, tab, about = row.partition("\t")
         assert tab, row
         assert about
@@ -96,11 +96,11 @@ def test_each_line_for_fish_is_a_candidate_and_its_description(line: str) -> Non
 
 def test_a_description_reaches_the_shell_as_it_is_written() -> None:
     """zsh reads it between apostrophes, and typer takes [CODE] for markup."""
-    assert shown("fish", "dractl ru") == (
+    assert complete_in_shell("fish", "dractl ru") == (
         "rule\tDescribe a lint rule, a reason or a driver\N{RIGHT SINGLE QUOTATION MARK}s attributes.\n"
     )
-    assert "''" not in shown("zsh", "dractl ")
-    assert "# dractl: ignore[CODE]" in shown("fish", "dractl lint --add-ignore")
+    assert "''" not in complete_in_shell("zsh", "dractl ")
+    assert "# dractl: ignore[CODE]" in complete_in_shell("fish", "dractl lint --add-ignore")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_description_reaches_the_shell_as_it_is_written() -> None:
     ],
 )  # fmt: skip
 def test_a_code_is_offered_with_its_first_line(line: str, expected: str) -> None:
-    assert shown("fish", line) == expected
+    assert complete_in_shell("fish", line) == expected
 
 
 def test_names_are_those_of_the_files_and_of_the_namespace_on_the_line(tmp_path: Path) -> None:
@@ -131,13 +131,13 @@ def test_names_are_those_of_the_files_and_of_the_namespace_on_the_line(tmp_path:
     dump.write_text(
         json.dumps({"apiVersion": "v1", "kind": "List", "items": [*items, claim, node]})
     )
-    assert offered(f"dractl explain -f {dump} tr") == ["train-0", "train-1", "trace"]
-    assert offered(f"dractl explain -f {dump} -n ml tr") == ["train-0", "train-1"]
-    assert offered(f"dractl explain -f {dump} claim/") == ["claim/g"]
-    assert offered(f"dractl fit -f {dump} pod/train-1") == ["pod/train-1"]
-    assert offered(f"dractl explain -f {dump} -n ") == ["ml", "web"]
-    assert offered(f"dractl devices -f {dump} --node ") == ["gpu-1"]
-    assert offered(f"dractl impact -f {dump} node/") == ["node/gpu-1"]
+    assert complete_in_bash(f"dractl explain -f {dump} tr") == ["train-0", "train-1", "trace"]
+    assert complete_in_bash(f"dractl explain -f {dump} -n ml tr") == ["train-0", "train-1"]
+    assert complete_in_bash(f"dractl explain -f {dump} claim/") == ["claim/g"]
+    assert complete_in_bash(f"dractl fit -f {dump} pod/train-1") == ["pod/train-1"]
+    assert complete_in_bash(f"dractl explain -f {dump} -n ") == ["ml", "web"]
+    assert complete_in_bash(f"dractl devices -f {dump} --node ") == ["gpu-1"]
+    assert complete_in_bash(f"dractl impact -f {dump} node/") == ["node/gpu-1"]
 
 
 KUBECTL = """#!/bin/sh
@@ -160,16 +160,20 @@ def kubectl(folder: Path, script: str) -> str:
 
 def test_names_of_the_cluster_are_offered(tmp_path: Path) -> None:
     path = kubectl(tmp_path, KUBECTL)
-    assert offered("dractl explain --context ", PATH=path) == ["prod", "lab"]
-    assert offered("dractl explain -n ", PATH=path) == ["ml", "web"]
-    assert offered("dractl explain -n ml ", PATH=path) == ["train-0", "pod/train-0", "claim/gpus"]
-    assert offered("dractl explain -n ml claim/", PATH=path) == ["claim/gpus"]
+    assert complete_in_bash("dractl explain --context ", PATH=path) == ["prod", "lab"]
+    assert complete_in_bash("dractl explain -n ", PATH=path) == ["ml", "web"]
+    assert complete_in_bash("dractl explain -n ml ", PATH=path) == [
+        "train-0",
+        "pod/train-0",
+        "claim/gpus",
+    ]
+    assert complete_in_bash("dractl explain -n ml claim/", PATH=path) == ["claim/gpus"]
 
 
 def test_unreachable_cluster_offers_nothing(tmp_path: Path) -> None:
     path = kubectl(tmp_path, "#!/bin/sh\necho 'The connection was refused' >&2\nexit 1\n")
-    assert offered("dractl explain -n ", PATH=path) == []
-    assert offered("dractl explain -f /nonexistent/dump.yaml ") == []
+    assert complete_in_bash("dractl explain -n ", PATH=path) == []
+    assert complete_in_bash("dractl explain -f /nonexistent/dump.yaml ") == []
 
 
 def test_kubectl_completes_its_plug_in() -> None:
@@ -178,8 +182,8 @@ def test_kubectl_completes_its_plug_in() -> None:
     assert done.stdout.split() == ["error", "warning", "info", ":4"]
 
 
-def typed(shell: list[str], setup: str, line: str, wanted: str) -> str:
-    """What an interactive shell shows after a line with Tab at its end; it ends when ``wanted`` is there."""
+def type_in_shell(shell: list[str], setup: str, line: str, wanted: str) -> str:
+    """Return the screen of an interactive shell after a line and Tab; it ends when ``wanted`` is there."""
     child, ours = pty.fork()
     if child == 0:
         path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
@@ -189,7 +193,7 @@ def typed(shell: list[str], setup: str, line: str, wanted: str) -> str:
         os.execvp(shell[0], shell)
     shown = ""
 
-    def until(pattern: str) -> bool:
+    def wait_for(pattern: str) -> bool:
         nonlocal shown
         end = time.monotonic() + 30
         while time.monotonic() < end:
@@ -204,10 +208,10 @@ def typed(shell: list[str], setup: str, line: str, wanted: str) -> str:
 
     try:
         os.write(ours, f"{setup}; echo set''up\n".encode())
-        assert until(r"setup\s"), shown
+        assert wait_for(r"setup\s"), shown
         shown = ""
         os.write(ours, f"{line}\t".encode())
-        until(wanted)
+        wait_for(wanted)
         return shown
     finally:
         os.close(ours)
@@ -233,7 +237,7 @@ def test_a_shell_completes_the_value(shell: str, line: str, wanted: str) -> None
     command, setup = SHELLS[shell]
     if shutil.which(command[0]) is None:
         pytest.skip(f"{shell} is not installed")
-    assert wanted in typed(command, setup, line, wanted)
+    assert wanted in type_in_shell(command, setup, line, wanted)
 
 
 def test_powershell_completes_the_value() -> None:

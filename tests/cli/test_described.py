@@ -339,7 +339,7 @@ spec:
 """
 
 
-def served(
+def serve_by_machine(
     path: Path, text: str, machines: str, capsys: pytest.CaptureFixture[str], *more: str
 ) -> dict[str, object]:
     """By machine what it needs, what sets labels and what was not judged; None for machines that do not serve."""
@@ -366,7 +366,7 @@ def test_node_selectors_are_judged_by_known_labels(
 ) -> None:
     path = tmp_path / "pod.yaml"
     of_type = POD.replace("SELECTOR", "node.kubernetes.io/instance-type: p5.48xlarge")
-    assert served(path, of_type, "p5.48xlarge,p4d.24xlarge,dgx-h100", capsys) == {
+    assert serve_by_machine(path, of_type, "p5.48xlarge,p4d.24xlarge,dgx-h100", capsys) == {
         "p5.48xlarge": ([], {}, []),
         "p4d.24xlarge": None,
         "dgx-h100": (
@@ -376,7 +376,7 @@ def test_node_selectors_are_judged_by_known_labels(
         ),  # a node of one's own may have any
     }
     own = POD.replace("SELECTOR", "team: ml, karpenter.k8s.aws/instance-gpu-name: h100")
-    assert served(path, own, "p5.48xlarge,p4d.24xlarge", capsys) == {
+    assert serve_by_machine(path, own, "p5.48xlarge,p4d.24xlarge", capsys) == {
         "p5.48xlarge": (["team=ml"], {"karpenter.k8s.aws/instance-gpu-name=h100": "Karpenter"}, []),
         "p4d.24xlarge": None,
     }
@@ -399,9 +399,13 @@ def test_a_label_of_a_machine_file_is_judged(
     machine = tmp_path / "mine.yaml"
     machine.write_text("labels: {team: web}\nroots: [{devices: [H100]}]\n")
     text = POD.replace("SELECTOR", "team: ml")
-    assert served(tmp_path / "pod.yaml", text, str(machine), capsys) == {str(machine): None}
+    assert serve_by_machine(tmp_path / "pod.yaml", text, str(machine), capsys) == {
+        str(machine): None
+    }
     machine.write_text("labels: {team: ml}\nroots: [{devices: [H100]}]\n")
-    assert served(tmp_path / "pod.yaml", text, str(machine), capsys) == {str(machine): ([], {}, [])}
+    assert serve_by_machine(tmp_path / "pod.yaml", text, str(machine), capsys) == {
+        str(machine): ([], {}, [])
+    }
 
 
 def test_affinity_to_other_pods_is_not_judged(
@@ -413,7 +417,7 @@ def test_affinity_to_other_pods_is_not_judged(
         f"affinity: {{podAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}}}"
     )
     text = POD.replace("nodeSelector: {SELECTOR}", affinity)
-    assert served(tmp_path / "pod.yaml", text, "dgx-h100", capsys) == {
+    assert serve_by_machine(tmp_path / "pod.yaml", text, "dgx-h100", capsys) == {
         "dgx-h100": ([], {}, ["podAffinity"])
     }
 
@@ -426,13 +430,13 @@ def test_cpus_are_judged_where_they_are_documented(
     text = POD.replace("nodeSelector: {SELECTOR}", "tolerations: []").replace(
         "resources: {claims: [{name: gpu}]}", asked
     )
-    assert served(tmp_path / "pod.yaml", text, "8xH100,dgx-h100,p5.48xlarge", capsys) == {
+    assert serve_by_machine(tmp_path / "pod.yaml", text, "8xH100,dgx-h100,p5.48xlarge", capsys) == {
         "8xH100": ([], {}, ["cpu"]),
         "dgx-h100": None,
         "p5.48xlarge": None,
     }
     less = text.replace("cpu: 500", "cpu: 200, memory: 1Ti")
-    assert served(tmp_path / "pod.yaml", less, "dgx-h100,p5.48xlarge", capsys) == {
+    assert serve_by_machine(tmp_path / "pod.yaml", less, "dgx-h100,p5.48xlarge", capsys) == {
         "dgx-h100": ([], {}, []),
         "p5.48xlarge": None,
     }
@@ -452,10 +456,10 @@ def test_pools_for_some_nodes_are_assumed_to_be_for_this_one(
     more = ("--network-devices", str(tmp_path / "cameras.yaml"))
     cel = "spec: {selectors: [{cel: {expression: 'device.driver == \"camera.example.com\"'}}]}"
     text = text.replace("spec: {}", cel)
-    assert served(tmp_path / "claim.yaml", text, "dgx-h100", capsys, *more) == {
+    assert serve_by_machine(tmp_path / "claim.yaml", text, "dgx-h100", capsys, *more) == {
         "dgx-h100": (["zone=b"], {}, [])
     }
-    assert served(
+    assert serve_by_machine(
         tmp_path / "claim.yaml", text.replace("count: 2", "count: 3"), "dgx-h100", capsys, *more
     ) == {"dgx-h100": None}
 

@@ -6,7 +6,7 @@ import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import pytest
@@ -55,10 +55,18 @@ def busy_cluster() -> list[dict[str, Any]]:
     return [CLASS, node("node-1"), node("node-2"), held, running, *slices]
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+class Output(NamedTuple):
+    """The exit code of a command, and its output."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Output:
     code = main(["explain", "--isolated", *arguments])
     captured = capsys.readouterr()
-    return code, captured.out, captured.err
+    return Output(code, captured.out, captured.err)
 
 
 def test_example_names_the_roots_and_their_devices(capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,7 +140,7 @@ def test_a_kind_and_a_name_as_kubectl_takes_them(capsys: pytest.CaptureFixture[s
     assert run(capsys, "-f", EXAMPLES, "po", "train-0", "train-0")[1].count("pod ml/train-0") == 2
 
 
-def several_claims(folder: Path) -> str:
+def dump_of_claims(folder: Path) -> str:
     counts = {"one": 1, "nine": 9, "ten": 10}
     return dump(
         folder,
@@ -144,7 +152,7 @@ def several_claims(folder: Path) -> str:
 def test_of_several_found_there_is_a_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = several_claims(tmp_path)
+    path = dump_of_claims(tmp_path)
     for arguments in ((), ("-A",), (path,)):
         code, out, err = run(capsys, "-f", path, *arguments)
         head, *rows = out.splitlines()
@@ -161,7 +169,7 @@ def test_of_several_found_there_is_a_table(
 def test_named_subjects_are_in_full_as_with_verbose(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = several_claims(tmp_path)
+    path = dump_of_claims(tmp_path)
     _, named, err = run(capsys, "-f", path, "claim/nine", "claim/one")
     assert named.startswith("resourceclaim ml/nine")
     assert "SUBJECT" not in named + err
@@ -619,7 +627,9 @@ def test_subjects_with_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "exclude each other" in err
 
 
-def made(kind: str, name: str, owner: tuple[str, str] | None = None, **more: Any) -> dict[str, Any]:
+def make_workload(
+    kind: str, name: str, owner: tuple[str, str] | None = None, **more: Any
+) -> dict[str, Any]:
     spec = {
         "containers": [{"name": "m", "image": "x"}],
         "resourceClaims": [{"name": "g", "resourceClaimTemplateName": "t"}],
@@ -639,7 +649,7 @@ def made(kind: str, name: str, owner: tuple[str, str] | None = None, **more: Any
     }
 
 
-def refused(kind: str, name: str, message: str) -> dict[str, Any]:
+def refusal_event(kind: str, name: str, message: str) -> dict[str, Any]:
     about = {"kind": kind, "name": name, "namespace": "ml", "uid": f"uid-{name}"}
     metadata = {"name": f"{name}.1", "namespace": "ml"}
     return {
@@ -659,13 +669,13 @@ QUOTA = 'pods "infer-1-x" is forbidden: exceeded quota: gpus, requested: pods=1,
 def test_workload_unable_to_create_pods_is_pending(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    replica_set = made("ReplicaSet", "infer-1", ("Deployment", "infer"))
+    replica_set = make_workload("ReplicaSet", "infer-1", ("Deployment", "infer"))
     path = dump(
         tmp_path,
         *busy_cluster(),
-        made("Deployment", "infer"),
+        make_workload("Deployment", "infer"),
         replica_set,
-        refused("ReplicaSet", "infer-1", QUOTA),
+        refusal_event("ReplicaSet", "infer-1", QUOTA),
     )
     for arguments in ((), ("deploy/infer",)):
         code, out, _ = run(capsys, "-f", path, *arguments)
@@ -684,11 +694,11 @@ def test_the_condition_of_a_replica_set_outlives_its_events(
         "message": QUOTA,
     }
     status = {"conditions": [condition]}
-    replica_set = made("ReplicaSet", "infer-1", ("Deployment", "infer"), status=status)
+    replica_set = make_workload("ReplicaSet", "infer-1", ("Deployment", "infer"), status=status)
     code, out, _ = run(
         capsys,
         "-f",
-        dump(tmp_path, *busy_cluster(), made("Deployment", "infer"), replica_set),
+        dump(tmp_path, *busy_cluster(), make_workload("Deployment", "infer"), replica_set),
         "-o",
         "json",
     )
@@ -712,7 +722,11 @@ def test_an_old_refusal_is_over_once_all_pods_are_there(
     )
     running["status"] = {"phase": "Running"}
     path = dump(
-        tmp_path, *busy_cluster(), made("Job", "train"), running, refused("Job", "train", QUOTA)
+        tmp_path,
+        *busy_cluster(),
+        make_workload("Job", "train"),
+        running,
+        refusal_event("Job", "train", QUOTA),
     )
     assert run(capsys, "-f", path)[0] == 0
 
@@ -725,8 +739,8 @@ def test_a_workload_without_some_of_its_pods(
         "train-x", metadata={"uid": "p", "ownerReferences": [owner]}, spec={"nodeName": "node-1"}
     )
     running["status"] = {"phase": "Running"}
-    job = made("Job", "train", spec={"parallelism": 2, "completions": 2})
-    path = dump(tmp_path, *busy_cluster(), job, running, refused("Job", "train", QUOTA))
+    job = make_workload("Job", "train", spec={"parallelism": 2, "completions": 2})
+    path = dump(tmp_path, *busy_cluster(), job, running, refusal_event("Job", "train", QUOTA))
     code, out, _ = run(capsys, "-f", path)
     assert code == 1
     assert "job ml/train" in out
@@ -736,7 +750,7 @@ def test_names_with_the_given_prefix_are_suggested(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pods = [pod(f"infer-5f49-{n}") for n in range(5)]
-    path = dump(tmp_path, *busy_cluster(), made("Deployment", "infer"), *pods)
+    path = dump(tmp_path, *busy_cluster(), make_workload("Deployment", "infer"), *pods)
     code, _, err = run(capsys, "-f", path, "pod/infer", "-n", "ml")
     assert code == 3
     assert "there is pod/infer-5f49-0, pod/infer-5f49-1, pod/infer-5f49-2 and 2 more" in err
@@ -746,7 +760,7 @@ def test_names_with_the_given_prefix_are_suggested(
 def test_a_pod_of_an_earlier_replica_set_names_its_deployment(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = dump(tmp_path, *busy_cluster(), made("Deployment", "infer"))
+    path = dump(tmp_path, *busy_cluster(), make_workload("Deployment", "infer"))
     code, _, err = run(capsys, "-f", path, "pod/infer-5f49-x7k2p", "-n", "ml")
     assert code == 3
     assert "deploy/infer made pods of such names; it has no pod now" in err

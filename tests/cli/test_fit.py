@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -72,10 +72,18 @@ def test_an_unknown_machine_is_not_added(
     assert "--add p5.48xlarge*0: the number of nodes is 1 to 100,000" in capsys.readouterr().err
 
 
-def fit(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+class Output(NamedTuple):
+    """The exit code of a command, and its output."""
+
+    code: int
+    out: str
+    err: str
+
+
+def fit(capsys: pytest.CaptureFixture[str], *arguments: str) -> Output:
     code = main(["fit", "--isolated", *arguments])
     captured = capsys.readouterr()
-    return code, captured.out, captured.err
+    return Output(code, captured.out, captured.err)
 
 
 def test_cpus_of_a_described_machine_count(

@@ -44,12 +44,12 @@ def objects(example: str) -> list[dict[str, Any]]:
     ]
 
 
-def poisoned(value: Any, names: frozenset[str], key: str = "") -> Any:
+def poison(value: Any, names: frozenset[str], key: str = "") -> Any:
     """The value with the payload behind every string that an API server does not check."""
     if isinstance(value, dict):
-        return {name: poisoned(item, names, name) for name, item in value.items()}
+        return {name: poison(item, names, name) for name, item in value.items()}
     if isinstance(value, list):
-        return [poisoned(item, names, key) for item in value]
+        return [poison(item, names, key) for item in value]
     checked = (
         not isinstance(value, str) or key in KEPT or value in names or value[:1].isdigit()
     )  # quantities
@@ -118,7 +118,7 @@ def test_values_reach_neither_the_terminal_nor_the_log(
     items = objects(example)
     file = tmp_path / "dump.json"
     file.write_text(
-        json.dumps({"apiVersion": "v1", "kind": "List", "items": poisoned(items, names(items))})
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": poison(items, names(items))})
     )
     text = report(
         capsys, *(str(file) if word == "FILE" else word for word in command), "--isolated"
@@ -136,7 +136,7 @@ def test_values_are_no_markup(
     items = objects("capacity")
     file = tmp_path / "dump.json"
     file.write_text(
-        json.dumps({"apiVersion": "v1", "kind": "List", "items": poisoned(items, names(items))})
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": poison(items, names(items))})
     )
     words = [str(file) if word == "FILE" else word for word in command]
     text = report(capsys, *words, "--isolated", codes=(0, 1))

@@ -116,7 +116,7 @@ def test_wrong_usage_is_2(
 
 
 def test_missing_path_is_3(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What can be read is reported all the same, and 3 wins over 1."""
+    """Readable files are reported all the same, and 3 wins over 1."""
     assert main(["lint", "missing.yaml", "claim.yaml", "-q"]) == 3
     captured = capsys.readouterr()
     assert "error[DRA701]" in captured.out
@@ -129,19 +129,19 @@ def test_unreadable_file_below_a_folder_is_3(
     """A green CI would say that it is right."""
     denied = PermissionError(errno.EACCES, "Permission denied")
 
-    def opened(path: str, *arguments: Any, **more: Any) -> int:
+    def deny_open(path: str, *arguments: Any, **more: Any) -> int:
         if os.fspath(path).endswith("secret.yaml"):
             raise denied
         return open_file(path, *arguments, **more)
 
-    def listed(path: str | Path) -> Any:
+    def deny_listing(path: str | Path) -> Any:
         if os.fspath(path).endswith("closed"):
             raise denied
         return list_folder(path)
 
     open_file, list_folder = os.open, os.scandir
-    monkeypatch.setattr(os, "open", opened)
-    monkeypatch.setattr(os, "scandir", listed)
+    monkeypatch.setattr(os, "open", deny_open)
+    monkeypatch.setattr(os, "scandir", deny_listing)
     (here / "closed").mkdir()
     (here / "secret.yaml").write_text(CLAIM)
     assert main(["lint", ".", "-q", "-o", "json"]) == 3
@@ -877,7 +877,7 @@ spec:
 def test_slices_without_classes_are_tried_all_the_same(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What `dractl render` writes by default."""
+    """`dractl render` writes this by default."""
     assert main(["render", "--hardware", "2xH100,nic", "--output-file", "slices.yaml"]) == 0
     text = CLAIM.replace("kubernbetes", "kubernetes").replace("gpu.example.com", "CLASS")
     selectors = """\

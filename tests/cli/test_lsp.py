@@ -42,12 +42,14 @@ def units(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
 
 
-def at(line: int, character: int) -> dict[str, Any]:
+def position_at(line: int, character: int) -> dict[str, Any]:
     return {"textDocument": {"uri": URI}, "position": {"line": line, "character": character}}
 
 
-def played(messages: list[dict[str, Any]], *options: str) -> tuple[list[dict[str, Any]], int]:
-    """What the server answers to messages, and its exit status."""
+def play_messages(
+    messages: list[dict[str, Any]], *options: str
+) -> tuple[list[dict[str, Any]], int]:
+    """Return the answers of the server to messages, and its exit status."""
     data = b""
     for message in messages:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
@@ -82,7 +84,7 @@ def test_a_session() -> None:
     document = {"uri": URI, "languageId": "yaml", "version": 1, "text": TEXT}
     whole = {"start": {"line": 0, "character": 0}, "end": {"line": 20, "character": 0}}
     action = {"textDocument": {"uri": URI}, "range": whole, "context": {"diagnostics": []}}
-    answers, status = played(
+    answers, status = play_messages(
         [
             {
                 "id": 1,
@@ -91,10 +93,14 @@ def test_a_session() -> None:
             },
             {"method": "initialized", "params": {}},
             {"method": "textDocument/didOpen", "params": {"textDocument": document}},
-            {"id": 2, "method": "textDocument/hover", "params": at(EXPRESSION, character)},
-            {"id": 3, "method": "textDocument/completion", "params": at(EXPRESSION, character)},
+            {"id": 2, "method": "textDocument/hover", "params": position_at(EXPRESSION, character)},
+            {
+                "id": 3,
+                "method": "textDocument/completion",
+                "params": position_at(EXPRESSION, character),
+            },
             {"id": 4, "method": "textDocument/codeAction", "params": action},
-            {"id": 5, "method": "textDocument/definition", "params": at(11, 26)},
+            {"id": 5, "method": "textDocument/definition", "params": position_at(11, 26)},
             {"id": 6, "method": "shutdown"},
             {"method": "exit"},
         ]
@@ -149,7 +155,7 @@ def test_a_saved_text_is_judged_with_its_kustomization(tmp_path: Path) -> None:
         "textDocument": {"uri": uri, "version": 2},
         "contentChanges": [{"text": text + "# more\n"}],
     }
-    answers, status = played(
+    answers, status = play_messages(
         [
             {"id": 1, "method": "initialize", "params": folder},
             {"method": "initialized", "params": {}},
@@ -179,7 +185,7 @@ def test_excluded_files_have_no_diagnostics(tmp_path: Path) -> None:
     config = tmp_path / "dractl.toml"
     config.write_text('exclude = ["claim.yaml"]\n', encoding="utf-8")
     document = {"uri": URI, "languageId": "yaml", "version": 1, "text": TEXT}
-    answers, status = played(
+    answers, status = play_messages(
         [
             {
                 "id": 1,
@@ -243,7 +249,7 @@ def test_configuration_of_the_open_folder_is_used(
         "version": 1,
         "text": TEXT,
     }
-    answers, status = played(
+    answers, status = play_messages(
         [
             {
                 "id": 1,

@@ -30,7 +30,7 @@ def run(
 
 
 def on_terminal(*arguments: str | Path, **environment: str) -> str:
-    """What a run shows on a terminal."""
+    """Return the output of a run on a terminal."""
     ours, its = os.openpty()
     with subprocess.Popen(
         [BIN / "dractl", *arguments], env={**os.environ, **environment}, stdout=its
@@ -153,15 +153,15 @@ def test_output_for_programs_is_utf8_in_every_locale(
 ) -> None:
     (tmp_path / "claim.yaml").write_text(CLAIM, encoding="utf-8")
 
-    def printed(encoding: str) -> bytes:
+    def print_with(encoding: str) -> bytes:
         environment = {**os.environ, "PYTHONIOENCODING": encoding}
         return subprocess.run(
             [BIN / "dractl", *arguments], cwd=tmp_path, env=environment, stdout=-1, check=False
         ).stdout
 
-    text = printed("ascii")
+    text = print_with("ascii")
     assert not text.isascii()
-    assert text == printed("utf-8")
+    assert text == print_with("utf-8")
 
 
 def test_output_for_people_is_ascii_where_the_locale_lacks_characters() -> None:
@@ -270,10 +270,10 @@ def test_an_interrupt_during_the_start_is_silent(moment: str) -> None:
 def test_an_interrupt_is_130(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(_: str) -> None:
+    def interrupt(_: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dractl.cli.subcommands.function", interrupted)
+    monkeypatch.setattr("dractl.cli.subcommands.function", interrupt)
     assert entry.main(["lint"]) == 130
     assert capsys.readouterr().err == "error: interrupted\n"
 

@@ -1,4 +1,4 @@
-"""What dractl answers to mistakes: the table mistakes.txt, a block for each, with the exit code, the message and the
+"""Answers of dractl to mistakes: the table mistakes.txt, a block for each, with the exit code, the message and the
 hint. A line that ends in `...` is compared up to there."""
 
 from __future__ import annotations

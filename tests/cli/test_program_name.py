@@ -52,7 +52,7 @@ def _below_kubectl(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
-def printed(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def output_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     main(words)
     captured = capsys.readouterr()
     return captured.out + captured.err
@@ -66,7 +66,7 @@ def test_report_names_the_called_program(
     line: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(folder)
-    text = printed(shlex.split(line), capsys)
+    text = output_of(shlex.split(line), capsys)
     assert text
     assert not COMMAND.findall(" ".join(text.split()))
 
@@ -76,27 +76,27 @@ def test_hint_after_a_mistake_names_the_called_program(
 ) -> None:
     monkeypatch.chdir(folder)
     for command, *_ in BLOCKS:
-        text = printed(shlex.split(command)[2:], capsys)
+        text = output_of(shlex.split(command)[2:], capsys)
         assert not COMMAND.findall(" ".join(text.split())), command
 
 
 @pytest.mark.parametrize("name", SUBCOMMANDS)
 def test_help_names_the_called_program(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     for words in ([name, "--help"], ["help", name]):
-        text = " ".join(printed(words, capsys).split())
+        text = " ".join(output_of(words, capsys).split())
         assert text.startswith(f"Usage: kubectl dra {name}")
         assert not COMMAND.findall(text)
 
 
 def test_page_names_the_called_program(capsys: pytest.CaptureFixture[str]) -> None:
     for name in (*REASONS, *rules()):
-        assert not COMMAND.findall(" ".join(printed(["rule", name], capsys).split())), name
+        assert not COMMAND.findall(" ".join(output_of(["rule", name], capsys).split())), name
 
 
 def test_a_schema_names_no_program(capsys: pytest.CaptureFixture[str]) -> None:
-    for name in printed(["schema"], capsys).split():
+    for name in output_of(["schema"], capsys).split():
         if not name[:1].isupper():
-            assert not COMMAND.findall(printed(["schema", name], capsys)), name
+            assert not COMMAND.findall(output_of(["schema", name], capsys)), name
 
 
 def test_a_report_stored_for_the_other_name_is_not_shown(
@@ -105,9 +105,9 @@ def test_a_report_stored_for_the_other_name_is_not_shown(
     monkeypatch.chdir(folder)
     line = ["lint", "ex/explain", "ex/lint", "-o", "json"]
     monkeypatch.setattr("sys.argv", ["dractl"])
-    printed(line, capsys)
+    output_of(line, capsys)
     monkeypatch.setattr("sys.argv", ["kubectl-dra"])
-    assert not COMMAND.findall(printed(line, capsys))
+    assert not COMMAND.findall(output_of(line, capsys))
 
 
 def test_the_library_says_dractl() -> None:
@@ -125,4 +125,4 @@ def test_a_users_own_words_stay_as_they_are(
         "  containers: [{name: a, image: b, args: [dractl lint .]}]\n"
         "  resourceClaims: [{name: gpu, resourceClaimName: x, other: 1}]\n"
     )
-    assert "dractl lint" in printed(["lint", str(manifest)], capsys)
+    assert "dractl lint" in output_of(["lint", str(manifest)], capsys)

@@ -35,7 +35,7 @@ def run(*arguments: object) -> int:
     return main(["render", *map(str, arguments)])
 
 
-def rendered(capsys: pytest.CaptureFixture[str]) -> list[dict]:
+def rendered_slices(capsys: pytest.CaptureFixture[str]) -> list[dict]:
     return list(yaml.safe_load_all(capsys.readouterr().out))
 
 
@@ -88,7 +88,7 @@ def test_a_gathered_machine_gives_the_roots_of_its_own_links(
     archive: str, whole: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("--from", whole / "machines" / archive, "--driver", "dra.net") == 0
-    nics = devices(rendered(capsys), "dra.net")
+    nics = devices(rendered_slices(capsys), "dra.net")
     roots = roots_of(whole / "machines" / archive)
     physical = {
         name: d["attributes"] for name, d in nics.items() if "dra.net/pciAddress" in d["attributes"]
@@ -103,7 +103,7 @@ def test_a_gathered_machine_gives_the_roots_of_its_own_links(
 
 def test_cpus_by_numa_node(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--from", whole / "machines" / ARCHIVES[1], "--driver", "dra.cpu") == 0
-    cpus = devices(rendered(capsys), "dra.cpu")
+    cpus = devices(rendered_slices(capsys), "dra.cpu")
     # sys/devices/system/node/node0/cpulist is 0-7,16-23, node1's 8-15,24-31
     assert {name: d["capacity"]["dra.cpu/cpu"]["value"] for name, d in cpus.items()} == {
         "cpudevnuma000": "16",
@@ -113,7 +113,7 @@ def test_cpus_by_numa_node(whole: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_yaml_and_json_hold_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--hardware", "2xH100,nic,cpus=8", "--device-classes") == 0
-    objects = rendered(capsys)
+    objects = rendered_slices(capsys)
     assert run("--hardware", "2xH100,nic,cpus=8", "--device-classes", "-o", "json") == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["apiVersion"], found["kind"]) == ("v1", "List")
@@ -160,7 +160,7 @@ def test_the_nodes_name(
 ) -> None:
     def name(*arguments: object) -> str:
         assert run("--driver", "dra.cpu", *arguments) == 0
-        return rendered(capsys)[0]["spec"]["nodeName"]
+        return rendered_slices(capsys)[0]["spec"]["nodeName"]
 
     assert name("--hardware", "cpus=4") == "node-1"
     assert name("--hardware", "cpus=4", "--node-name", "worker") == "worker"
@@ -190,7 +190,7 @@ def test_the_nodes_name(
 def test_several_nodes(capsys: pytest.CaptureFixture[str]) -> None:
     names = ("--driver", "gpu.nvidia.com", "--node-name", "gpu")
     assert run("--hardware", "H100", "--nodes", 3, *names, "--device-classes") == 0
-    objects = rendered(capsys)
+    objects = rendered_slices(capsys)
     slices = [item for item in objects if item["kind"] == "ResourceSlice"]
     assert [item["spec"]["nodeName"] for item in slices] == ["gpu-1", "gpu-2", "gpu-3"]
     assert len({item["spec"]["devices"][0]["attributes"]["uuid"]["string"] for item in slices}) == 3
@@ -277,9 +277,9 @@ def test_driver_options_and_versions(capsys: pytest.CaptureFixture[str]) -> None
         )
         == 0
     )
-    assert list(devices(rendered(capsys), "dra.cpu")) == ["cpudevmachine"]
+    assert list(devices(rendered_slices(capsys), "dra.cpu")) == ["cpudevmachine"]
     assert run("--hardware", "H100", "--driver", "gpu.nvidia.com", "--driver-version", "0.5") == 0
-    (gpu,) = devices(rendered(capsys), "gpu.nvidia.com").values()
+    (gpu,) = devices(rendered_slices(capsys), "gpu.nvidia.com").values()
     assert gpu["attributes"]["resource.kubernetes.io/numaNode"] == {"int": 0}
 
 

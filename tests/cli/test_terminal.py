@@ -1,4 +1,4 @@
-"""What a terminal sees of a run, besides its report."""
+"""Text of a run on a terminal besides its report."""
 
 from __future__ import annotations
 

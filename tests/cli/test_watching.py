@@ -21,7 +21,7 @@ class Enough(Exception):
     pass
 
 
-def ending(after: int) -> Callable[[float], None]:
+def make_wait(after: int) -> Callable[[float], None]:
     """Waits that end the watch after so many reports."""
     left = [after]
 
@@ -36,7 +36,7 @@ def ending(after: int) -> Callable[[float], None]:
 def test_only_changed_reports_are_shown_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
     reports = iter(["one\n", "one\n", "two\n"])
     with pytest.raises(Enough):
-        watching.repeat(lambda: next(reports), wait=ending(3))
+        watching.repeat(lambda: next(reports), wait=make_wait(3))
     assert capsys.readouterr().out == "one\n---\ntwo\n"
 
 
@@ -66,7 +66,7 @@ def test_progress_does_not_come_between_reports(monkeypatch: pytest.MonkeyPatch)
         return next(reports)
 
     with pytest.raises(Enough):
-        watching.repeat(report, wait=ending(2))
+        watching.repeat(report, wait=make_wait(2))
     assert "reading" not in screen.getvalue()
     assert errors.getvalue().count("\x1b[?25l") == 1  # before the live view only
 
@@ -77,7 +77,7 @@ def test_a_terminal_shows_the_last_report_in_place(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("TERM", "xterm")
     reports = iter(["one\n", "two\n"])
     with pytest.raises(Enough):
-        watching.repeat(lambda: next(reports), wait=ending(2))
+        watching.repeat(lambda: next(reports), wait=make_wait(2))
     text = screen.getvalue()
     opened, closed = text.index("\x1b[?1049h"), text.index("\x1b[?1049l")  # the alternate screen
     assert opened < text.index("one") < text.index("two") < closed
@@ -96,7 +96,7 @@ def test_a_terminal_without_a_cursor_gets_one_report_after_the_other(
     monkeypatch.setenv("TERM", "dumb")
     reports = iter(["one\n", "two\n"])
     with pytest.raises(Enough):
-        watching.repeat(lambda: next(reports), wait=ending(2))
+        watching.repeat(lambda: next(reports), wait=make_wait(2))
     assert screen.getvalue() == "one\n---\ntwo\n"
 
 

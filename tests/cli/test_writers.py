@@ -1,4 +1,4 @@
-"""What two writers of one file leave behind: nothing of either is lost."""
+"""Two writers of one file lose nothing of either."""
 
 from __future__ import annotations
 
@@ -70,18 +70,18 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def after(
+def act_once_after(
     monkeypatch: pytest.MonkeyPatch, owner: object, name: str, act: Callable[[], None]
 ) -> None:
     """Does something once, after the first call of a function."""
     original, calls = getattr(owner, name), iter([act])
 
-    def wrapped(*arguments: Any, **named: Any) -> Any:
+    def call_and_act(*arguments: Any, **named: Any) -> Any:
         made = original(*arguments, **named)
         next(calls, lambda: None)()
         return made
 
-    monkeypatch.setattr(owner, name, wrapped)
+    monkeypatch.setattr(owner, name, call_and_act)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -112,9 +112,9 @@ def test_concurrent_edit_is_kept(
             else "dractl.cli.commands.migrate.load_readable"
         )
         owner = import_module(module.rpartition(".")[0])
-        after(monkeypatch, owner, module.rpartition(".")[2], lambda: change(path))
+        act_once_after(monkeypatch, owner, module.rpartition(".")[2], lambda: change(path))
     elif moment == "compared":
-        after(monkeypatch, fixing, "read_content", lambda: change(path))
+        act_once_after(monkeypatch, fixing, "read_content", lambda: change(path))
     else:
         temporary, replaced = os.replace, iter([lambda: change(path)])
 
@@ -235,10 +235,10 @@ def test_a_report_does_not_replace_a_read_only_file(here: Path) -> None:
 def test_unreplaceable_file_is_written_in_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def mounted(*_: object) -> None:
+    def refuse_as_mounted(*_: object) -> None:
         raise OSError(errno.EBUSY, "Device or resource busy")
 
     (tmp_path / "report").write_text("old")
-    monkeypatch.setattr(os, "replace", mounted)
+    monkeypatch.setattr(os, "replace", refuse_as_mounted)
     atomic.replace(tmp_path / "report", b"new")
     assert (tmp_path / "report").read_text() == "new"

@@ -1,4 +1,4 @@
-"""How much of each kind an input shows."""
+"""Coverage: how much of each kind an input shows."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tests.explain.cluster import (
 )
 
 
-def stored(value: dict[str, Any]) -> dict[str, Any]:
+def as_stored(value: dict[str, Any]) -> dict[str, Any]:
     """Return an object as an API server prints it."""
     return {**value, "metadata": {**value["metadata"], "uid": "1", "resourceVersion": "7"}}
 
 
-CLASS = stored(device_class("gpu", "true"))
-CLAIM = stored(claim("c", request("r", "gpu")))
-SLICE = stored(slice_of("gpu.example.com", "a"))
+CLASS = as_stored(device_class("gpu", "true"))
+CLAIM = as_stored(claim("c", request("r", "gpu")))
+SLICE = as_stored(slice_of("gpu.example.com", "a"))
 
 
 def extents(state: ClusterState, *kinds: str) -> list[Extent]:
@@ -37,14 +37,14 @@ def extents(state: ClusterState, *kinds: str) -> list[Extent]:
 
 
 def test_dump_with_nodes_shows_every_kind_for_devices() -> None:
-    state = state_of(stored(node("a")), CLASS)
+    state = state_of(as_stored(node("a")), CLASS)
     assert not state.list_unread()
     assert state.covers("ResourceClaim")
 
 
 def test_a_dump_with_nodes_and_without_dra_says_nothing_of_dra() -> None:
     """`kubectl cluster-info dump` lists nodes and pods, and no object of resource.k8s.io."""
-    state = state_of(stored(node("a")), stored(pod("p")))
+    state = state_of(as_stored(node("a")), as_stored(pod("p")))
     assert extents(state, "Node", "Pod", "ResourceSlice") == ["whole", "whole", "unseen"]
 
 
@@ -52,13 +52,13 @@ def test_claims_of_pods_prove_pods() -> None:
     held = claim(
         "held", request("r", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p")
     )
-    state = state_of(stored(node("a")), stored(held))
+    state = state_of(as_stored(node("a")), as_stored(held))
     assert state.extent("Pod") == "unseen"
     assert not state.shows("Pod", "ml")
 
 
 def test_undumped_volumes_are_unknown() -> None:
-    state = state_of(stored(node("a")), CLASS)
+    state = state_of(as_stored(node("a")), CLASS)
     assert not state.covers("PersistentVolumeClaim")
 
 
@@ -74,7 +74,7 @@ def test_without_nodes_a_kind_without_an_object_is_unseen() -> None:
 def test_message_of_the_scheduler_proves_the_absence_of_nodes(message: str) -> None:
     condition = {"type": "PodScheduled", "status": "False", "message": message}
     waiting = pod("p", status={"phase": "Pending", "conditions": [condition]})
-    assert state_of(stored(waiting)).extent("Node") == "whole"
+    assert state_of(as_stored(waiting)).extent("Node") == "whole"
 
 
 def test_objects_of_one_namespace_may_be_a_part() -> None:

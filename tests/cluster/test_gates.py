@@ -11,41 +11,41 @@ from tests.explain.cluster import claim, device, pod, request, slice_of, state_o
 SHARES = "DRAConsumableCapacity"
 
 
-def shown(*objects: dict[str, Any], release: str = "1.34", **options: bool) -> dict[str, bool]:
+def gates_of(*objects: dict[str, Any], release: str = "1.34", **options: bool) -> dict[str, bool]:
     gates = find_shown_gates(state_of(*objects), release, Target.of(release).gates)
     return gates.override(options)
 
 
-def stored(value: dict[str, Any]) -> dict[str, Any]:
+def with_uid(value: dict[str, Any]) -> dict[str, Any]:
     value["metadata"]["uid"] = "u"
     return value
 
 
-def shared_slice() -> dict[str, Any]:
+def slice_with_shares() -> dict[str, Any]:
     value = slice_of("gpu.example.com", "node-1", device("gpu-0"))
     value["spec"]["devices"][0]["allowMultipleAllocations"] = True
     return value
 
 
 def test_a_stored_field_proves_its_gate() -> None:
-    assert shown(stored(shared_slice())) == {SHARES: True}
+    assert gates_of(with_uid(slice_with_shares())) == {SHARES: True}
 
 
 def test_a_manifest_proves_nothing() -> None:
-    assert shown(shared_slice()) == {}
+    assert gates_of(slice_with_shares()) == {}
 
 
 def test_a_resource_version_tells_a_stored_object_too() -> None:
-    value = shared_slice()
+    value = slice_with_shares()
     value["metadata"]["resourceVersion"] = "7"
-    assert shown(value) == {SHARES: True}
+    assert gates_of(value) == {SHARES: True}
 
 
 def test_a_field_of_an_older_version_is_found_in_its_own_place() -> None:
-    value = stored(slice_of("gpu.example.com", "node-1"))
+    value = with_uid(slice_of("gpu.example.com", "node-1"))
     value["apiVersion"] = "resource.k8s.io/v1beta1"
     value["spec"]["devices"] = [{"name": "gpu-0", "basic": {"allowMultipleAllocations": True}}]
-    assert shown(value) == {SHARES: True}
+    assert gates_of(value) == {SHARES: True}
 
 
 def test_a_share_in_a_status_proves_its_gate() -> None:
@@ -53,37 +53,37 @@ def test_a_share_in_a_status_proves_its_gate() -> None:
     value = claim(
         "c", request("r", "gpu"), status={"allocation": {"devices": {"results": [result]}}}
     )
-    assert shown(stored(value)) == {SHARES: True}
+    assert gates_of(with_uid(value)) == {SHARES: True}
 
 
 def test_an_option_counts_for_more_than_an_object() -> None:
-    assert shown(stored(shared_slice()), **{SHARES: False}) == {SHARES: False}
+    assert gates_of(with_uid(slice_with_shares()), **{SHARES: False}) == {SHARES: False}
 
 
 def test_a_gate_on_by_default_needs_no_proof() -> None:
-    assert shown(stored(shared_slice()), release="1.36") == {}
+    assert gates_of(with_uid(slice_with_shares()), release="1.36") == {}
 
 
 def test_field_kept_by_mistake_proves_no_gate() -> None:
     """The API server of 1.34 does not drop distinctAttribute (it clears a copy)."""
-    value = stored(claim("c", request("r", "gpu"), constraints=[{"distinctAttribute": "a/b"}]))
-    assert shown(value) == {}
-    assert shown(value, release="1.35") == {SHARES: True}
+    value = with_uid(claim("c", request("r", "gpu"), constraints=[{"distinctAttribute": "a/b"}]))
+    assert gates_of(value) == {}
+    assert gates_of(value, release="1.35") == {SHARES: True}
 
 
 def test_field_needing_two_gates_proves_both() -> None:
-    value = stored(slice_of("d", "node-1", device("x")))
+    value = with_uid(slice_of("d", "node-1", device("x")))
     value["spec"]["devices"][0]["bindingConditions"] = ["ready"]
-    assert shown(value)["DRADeviceBindingConditions"] is True
+    assert gates_of(value)["DRADeviceBindingConditions"] is True
 
 
 def test_the_schedulers_words_count_for_more_than_objects() -> None:
     message = f"claim c: has subrequests, but the {SHARES} feature is disabled"
     condition = {"type": "PodScheduled", "status": "False", "message": message}
     user = pod("p", status={"phase": "Pending", "conditions": [condition]})
-    assert shown(stored(shared_slice()), user) == {SHARES: False}
-    assert shown(user, release="1.36") == {SHARES: False}
+    assert gates_of(with_uid(slice_with_shares()), user) == {SHARES: False}
+    assert gates_of(user, release="1.36") == {SHARES: False}
 
 
 def test_gates_needed_by_objects_are_listed() -> None:
-    assert find_gates_in([shared_slice()], "1.34") == {SHARES}
+    assert find_gates_in([slice_with_shares()], "1.34") == {SHARES}

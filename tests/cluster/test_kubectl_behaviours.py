@@ -682,7 +682,7 @@ def test_a_silent_kubectl_times_out(
     assert "kubectl did not answer within 0.3 seconds" in capsys.readouterr().err
 
 
-def named(name: str) -> Behaviour:
+def find_behaviour(name: str) -> Behaviour:
     return next(behaviour for behaviour in BEHAVIOURS if behaviour.name == name)
 
 
@@ -705,7 +705,7 @@ def test_json_lists_the_unread_resources(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    install(tmp_path, named(name), monkeypatch)
+    install(tmp_path, find_behaviour(name), monkeypatch)
     main([*arguments, "--isolated", "-o", "json"])
     assert resource in [
         entry["resource"] for entry in json.loads(capsys.readouterr().out)["unread"]
@@ -723,7 +723,7 @@ def test_json_marks_an_assumed_release(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    install(tmp_path, named(name), monkeypatch)
+    install(tmp_path, find_behaviour(name), monkeypatch)
     main([*arguments, "--isolated", "-o", "json"])
     assert json.loads(capsys.readouterr().out)["kubernetesVersionAssumed"] is True
     main([*arguments, "--isolated", "-o", "json", "--kubernetes-version", "1.36"])
@@ -840,7 +840,7 @@ def test_no_login_helper_is_left_after_the_time_limit(
     with pytest.raises(InputError, match="did not answer"):
         kubectl.run(live.Login(), ["version"])
     helper = int((tmp_path / "helper").read_text())
-    _until(lambda: not lives(helper))
+    _wait_until(lambda: not lives(helper))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -856,7 +856,7 @@ def test_no_login_helper_is_left_after_a_signal(
     with subprocess.Popen(
         command, env=environment, stderr=subprocess.DEVNULL, preexec_fn=heard
     ) as process:
-        _until(
+        _wait_until(
             lambda: (
                 (tmp_path / "helper").is_file() and (tmp_path / "helper").read_text().endswith("\n")
             )
@@ -865,10 +865,10 @@ def test_no_login_helper_is_left_after_a_signal(
         assert lives(helper)
         process.send_signal(number)
         assert process.wait() == code
-    _until(lambda: not lives(helper))
+    _wait_until(lambda: not lives(helper))
 
 
-def _until(done: Callable[[], bool]) -> None:
+def _wait_until(done: Callable[[], bool]) -> None:
     """Waits for what happens in another process: a test that fails never ends by itself, but by pytest's limit."""
     while not done():
         time.sleep(0.01)

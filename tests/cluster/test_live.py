@@ -145,7 +145,7 @@ def test_a_cluster_is_read_with_its_objects_and_release(kubectl: Kubectl) -> Non
 def test_only_resources_of_the_verdict_are_fetched(kubectl: Kubectl) -> None:
     kubectl.answers()
     live.read(live.Login())
-    assert not {name.partition(".")[0] for name in fetched(kubectl)} & {
+    assert not {name.partition(".")[0] for name in resources_queried(kubectl)} & {
         "secrets",
         "configmaps",
         "all",
@@ -155,7 +155,7 @@ def test_only_resources_of_the_verdict_are_fetched(kubectl: Kubectl) -> None:
 DOMAINS = "computedomains.resource.nvidia.com"
 
 
-def failing_domain() -> dict[str, Any]:
+def domain_objects() -> dict[str, Any]:
     """The answers about a pod whose channel of a ComputeDomain cannot be prepared."""
     allocated = claim("c", request("r", "c"))
     result = {"request": "r", "driver": "compute-domain.nvidia.com", "pool": "n", "device": "d"}
@@ -177,7 +177,7 @@ def failing_domain() -> dict[str, Any]:
 def test_objects_of_drivers_are_only_fetched_where_one_is_at_fault(kubectl: Kubectl) -> None:
     kubectl.answers()
     live.read(live.Login())
-    assert DOMAINS not in fetched(kubectl)
+    assert DOMAINS not in resources_queried(kubectl)
 
 
 def test_a_compute_domain_is_fetched_where_its_claim_is_not_prepared(kubectl: Kubectl) -> None:
@@ -186,15 +186,15 @@ def test_a_compute_domain_is_fetched_where_its_claim_is_not_prepared(kubectl: Ku
         "kind": "ComputeDomain",
         "metadata": {"name": "cd", "namespace": "ml"},
     }
-    kubectl.answers(**failing_domain(), computedomains=listed(domain))
+    kubectl.answers(**domain_objects(), computedomains=listed(domain))
     cluster = live.read(live.Login())
-    assert DOMAINS in fetched(kubectl)
+    assert DOMAINS in resources_queried(kubectl)
     assert cluster.state.get("ComputeDomain", ("ml", "cd")) is not None
 
 
 def test_forbidden_compute_domain_is_a_row_of_unread(kubectl: Kubectl) -> None:
     refused = {"err": FORBIDDEN.format("computedomains"), "code": 1}
-    kubectl.answers(**failing_domain(), computedomains=refused)
+    kubectl.answers(**domain_objects(), computedomains=refused)
     state = live.read(live.Login(), partly=True).state
     assert [row.kind for row in state.rights.unread] == ["ComputeDomain"]
 
@@ -530,7 +530,7 @@ WEB = {
 }
 
 
-def fetched(kubectl: Kubectl) -> list[str]:
+def resources_queried(kubectl: Kubectl) -> list[str]:
     return [
         word
         for call in kubectl.calls
@@ -542,7 +542,7 @@ def fetched(kubectl: Kubectl) -> list[str]:
 def test_only_words_for_custom_workloads_are_read(kubectl: Kubectl) -> None:
     kubectl.answers(**WEB)
     cluster = live.read(live.Login())
-    assert {"deployments.apps", "replicasets.apps"} <= set(fetched(kubectl))
+    assert {"deployments.apps", "replicasets.apps"} <= set(resources_queried(kubectl))
     (question,) = find_subjects(cluster.state, "deploy/web", "ml", cluster.kinds)
     assert question.key == ("ml", "web-1-x")
 

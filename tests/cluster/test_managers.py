@@ -23,7 +23,7 @@ def deployment(labels: dict[str, str], annotations: dict[str, str]) -> dict[str,
     }
 
 
-def patched(path: str) -> tuple[Patch, ...]:
+def make_patch(path: str) -> tuple[Patch, ...]:
     return (Patch("Deployment/ml/llm", ({"op": "replace", "path": path, "value": 1},)),)
 
 
@@ -67,7 +67,7 @@ def test_an_object_names_the_tool_behind_it(
     labels: dict[str, str], annotations: dict[str, str], advice: str, reverts: bool
 ) -> None:
     manager = find_manager(
-        state_of(deployment(labels, annotations)), patched("/spec/template/spec/nodeSelector")
+        state_of(deployment(labels, annotations)), make_patch("/spec/template/spec/nodeSelector")
     )
     assert manager is not None
     assert manager.advice.startswith(f"change it {advice}")
@@ -75,7 +75,9 @@ def test_an_object_names_the_tool_behind_it(
 
 
 def test_objects_without_marks_of_a_tool_have_no_manager() -> None:
-    assert find_manager(state_of(deployment({"app": "llm"}, {})), patched("/spec/replicas")) is None
+    assert (
+        find_manager(state_of(deployment({"app": "llm"}, {})), make_patch("/spec/replicas")) is None
+    )
 
 
 def test_an_autoscaler_writes_the_replicas_and_nothing_else() -> None:
@@ -87,10 +89,10 @@ def test_an_autoscaler_writes_the_replicas_and_nothing_else() -> None:
         "spec": {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 8},
     }
     state = state_of(deployment({}, {}), scaler)
-    manager = find_manager(state, patched("/spec/replicas"))
+    manager = find_manager(state, make_patch("/spec/replicas"))
     assert manager is not None
     assert manager.name == "HorizontalPodAutoscaler ml/llm (minReplicas 2, maxReplicas 8)"
-    assert find_manager(state, patched("/spec/template/spec/nodeSelector")) is None
+    assert find_manager(state, make_patch("/spec/template/spec/nodeSelector")) is None
 
 
 def test_kedas_autoscaler_is_changed_in_its_scaled_object() -> None:
@@ -106,7 +108,7 @@ def test_kedas_autoscaler_is_changed_in_its_scaled_object() -> None:
         },
         "spec": {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 8},
     }
-    manager = find_manager(state_of(deployment({}, {}), scaler), patched("/spec/replicas"))
+    manager = find_manager(state_of(deployment({}, {}), scaler), make_patch("/spec/replicas"))
     assert manager is not None
     assert manager.advice.startswith(
         "change it in minReplicaCount and maxReplicaCount: KEDA ScaledObject ml/queue"

@@ -109,7 +109,7 @@ def test_pods_and_templates_of_one_scheduler_become_those_of_the_default_one() -
 # -- a live cluster --
 
 
-def waiting(name: str, **metadata: Any) -> dict[str, Any]:
+def pod_of_scheduler(name: str, **metadata: Any) -> dict[str, Any]:
     return pod("p", spec={"schedulerName": name}, metadata=metadata)
 
 
@@ -126,7 +126,7 @@ def test_the_groups_of_other_schedulers_are_read_where_a_pod_names_one(
         "kind": "PodGroup",
         "metadata": {"name": "ring", "namespace": "ml"},
     }
-    subject = waiting("kai-scheduler", annotations={"pod-group-name": "ring"})
+    subject = pod_of_scheduler("kai-scheduler", annotations={"pod-group-name": "ring"})
     kubectl.answers(pods=listed(subject), podgroups=listed(group))
     state = live.read(live.Login(), everywhere=True).state
     assert state.get("podgroups.scheduling.run.ai", ("ml", "ring")) == group
@@ -134,7 +134,7 @@ def test_the_groups_of_other_schedulers_are_read_where_a_pod_names_one(
 
 
 def test_forbidden_groups_are_noted(kubectl: Kubectl) -> None:  # noqa: F811
-    subject = waiting("volcano", annotations={"scheduling.k8s.io/group-name": "ring"})
+    subject = pod_of_scheduler("volcano", annotations={"scheduling.k8s.io/group-name": "ring"})
     refused = {"err": FORBIDDEN.format("podgroups"), "code": 1}
     kubectl.answers(pods=listed(subject), podgroups=refused)
     notes = live.read(live.Login(), everywhere=True).notes
@@ -145,7 +145,7 @@ def test_the_configuration_of_a_second_kube_scheduler_is_read_where_a_name_is_un
     kubectl: Kubectl,  # noqa: F811
 ) -> None:
     config = configuration({"schedulerName": "gpu-placer"})
-    pods = listed(waiting("gpu-placer"), kube_scheduler("my-scheduler-config"))
+    pods = listed(pod_of_scheduler("gpu-placer"), kube_scheduler("my-scheduler-config"))
     kubectl.answers(pods=pods, configmaps=listed(config))
     state = live.read(live.Login(), everywhere=True).state
     scheduler = identify(state, "gpu-placer")
@@ -158,12 +158,12 @@ def test_no_config_map_is_read_where_all_names_are_known(
     name: str,
     kubectl: Kubectl,  # noqa: F811
 ) -> None:
-    kubectl.answers(pods=listed(waiting(name), kube_scheduler("my-scheduler-config")))
+    kubectl.answers(pods=listed(pod_of_scheduler(name), kube_scheduler("my-scheduler-config")))
     live.read(live.Login(), everywhere=True)
     assert "configmaps" not in resources_read(kubectl)
 
 
 def test_a_live_cluster_shows_the_absence_of_a_scheduler(kubectl: Kubectl) -> None:  # noqa: F811
-    kubectl.answers(pods=listed(waiting("volcano")))
+    kubectl.answers(pods=listed(pod_of_scheduler("volcano")))
     state = live.read(live.Login(), everywhere=True).state
     assert identify(state, "volcano").runs is False

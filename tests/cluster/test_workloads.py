@@ -17,7 +17,7 @@ from dractl.views import Pod
 from tests.explain.cluster import pod, state_of
 
 
-def owned(name: str, kind: str, owner: str, **more: Any) -> dict[str, Any]:
+def pod_with_owner(name: str, kind: str, owner: str, **more: Any) -> dict[str, Any]:
     value = pod(name)
     references = [
         {"apiVersion": "apps/v1", "kind": kind, "name": owner, "controller": True, "uid": owner}
@@ -27,17 +27,17 @@ def owned(name: str, kind: str, owner: str, **more: Any) -> dict[str, Any]:
 
 
 def test_a_pod_of_a_deployments_replicaset_belongs_to_the_deployment() -> None:
-    made = owned("web-7d9-x", "ReplicaSet", "web-7d9", labels={"pod-template-hash": "7d9"})
+    made = pod_with_owner("web-7d9-x", "ReplicaSet", "web-7d9", labels={"pod-template-hash": "7d9"})
     assert Pod(made).workload == ("Deployment", "web")
     assert workload_target(made, "ml") == "Deployment/ml/web"
-    assert Pod(owned("web-x", "ReplicaSet", "web")).workload == (
+    assert Pod(pod_with_owner("web-x", "ReplicaSet", "web")).workload == (
         "ReplicaSet",
         "web",
     )  # nobody's ReplicaSet
 
 
 def test_an_ended_pod_has_no_controller() -> None:
-    ended = owned("a", "Job", "train")
+    ended = pod_with_owner("a", "Job", "train")
     ended["status"] = {"phase": "Failed"}
     assert Pod(ended).workload is None
     assert workload_target(pod("bare"), "ml") is None
@@ -55,10 +55,10 @@ def test_the_pods_below_a_workload_are_found_over_several_owners() -> None:
             "spec": {"template": template},
         }
 
-    mine = owned("pod-0", "Job", "job-0")
+    mine = pod_with_owner("pod-0", "Job", "job-0")
     state = state_of(
         mine,
-        owned("pod-1", "Job", "another"),
+        pod_with_owner("pod-1", "Job", "another"),
         object_of("Job", "job-0", ("RayCluster", "cluster-0")),
         object_of("RayCluster", "cluster-0", ("RayJob", "ray")),
     )
@@ -133,8 +133,8 @@ def test_a_replicaset_ends_pods_in_the_order_of_upstream(
 
 def test_terminating_pods_are_not_active() -> None:
     state = state_of(
-        owned("a", "StatefulSet", "db"),
-        owned("b", "StatefulSet", "db", deletionTimestamp="2026-01-01T00:00:00Z"),
+        pod_with_owner("a", "StatefulSet", "db"),
+        pod_with_owner("b", "StatefulSet", "db", deletionTimestamp="2026-01-01T00:00:00Z"),
     )
     active = ActivePods(state).pods_of("StatefulSet", ("ml", "db"))
     assert [p["metadata"]["name"] for p in active] == ["a"]
@@ -160,9 +160,9 @@ def test_pods_of_a_workload_include_those_of_its_groups(of_group: dict[str, Any]
         mine, pod("b", spec={"schedulingGroup": {"podGroupName": "other"}}), pod("c"), group
     )
 
-    def below(kind: str, name: str) -> list[str]:
+    def names_of_pods(kind: str, name: str) -> list[str]:
         return [key[1] for key, _ in pods_of_workload(state, kind, ("ml", name))]
 
-    assert below("Workload", "train") == ["a"]
-    assert below("Workload", "serve") == []
-    assert below("PodGroup", "train-0") == ["a"]
+    assert names_of_pods("Workload", "train") == ["a"]
+    assert names_of_pods("Workload", "serve") == []
+    assert names_of_pods("PodGroup", "train-0") == ["a"]

@@ -149,7 +149,7 @@ BROKEN_DERIVED = ("device.capacity", 'device.attributes["{d}"].numa', "noSuchVar
 GROUPS = ("g0", "g1", "g2")
 
 
-def ordered(release: str, features: Sequence[str]) -> bool:
+def is_ordered(release: str, features: Sequence[str]) -> bool:
     """Whether upstream walks pools in an order that can be foretold."""
     behaviour = Features(release, frozenset(features)).behaviour
     return behaviour is None or behaviour.ordered
@@ -185,7 +185,7 @@ class Maker:
         self.devices: list[tuple[str, str, str, dict[str, Any]]] = []
         slices = [s for driver in drivers for s in self._driver(driver)]
         r.shuffle(slices)
-        if not ordered(self.release, self.features):
+        if not is_ordered(self.release, self.features):
             # A small map of Go is walked in the order of insertion from a random place on, so our order, which is
             # sorted, is one of upstream's only if the slices come that way.
             slices.sort(key=lambda s: (s["spec"]["driver"], s["spec"]["pool"]["name"]))
@@ -702,18 +702,18 @@ def ask(release: str, cases: Sequence[Case]) -> list[Case]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def repeated(case: Case, release: str) -> Case:
+def repeat_if_random(case: Case, release: str) -> Case:
     """The case, asked for many times where the order of pools is random."""
     case = {key: value for key, value in case.items() if key != "repeat"}
     pools = {(s["spec"]["driver"], s["spec"]["pool"]["name"]) for s in case["slices"]}
     return (
         {**case, "repeat": 60}
-        if len(pools) > 1 and not ordered(release, case["features"])
+        if len(pools) > 1 and not is_ordered(release, case["features"])
         else case
     )
 
 
-def _named(outcome: Case) -> str:
+def _mask_attribute(outcome: Case) -> str:
     """The text; of several attributes that cannot be read, upstream names a random one."""
     return re.sub(
         r"attribute [^ ]+: unsupported", "attribute X: unsupported", outcome.get("error") or ""
@@ -721,7 +721,7 @@ def _named(outcome: Case) -> str:
 
 
 def difference(want: Case, got: Case) -> str | None:
-    """What differs: "verdict", "results", "text"; None where nothing does or upstream gives no answer."""
+    """Return the difference: "verdict", "results", "text"; None where nothing does or upstream gives no answer."""
     if want["verdict"] in ("timeout", "bad-input"):
         return None
     outcomes = want.get("outcomes") if want["verdict"] == "nondeterministic" else [want]
@@ -732,7 +732,7 @@ def difference(want: Case, got: Case) -> str | None:
             continue
         if (outcome.get("results") or []) != (got.get("results") or []):
             found = "results"
-        elif _named(outcome) != _named(got):
+        elif _mask_attribute(outcome) != _mask_attribute(got):
             found = "text" if found != "results" else found
         else:
             return None
@@ -742,7 +742,7 @@ def difference(want: Case, got: Case) -> str | None:
 def smaller(case: Case) -> Iterator[Case]:
     """The case with one part left out."""
 
-    def without(path: tuple[Any, ...]) -> Case:
+    def remove_path(path: tuple[Any, ...]) -> Case:
         copy = json.loads(json.dumps(case))
         parent = copy
         for step in path[:-1]:
@@ -771,7 +771,7 @@ def smaller(case: Case) -> Iterator[Case]:
         "allocatedCapacity",
     ):
         for path in paths(case.get(key) or [], (key,)):
-            yield without(path)
+            yield remove_path(path)
 
 
 def shrink(case: Case, release: str, kind: str, rounds: int = 400) -> Case:
@@ -784,7 +784,7 @@ def shrink(case: Case, release: str, kind: str, rounds: int = 400) -> Case:
             if rounds <= 0:
                 break
             try:
-                want = ask(release, [repeated(candidate, release)])[0]
+                want = ask(release, [repeat_if_random(candidate, release)])[0]
             except (subprocess.CalledProcessError, ValueError):
                 continue
             if difference(want, answer(candidate, release, "")) == kind:
@@ -800,7 +800,7 @@ def run(
     counts: Counter[str] = Counter()
     for start in range(0, len(seeds), 200):
         cases = [
-            repeated(Maker(release, seed, always).case(), release)
+            repeat_if_random(Maker(release, seed, always).case(), release)
             for seed in seeds[start : start + 200]
         ]
         for case, want in zip(cases, ask(release, cases), strict=True):
@@ -821,7 +821,10 @@ def run(
             if show > 0:
                 show -= 1
                 small = shrink(case, release, kind)
-                answers = ask(release, [repeated(small, release)])[0], answer(small, release, "")
+                answers = (
+                    ask(release, [repeat_if_random(small, release)])[0],
+                    answer(small, release, ""),
+                )
                 print(
                     kind,
                     case["name"],

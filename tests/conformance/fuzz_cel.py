@@ -82,10 +82,10 @@ class Maker:
 
     def case(self) -> Case:
         r = self.random
-        often = (self.plain, self.made, self.shown, self.mutated)
-        text = r.choice((*often, *often, self.nested, self.literal))()
+        often = (self.plain, self.made, self.expand_shown, self.mutate)
+        text = r.choice((*often, *often, self.make_nested_loops, self.literal))()
         if r.random() < 0.05:
-            text = self.spaced(text)
+            text = self.add_spaces(text)
         devices = [
             json.loads(json.dumps(device))
             for device in r.sample(self.devices, min(3, len(self.devices)))
@@ -113,7 +113,7 @@ class Maker:
             self.random.choice(("bool",) * 300 + TYPES), self.random.choice((1, 2, 3, 3, 4))
         )
 
-    def shown(self) -> str:
+    def expand_shown(self) -> str:
         self.wrong = 0.0
         return self.expand(self.random.choice(SHOWN), self.random.choice((1, 1, 2, 3)))
 
@@ -133,7 +133,7 @@ class Maker:
         fresh: dict[str, str] = {}
         waiting: list[str] = []
 
-        def replaced(match: re.Match[str]) -> str:
+        def fill_mark(match: re.Match[str]) -> str:
             mark, name = match[0][0], match[0][1:]
             if mark == "%":
                 if name not in fresh:
@@ -147,7 +147,7 @@ class Maker:
                 return self.text(name)
             return self.part(name, depth)
 
-        text = _MARK.sub(replaced, template)
+        text = _MARK.sub(fill_mark, template)
         self.scope = outer
         return text
 
@@ -222,7 +222,7 @@ class Maker:
         quote = r.choice(("'", '"', "'", '"', "'''", '"""'))
         return f"{quote}{text}{quote}" if quote[0] not in text or "\\" in text else f'"""{text} """'
 
-    def nested(self) -> str:
+    def make_nested_loops(self) -> str:
         """Loops in loops: what the estimate of the cost is about."""
         r = self.random
         loops = GRAMMAR["loops"]
@@ -269,7 +269,7 @@ class Maker:
         )
         return str(r.choice(spellings["numbers"])).replace("{0}", number)
 
-    def spaced(self, text: str) -> str:
+    def add_spaces(self, text: str) -> str:
         r = self.random
         known, strange = GRAMMAR["spellings"]["spaces"], GRAMMAR["spellings"]["strange"]
         return "".join(
@@ -278,7 +278,7 @@ class Maker:
 
     # -- changes ------------------------------------------------------------------------------------------------------
 
-    def mutated(self) -> str:
+    def mutate(self) -> str:
         r = self.random
         text = r.choice(self.recorded)
         for _ in range(r.choice((0, 1, 1, 1, 2, 3))):
@@ -298,7 +298,7 @@ class Maker:
         return text[: token.start] + self.replacement(token, tokens) + text[token.end :]
 
     def replacement(self, token: Token, tokens: Sequence[Token]) -> str:
-        """What stands in the place of a token."""
+        """Return a replacement for a token."""
         r = self.random
         text, changes = token.text, GRAMMAR["changes"]
         what = r.random()
@@ -425,7 +425,7 @@ class TooSlow(Exception):
     """dractl took too long."""
 
 
-def _too_slow(_signal: int, _frame: FrameType | None) -> None:
+def _raise_too_slow(_signal: int, _frame: FrameType | None) -> None:
     raise TooSlow
 
 
@@ -442,7 +442,7 @@ def mine(case: Case, release: str) -> Case:
 def difference(want: Case, got: Case) -> tuple[str, str] | None:
     """The worst of what differs, one of KINDS, and how, without names and numbers: what has one cause is alike."""
     found: list[tuple[str, str]] = []
-    for a, b in ((want, got), (_stored(want), _stored(got))):
+    for a, b in ((want, got), (_outcome_of_stored(want), _outcome_of_stored(got))):
         if str(a["compile"]).startswith("panic"):
             continue
         for name in ("admission", "errorType", "maxCost", "outputType"):
@@ -479,7 +479,7 @@ def difference(want: Case, got: Case) -> tuple[str, str] | None:
     return min(found, key=lambda f: KINDS.index(f[0]), default=None)
 
 
-def _stored(out: Case) -> Case:
+def _outcome_of_stored(out: Case) -> Case:
     return dict(out.get("stored") or {"compile": out["compile"]})
 
 
@@ -548,7 +548,7 @@ def shrink(
     return case
 
 
-def unordered(case: Case, release: str, oracle: Oracle) -> bool:
+def is_unordered(case: Case, release: str, oracle: Oracle) -> bool:
     """Whether upstream says now this, now that: it walks maps in random order."""
     got = mine(case, release)
     kinds = {difference(want, got) for _ in range(16) if (want := oracle.ask(case)) is not None}
@@ -571,7 +571,7 @@ def run(
         json.loads(line)["expression"]
         for line in (data / "cases.jsonl").read_text("utf-8").splitlines()
     ]
-    signal.signal(signal.SIGALRM, _too_slow)
+    signal.signal(signal.SIGALRM, _raise_too_slow)
     oracle = Oracle(release)
     counts: Counter[str] = Counter()
     shown: Counter[tuple[str, str]] = Counter()
@@ -587,7 +587,7 @@ def run(
         kind = difference(want, mine(case, release))
         if kind is None:
             continue
-        if unordered(case, release, oracle):
+        if is_unordered(case, release, oracle):
             counts["another order"] += 1
             continue
         counts[f"DIFFERENT {kind[0]}"] += 1
@@ -595,7 +595,7 @@ def run(
         if kind[0] not in kinds or shown[kind] > each:
             continue
         small = shrink(case, release, kind, oracle)
-        if unordered(small, release, oracle):
+        if is_unordered(small, release, oracle):
             counts["another order"] += 1
             continue
         answers = [oracle.ask(small) or {}, mine(small, release)]

@@ -741,7 +741,7 @@ class Bench:
             time.sleep(0.1)
 
     def _outcome(self, own: str, said: Object, *, gated: bool) -> Object:
-        """What the scheduler did; a pod that it does not look at has no condition. It may release a claim and try
+        """Return the result of the scheduler; a pod that it does not look at has no condition. It may release a claim and try
         again, so a refusal that explain does not expect is given more time."""
         start = time.monotonic()
         while True:
@@ -806,7 +806,7 @@ def fits(said: Mapping[str, Any]) -> bool:
 
 
 def differences(real: Object, said: Object) -> list[str]:
-    """What explain says otherwise than the scheduler: verdict, devices, message."""
+    """Return the differences of explain and the scheduler: verdict, devices, message."""
     if (real["node"] is not None) != fits(said):
         return ["verdict"]
     if real["node"] is not None:
@@ -827,7 +827,7 @@ def differences(real: Object, said: Object) -> list[str]:
     return wrong if said["reasons"] else [*wrong, "no reason"]
 
 
-def shown(said: Object) -> Object:
+def summarize(said: Object) -> Object:
     reasons = [(r["code"], r["message"]) for r in said["reasons"]]
     nodes = [{k: n[k] for k in ("name", "verdict", "allocation")} for n in said["nodes"]]
     return {
@@ -870,7 +870,7 @@ class Comparison:
         else:
             self.counts.update(f"DIFFERENT {kind}" for kind in wrong)
             print(
-                f"\n{seed} {wrong}\n  real {json.dumps(real)}\n  said {json.dumps(shown(said))}",
+                f"\n{seed} {wrong}\n  real {json.dumps(real)}\n  said {json.dumps(summarize(said))}",
                 flush=True,
             )
             if self.save is not None:

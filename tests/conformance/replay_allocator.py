@@ -70,7 +70,7 @@ def explicit(claim: dict[str, Any]) -> dict[str, Any]:
 
 
 def state_of(case: dict[str, Any]) -> AllocatedState:
-    """What the case says is held."""
+    """Return the allocated state of a case."""
     shared = [text.rpartition("/")[0] for text in case.get("allocatedSharedDeviceIDs") or ()]
     return AllocatedState(
         devices=frozenset(DeviceID.parse(text) for text in case.get("allocatedDevices") or ()),

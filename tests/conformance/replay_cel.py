@@ -29,7 +29,7 @@ def target_of(release: str, features: list[str] | None) -> Target:
     return Target(release, (default.gates - set(GATES)) | (set(features) & set(GATES)))
 
 
-def compiled(program: Program) -> dict[str, Any]:
+def summarize_program(program: Program) -> dict[str, Any]:
     if not program.ok:
         return {"compile": program.error, "errorType": program.error_type}
     return {"compile": "ok", "outputType": program.output_type, "maxCost": program.max_cost}
@@ -42,9 +42,9 @@ def answer(case: dict[str, Any], release: str, named: dict[str, Any]) -> dict[st
         environment(target, "new").compile(text),
         environment(target, "stored").compile(text),
     )
-    out = {"id": case.get("id", ""), **compiled(new), "admission": new.admission}
-    if compiled(stored) != compiled(new):
-        out["stored"] = compiled(stored)
+    out = {"id": case.get("id", ""), **summarize_program(new), "admission": new.admission}
+    if summarize_program(stored) != summarize_program(new):
+        out["stored"] = summarize_program(stored)
     if stored.ok:
         results = []
         for entry in case.get("devices") or ():

@@ -54,7 +54,7 @@ def compare(release: str, shared: Path, record_property: pytest.RecordProperty, 
         differences = [] if case["id"] in DIFFERENCES else different(want, got)
         if differences:
             wrong.append(f"{case['id']} {case['expression']!r}: {', '.join(differences)}")
-        same_texts(want, got, texts)
+        count_equal_texts(want, got, texts)
     record_property("cases", count)
     for kind, (same, total) in texts.items():
         record_property(f"{kind} texts", f"{same} of {total}")
@@ -64,7 +64,7 @@ def compare(release: str, shared: Path, record_property: pytest.RecordProperty, 
 
 
 def different(want: dict[str, Any], got: dict[str, Any]) -> list[str]:
-    """What differs of all that must agree: admission, type, cost (new and stored), value or error on each device."""
+    """Return the differences: admission, type, cost (new and stored), value or error on each device."""
     found = [
         f"{name} {want.get(name)!r} but {got.get(name)!r}"
         for name in ("admission", "errorType", "outputType", "maxCost")
@@ -85,7 +85,9 @@ def different(want: dict[str, Any], got: dict[str, Any]) -> list[str]:
     return found
 
 
-def same_texts(want: dict[str, Any], got: dict[str, Any], texts: dict[str, list[int]]) -> None:
+def count_equal_texts(
+    want: dict[str, Any], got: dict[str, Any], texts: dict[str, list[int]]
+) -> None:
     """Count the error texts that are equal; wording may differ, but seldom."""
     if want["compile"] != "ok":
         texts["compile"][1] += 1

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def accepted(value: dict[str, Any], target: Target) -> bool:
+def is_accepted(value: dict[str, Any], target: Target) -> bool:
     return not any(violation.type for violation in validate(value, target))
 
 
@@ -50,7 +50,7 @@ def test_conversion_keeps_the_verdict(
         ):
             continue
         compared += 1
-        if accepted(value, target) != accepted(converted, target):
+        if is_accepted(value, target) != is_accepted(converted, target):
             differing.append(case["id"])
     record_property("cases", compared)
     assert not differing

@@ -1,4 +1,4 @@
-"""What decodes, and in the decoder's words, as real API servers of each release answered.
+"""Decoding agrees with real API servers of each release, in the decoder's words.
 
 Validation proper is compared in ``test_validation.py``; here a document that a server understood must decode, whatever
 it said about it then.
@@ -34,8 +34,8 @@ def verdicts(shared: Path, release: str, step: int) -> list[tuple[dict[str, Any]
     return [(chosen[v["id"]], v) for v in found if v["id"] in chosen and v["gates"] == "default"]
 
 
-def said(text: str, release: str) -> list[Violation] | None:
-    """What decoding says about the last document of a text; None if it cannot be read."""
+def decode_violations(text: str, release: str) -> list[Violation] | None:
+    """Return the violations of the last document of a text; None if it cannot be read."""
     inputs = load(["-"], stdin=text.encode())
     if any(item.refused for item in inputs.broken):
         return None
@@ -48,7 +48,7 @@ def said(text: str, release: str) -> list[Violation] | None:
 
 
 def differences(case: dict[str, Any], verdict: dict[str, Any], release: str) -> list[str]:
-    found = said(case["yaml"], release)
+    found = decode_violations(case["yaml"], release)
     message = verdict.get("message") or ""
     if found is None:
         return (
@@ -57,13 +57,9 @@ def differences(case: dict[str, Any], verdict: dict[str, Any], release: str) -> 
             else [f"cannot be read; the server answered {verdict['code']} {message}"]
         )
     types = {violation.type for violation in found}
-    wanted = (
-        {"NotServed"}
-        if verdict.get("reason") == "NotServed"
-        else {"BadRequest"}
-        if verdict["code"] == 400
-        else set()
-    )
+    wanted = {"BadRequest"} if verdict["code"] == 400 else set()
+    if verdict.get("reason") == "NotServed":
+        wanted = {"NotServed"}
     if types != wanted:
         return [
             f"{sorted(map(str, types))} where the server says {verdict['code']} {message}: {found}"

@@ -22,19 +22,22 @@ if TYPE_CHECKING:
 MAPS = ("attributes", "capacity")
 
 
-def bracketed(path: FieldPath) -> str:
+def bracket_keys(path: FieldPath) -> str:
     """A path as the data writes it: keys of maps in brackets."""
     text = ""
     for before, step in zip(("", *path), path, strict=False):
         in_map = before in MAPS and step != "requests"
-        text += f"[{step}]" if isinstance(step, int) or in_map else f".{step}" if text else step
+        if isinstance(step, int) or in_map:
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
     return text
 
 
 def ours(text: str, target: Target) -> set[str]:
     value = load(["-"], stdin=text.encode()).documents[-1].value
     _, lost = drop(dict(to_v1(value)), target)
-    return {bracketed(source_path(path, value)) for item in lost for path in item.paths}
+    return {bracket_keys(source_path(path, value)) for item in lost for path in item.paths}
 
 
 @pytest.mark.parametrize("gates", ["default", "all"])

@@ -137,7 +137,7 @@ def question(
     }
 
 
-def asked(
+def replay_cases(
     release: str, chosen: list[dict[str, Any]]
 ) -> Iterator[tuple[dict[str, Any], ClusterState, Features]]:
     """The cases that a release answers, as clusters."""
@@ -157,9 +157,10 @@ def answer(state: ClusterState, features: Features, fixes: int) -> Explanation:
     return Explainer(state, features, Options(fixes=fixes)).explain(asking)
 
 
-def without_reason(release: str, chosen: list[dict[str, Any]]) -> list[str]:
+def list_unexplained(release: str, chosen: list[dict[str, Any]]) -> list[str]:
     answers = (
-        (case, answer(state, features, 0)) for case, state, features in asked(release, chosen)
+        (case, answer(state, features, 0))
+        for case, state, features in replay_cases(release, chosen)
     )
     return [
         f"{case['name']}: {a.verdict} ({case['expected'].get('error')})"
@@ -169,8 +170,8 @@ def without_reason(release: str, chosen: list[dict[str, Any]]) -> list[str]:
 
 
 def questions(release: str, chosen: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """What the oracle is asked: every case after every fix that is printed for it."""
-    for case, state, features in asked(release, chosen):
+    """Return the questions to the oracle: every case after every fix that is printed for it."""
+    for case, state, features in replay_cases(release, chosen):
         for fix in answer(state, features, 8).fixes:
             gate = re.fullmatch(r"enable the feature gate (\w+)", fix.title)
             changes = fix.tried or fix.changes
@@ -205,7 +206,7 @@ def test_a_sample_of_refused_cases_has_reasons(
     release: str, shared: Path, record_property: Any
 ) -> None:
     chosen = cases(release)[::SAMPLE]
-    assert without_reason(release, chosen) == []
+    assert list_unexplained(release, chosen) == []
     record_property("cases", len(chosen))
 
 
@@ -219,7 +220,7 @@ def test_upstream_allocates_after_the_fixes_of_a_sample(release: str, shared: Pa
 @pytest.mark.parametrize("release", RELEASES)
 def test_every_refused_case_has_reasons(release: str, shared: Path, record_property: Any) -> None:
     chosen = cases(release)
-    assert without_reason(release, chosen) == []
+    assert list_unexplained(release, chosen) == []
     record_property("cases", len(chosen))
 
 

@@ -18,12 +18,12 @@ from tests.conftest import shared_dir
 TABLES = device_tables()["karpenter"]
 
 
-def recorded_cases() -> list[dict[str, object]]:
+def load_cases() -> list[dict[str, object]]:
     path = shared_dir() / "conformance/karpenter/cases.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
 
 
-@pytest.mark.parametrize("case", recorded_cases(), ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", load_cases(), ids=lambda case: case["id"])
 def test_node_comes_for_the_instance_types_of_karpenter(
     case: dict[str, list[dict[str, object]]], record_property: pytest.RecordProperty
 ) -> None:

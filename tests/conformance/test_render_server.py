@@ -1,4 +1,4 @@
-"""What a real API server says to rendered objects: taken as they are, with nothing dropped and nothing added."""
+"""A real API server takes rendered objects as they are: nothing is dropped or added."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def server(request: pytest.FixtureRequest, whole: Path) -> Iterator[tuple[Any, T
         yield cluster, Target.of(release, gates)
 
 
-def accepted(
+def assert_accepted(
     cluster: Any, target: Target, node: Any, drivers: tuple[str, ...] = (), **settings: Any
 ) -> None:
     rendering = render(node, Options("node-1", target, **settings), drivers, device_classes=True)
@@ -82,17 +82,19 @@ def accepted(
 
 @pytest.mark.parametrize("spec", ["8xH100,8xnic,E810,nvme,cpus=64", "200xnic,numa=4,cpus=512"])
 def test_drawn_up_machines(server: tuple[Any, Target], spec: str) -> None:
-    accepted(*server, machine(spec))
+    assert_accepted(*server, machine(spec))
 
 
 @pytest.mark.parametrize("version", ["0.1", "0.2", "0.3", "0.4", "0.5"])
 def test_versions_of_the_nvidia_driver(server: tuple[Any, Target], version: str) -> None:
-    accepted(*server, machine("2xL40S"), ("gpu.nvidia.com",), versions={"gpu.nvidia.com": version})
+    assert_accepted(
+        *server, machine("2xL40S"), ("gpu.nvidia.com",), versions={"gpu.nvidia.com": version}
+    )
 
 
 @pytest.mark.parametrize("mode", ["grouped", "individual"])
 def test_cpus(server: tuple[Any, Target], mode: str) -> None:
-    accepted(
+    assert_accepted(
         *server,
         machine("2xnic,cpus=300,threads=1"),
         ("dra.cpu",),
@@ -154,7 +156,7 @@ def test_unpublished_slice_is_refused_by_the_server(
 def test_the_example_driver_with_counters(server: tuple[Any, Target]) -> None:
     if server[1].release == "1.34" and server[1].enabled("DRAPartitionableDevices"):
         pytest.skip("1.34 refuses counter sets apart from their devices: see what is not published")
-    accepted(*server, machine("cpus=2"), ("gpu.example.com",), settings=EXAMPLE)
+    assert_accepted(*server, machine("cpus=2"), ("gpu.example.com",), settings=EXAMPLE)
 
 
 @pytest.mark.parametrize(
@@ -166,12 +168,12 @@ def test_the_example_driver_with_counters(server: tuple[Any, Target]) -> None:
     ],
 )
 def test_gathered_machines(server: tuple[Any, Target], whole: Path, archive: str) -> None:
-    accepted(*server, read(whole / "machines" / archive))
+    assert_accepted(*server, read(whole / "machines" / archive))
 
 
 def test_partitions_of_mig(server: tuple[Any, Target]) -> None:
     settings = {"gpu.nvidia.com": {"dynamicMIG": "true"}}
-    accepted(*server, machine("3xA100-40GB,mig=on"), ("gpu.nvidia.com",), settings=settings)
+    assert_accepted(*server, machine("3xA100-40GB,mig=on"), ("gpu.nvidia.com",), settings=settings)
 
 
 @pytest.mark.parametrize(
@@ -180,16 +182,20 @@ def test_partitions_of_mig(server: tuple[Any, Target]) -> None:
 def test_explicitly_named_drivers_are_accepted(
     server: tuple[Any, Target], driver: str, tmp_path: Path
 ) -> None:
-    accepted(*server, machine("2xnic,E810,4xnvme,numa=2,cpus=8,memory=512Gi,vfs=40"), (driver,))
+    assert_accepted(
+        *server, machine("2xnic,E810,4xnvme,numa=2,cpus=8,memory=512Gi,vfs=40"), (driver,)
+    )
     name = {"dra.memory": "cxl", "dra.nvme": "plx-8gpu"}.get(driver, "sriov")
-    accepted(*server, read(sysfs_trees.build(sysfs_trees.describe(name), tmp_path)), (driver,))
+    assert_accepted(
+        *server, read(sysfs_trees.build(sysfs_trees.describe(name), tmp_path)), (driver,)
+    )
 
 
 def test_a_virtual_function_whose_root_is_unknown(server: tuple[Any, Target]) -> None:
     """The driver publishes an empty pcieRoot."""
     node = machine("nic,vfs=2")
     functions = tuple(replace(pci, path=f"LNXSYSTM:00/x/{pci.path}") for pci in node.pci_devices)
-    accepted(
+    assert_accepted(
         *server, replace(node, pci_devices=functions), ("sriovnetwork.k8snetworkplumbingwg.io",)
     )
 
@@ -202,8 +208,8 @@ def test_shared_and_passed_through_gpus_are_accepted(
         "versions": {"gpu.nvidia.com": "0.5"},
         "settings": {"gpu.nvidia.com": {"passthroughSupport": "true", "consumableShares": shares}},
     }
-    accepted(*server, machine("2xH100,L40S"), ("gpu.nvidia.com",), **options)
-    accepted(
+    assert_accepted(*server, machine("2xH100,L40S"), ("gpu.nvidia.com",), **options)
+    assert_accepted(
         *server,
         read(sysfs_trees.build(sysfs_trees.describe("plx-8gpu"), tmp_path)),
         ("gpu.nvidia.com",),
@@ -214,7 +220,7 @@ def test_shared_and_passed_through_gpus_are_accepted(
 def test_shared_partitions(server: tuple[Any, Target]) -> None:
     settings = {"gpu.nvidia.com": {"dynamicMIG": "true", "consumableShares": "2"}}
     options: dict[str, Any] = {"versions": {"gpu.nvidia.com": "0.5"}, "settings": settings}
-    accepted(*server, machine("A100-40GB,mig=on"), ("gpu.nvidia.com",), **options)
+    assert_accepted(*server, machine("A100-40GB,mig=on"), ("gpu.nvidia.com",), **options)
 
 
 @pytest.mark.parametrize(
@@ -232,12 +238,12 @@ def test_shared_partitions(server: tuple[Any, Target]) -> None:
 def test_described_machines(
     server: tuple[Any, Target], name: str, settings: dict[str, dict[str, str]]
 ) -> None:
-    accepted(*server, machine(name), settings=settings)
+    assert_accepted(*server, machine(name), settings=settings)
 
 
 def test_every_machine_with_a_name(server: tuple[Any, Target]) -> None:
     for name in names.every():
-        accepted(*server, machine(name))
+        assert_accepted(*server, machine(name))
 
 
 def test_every_driver_in_every_version_on_every_machine(
@@ -271,7 +277,7 @@ def test_every_driver_in_every_version_on_every_machine(
 
 
 def test_gpus_shared_by_hami_are_accepted(server: tuple[Any, Target]) -> None:
-    accepted(*server, machine("dgx-h100"), ("hami-core-gpu.project-hami.io",))
+    assert_accepted(*server, machine("dgx-h100"), ("hami-core-gpu.project-hami.io",))
 
 
 @pytest.mark.parametrize(
@@ -308,7 +314,7 @@ def test_gpus_shared_by_hami_are_accepted(server: tuple[Any, Target]) -> None:
 def test_agent_devices_are_accepted(
     server: tuple[Any, Target], driver: str, item: dict[str, Any]
 ) -> None:
-    accepted(*server, Machine(reported=(reported.device(driver, item),)), (driver,))
+    assert_accepted(*server, Machine(reported=(reported.device(driver, item),)), (driver,))
 
 
 def test_accelerators(server: tuple[Any, Target]) -> None:
@@ -329,7 +335,7 @@ def test_accelerators(server: tuple[Any, Target]) -> None:
         device="0x06a7",
         driver="vfio-pci",
     )
-    accepted(*server, Machine(pci_devices=(card, function, gaudi, spyre)))
+    assert_accepted(*server, Machine(pci_devices=(card, function, gaudi, spyre)))
 
 
 def test_network_devices(server: tuple[Any, Target], tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ CASES = cases()
 
 
 def check(folder: Path, release: str) -> list[str]:
-    """What is wrong with the answer about one cluster at one release."""
+    """Return the errors in the answer about one cluster at one release."""
     expected = json.loads((folder / "expected.json").read_bytes())
     recorded = expected["releases"][release]
     answer = explain(folder, expected, recorded, release)
@@ -101,7 +101,8 @@ def reasons(answer: dict[str, Any], expected: dict[str, Any]) -> list[str]:
         "taint",
     ):
         value = blamed.get(key)
-        for name in value if isinstance(value, list) else [value] if isinstance(value, str) else []:
+        names = [value] if isinstance(value, str) else value
+        for name in names if isinstance(names, list) else ():
             short = name if key in ("devices", "taint") else name.rpartition("/")[2]
             if short not in text:
                 wrong.append(f"{key} {name} is not named")
@@ -125,9 +126,7 @@ def size(changes: list[dict[str, Any]]) -> tuple[int, int]:
     return len(changes), sum(len(change.get("json", [1])) for change in changes)
 
 
-def without_recreation(
-    changes: list[dict[str, Any]], subject: dict[str, str]
-) -> list[dict[str, Any]]:
+def drop_recreation(changes: list[dict[str, Any]], subject: dict[str, str]) -> list[dict[str, Any]]:
     """Changes but for the recreation of the subject, a pod, which spares it the back-off of kube-controller-manager: it
     tries a refused claim again after ever longer pauses. The recorded fixes wait."""
     full_name = f"{subject['kind']}/{subject['namespace']}/{subject['name']}"
@@ -144,7 +143,7 @@ def fixes(answer: dict[str, Any], expected: dict[str, Any], release: str) -> lis
     fix = expected.get("fix") or {}
     if not fix.get("verified", {}).get(release):
         return []
-    offered = [without_recreation(found["changes"], answer["subject"]) for found in answer["fixes"]]
+    offered = [drop_recreation(found["changes"], answer["subject"]) for found in answer["fixes"]]
     if any(size(changes) <= size(fix["changes"]) for changes in offered):
         return []
     return [f"no fix as small as: {fix['description']}"]

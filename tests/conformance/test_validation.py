@@ -1,4 +1,4 @@
-"""What validation says, against what real API servers of each release said: the set of (type, field) of a rejection."""
+"""Validation agrees with real API servers of each release: the set of (type, field) of a rejection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GATES = ("default", "all")
 Said = set[tuple[str, str | None]]
 
 
-def said(text: str, target: Target) -> Said:
+def validate_text(text: str, target: Target) -> Said:
     """The causes found in the last document of a text; a Namespace before it says what its labels are."""
     inputs = load(["-"], stdin=text.encode())
     if any(item.refused for item in inputs.broken):
@@ -72,7 +72,7 @@ def compare(shared: Path, release: str, gates: str, step: int, record_property: 
     record_property("cases", len(verdicts))
     wrong = {}
     for verdict in verdicts:
-        found = said(chosen[verdict["id"]], target)
+        found = validate_text(chosen[verdict["id"]], target)
         if not agrees(verdict, found):
             wrong[verdict["id"]] = (verdict["message"], found)
     assert not wrong

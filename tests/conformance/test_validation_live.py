@@ -158,7 +158,7 @@ class Maker:
             return self.random.choice(values)
         return values[0] if plain is None else plain
 
-    def some(self, make: Callable[[int], Any], usual: int, most: int) -> Any:
+    def make_list(self, make: Callable[[int], Any], usual: int, most: int) -> Any:
         """A list of about ``usual`` items, now and then of too many, or none."""
         if self.random.random() < self.odd / 2:
             return self.random.choice([None, []])
@@ -195,21 +195,21 @@ class Maker:
     def body(self) -> dict[str, Any]:
         return self.fields(
             deviceClassName=(0.98, lambda: self.pick(SUBDOMAINS)),
-            selectors=(0.3, lambda: self.some(self.selector, 2, 32)),
+            selectors=(0.3, lambda: self.make_list(self.selector, 2, 32)),
             allocationMode=(0.4, lambda: self.pick(["ExactCount", "All", "", "all", None])),
             count=(0.3, lambda: self.pick([1, 0, -1, 2, 5.0, None, 33])),
-            tolerations=(0.3, lambda: self.some(self.toleration, 2, 16)),
+            tolerations=(0.3, lambda: self.make_list(self.toleration, 2, 16)),
             capacity=(
                 0.2,
                 lambda: self.pick([{"requests": {"a": "1"}}, {}, {"requests": {"": "-1"}}, None]),
             ),
             derivedAttributes=(
                 0.2 if self.release >= "1.37" else 0,
-                lambda: self.some(self.derived, 2, 32),
+                lambda: self.make_list(self.derived_attribute, 2, 32),
             ),
         )
 
-    def derived(self, _: int) -> Any:
+    def derived_attribute(self, _: int) -> Any:
         return self.fields(
             name=(0.98, lambda: self.pick([*KEYS, None], "gpu.example.com/a")),
             expression=(0.98, lambda: self.pick(EXPRESSIONS)),
@@ -223,7 +223,7 @@ class Maker:
         choice = self.random.random()
         found = dict(name)
         if choice < 0.25 or self.random.random() < self.odd / 3:
-            found["firstAvailable"] = self.some(
+            found["firstAvailable"] = self.make_list(
                 lambda i: {"name": self.label(i), **self.body()}, 3, 8
             )
         if choice >= 0.25 or self.random.random() < self.odd / 3:
@@ -234,7 +234,7 @@ class Maker:
         return found
 
     def references(self) -> Any:
-        return self.some(
+        return self.make_list(
             lambda i: self.pick(
                 ["n0", "n1", "n0/n0", "n0/n1", "", "a/b/c", "N", "x" * 64, None], f"n{i}"
             ),
@@ -264,16 +264,16 @@ class Maker:
     def claim_spec(self) -> Any:
         return {
             "devices": self.fields(
-                requests=(0.99, lambda: self.some(self.request, 3, 32)),
-                constraints=(0.5, lambda: self.some(self.constraint, 2, 32)),
-                config=(0.4, lambda: self.some(self.config, 2, 32)),
+                requests=(0.99, lambda: self.make_list(self.request, 3, 32)),
+                constraints=(0.5, lambda: self.make_list(self.constraint, 2, 32)),
+                config=(0.4, lambda: self.make_list(self.config, 2, 32)),
             )
         }
 
     def class_spec(self) -> Any:
         return self.fields(
-            selectors=(0.7, lambda: self.some(self.selector, 3, 32)),
-            config=(0.5, lambda: self.some(lambda _: {"opaque": self.opaque()}, 2, 32)),
+            selectors=(0.7, lambda: self.make_list(self.selector, 3, 32)),
+            config=(0.5, lambda: self.make_list(lambda _: {"opaque": self.opaque()}, 2, 32)),
             extendedResourceName=(
                 0.4 if self.release >= "1.34" else 0,
                 lambda: self.pick(
@@ -304,8 +304,8 @@ class Maker:
 
         def term(_: int) -> Any:
             return self.fields(
-                matchExpressions=(0.9, lambda: self.some(lambda _: requirement(False), 2, 5)),
-                matchFields=(0.2, lambda: self.some(lambda _: requirement(True), 2, 5)),
+                matchExpressions=(0.9, lambda: self.make_list(lambda _: requirement(False), 2, 5)),
+                matchFields=(0.2, lambda: self.make_list(lambda _: requirement(True), 2, 5)),
             )
 
         number = self.pick([1, 0, 2])
@@ -371,7 +371,7 @@ class Maker:
                     default=(0.9, lambda: self.pick(QUANTITIES, "1")),
                     validValues=(
                         0.4,
-                        lambda: self.some(lambda i: self.pick(QUANTITIES, str(i + 1)), 4, 10),
+                        lambda: self.make_list(lambda i: self.pick(QUANTITIES, str(i + 1)), 4, 10),
                     ),
                     validRange=(0.5, lambda: bounds),
                 ),
@@ -415,7 +415,7 @@ class Maker:
         )
 
     def device(self, index: int) -> Any:
-        def keyed(make: Callable[[], Any]) -> dict[str, Any]:
+        def make_map(make: Callable[[], Any]) -> dict[str, Any]:
             number = 33 if self.random.random() < self.odd / 6 else self.random.randint(0, 4)
             return {self.pick(KEYS, f"k{i}" if i else "a"): make() for i in range(number)}
 
@@ -429,10 +429,10 @@ class Maker:
             )
         }
         basic = self.fields(
-            attributes=(0.8, lambda: keyed(self.attribute)),
+            attributes=(0.8, lambda: make_map(self.attribute)),
             capacity=(
                 0.6,
-                lambda: keyed(
+                lambda: make_map(
                     lambda: self.pick(
                         [{}, None],
                         {"value": self.pick(QUANTITIES, "4Gi")}
@@ -443,7 +443,7 @@ class Maker:
             allowMultipleAllocations=(0.5, lambda: self.pick(FLAGS)),
             taints=(
                 0.3,
-                lambda: self.some(
+                lambda: self.make_list(
                     lambda _: self.fields(
                         key=(0.98, lambda: self.pick(LABEL_KEYS)),
                         value=(0.5, lambda: self.pick(LABEL_VALUES)),
@@ -455,7 +455,7 @@ class Maker:
             ),
             consumesCounters=(
                 0.4 * self.counting,
-                lambda: self.some(
+                lambda: self.make_list(
                     lambda i: self.fields(
                         counterSet=(0.98, lambda: self.pick(NAMES, f"s{i}")),
                         counters=(0.98, self.counters),
@@ -521,10 +521,10 @@ class Maker:
             ),
             allNodes=(float(where == "allNodes" and not self.per_device), lambda: self.pick(FLAGS)),
             perDeviceNodeSelection=(float(self.per_device), lambda: self.pick(FLAGS)),
-            devices=(0.0 if whole else 1.0, lambda: self.some(self.device, 3, 128)),
+            devices=(0.0 if whole else 1.0, lambda: self.make_list(self.device, 3, 128)),
             sharedCounters=(
                 float(whole),
-                lambda: self.some(
+                lambda: self.make_list(
                     lambda i: self.fields(
                         name=(0.98, lambda: self.pick(NAMES, f"s{i}")),
                         counters=(0.98, self.counters),
@@ -585,7 +585,7 @@ class Maker:
                 "resources": self.fields(
                     claims=(
                         0.7,
-                        lambda: self.some(
+                        lambda: self.make_list(
                             lambda i: self.fields(
                                 name=(0.98, lambda: self.pick(NAMES, f"n{i}")),
                                 request=(0.4, lambda: self.pick(NAMES, "r")),
@@ -620,7 +620,7 @@ class Maker:
             initContainers=(0.2, lambda: [container(2)]),
             resourceClaims=(
                 0.95,
-                lambda: self.some(
+                lambda: self.make_list(
                     lambda i: self.fields(
                         name=(0.98, lambda: self.pick(NAMES, f"n{i}")),
                         resourceClaimName=(0.5, lambda: self.pick(SUBDOMAINS)),

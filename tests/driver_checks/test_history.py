@@ -1,4 +1,4 @@
-"""What check-driver finds between two snapshots."""
+"""Findings of check-driver between two snapshots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What check-driver finds in the objects that install a driver, and in those of a cluster in which it runs."""
+"""Findings of check-driver in objects that install a driver, and in its cluster."""
 
 from __future__ import annotations
 

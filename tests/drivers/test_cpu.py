@@ -127,13 +127,13 @@ def test_thousands_of_cpus_are_written_as_go_writes_them() -> None:
     assert devices(machine=many)[0]["capacity"]["dra.cpu/cpu"] == {"value": "2k"}
 
 
-def replaced(**facts) -> Machine:
+def machine_with_cpus(**facts) -> Machine:
     return replace(MACHINE, cpus=replace(MACHINE.cpus, **facts))
 
 
 def test_a_cpu_without_l3_has_cache_minus_1() -> None:
     """cpuinfo.go GetCPUInfos: UncoreCacheID is -1 until an L3 cache is found."""
-    assert devices(machine=replaced(l3=()), mode="individual")[0]["attributes"][
+    assert devices(machine=machine_with_cpus(l3=()), mode="individual")[0]["attributes"][
         "dra.cpu/cacheL3ID"
     ] == {"int": -1}
 
@@ -149,7 +149,7 @@ def test_a_cpu_without_l3_has_cache_minus_1() -> None:
 )
 def test_cpus_of_incomplete_topology_are_skipped(cpus: dict[str, object]) -> None:
     """populateTopologyInfo; the machine as one group is all online CPUs all the same (builder.go)."""
-    machine = replaced(**cpus)
+    machine = machine_with_cpus(**cpus)
     assert {d["attributes"]["dra.cpu/cpuID"]["int"] for d in devices(machine=machine, mode="individual")} == {
         1, 2, 3, 5, 6, 7,
     }  # fmt: skip
@@ -169,7 +169,7 @@ def test_threads_are_paired_by_package_cluster_and_core_id() -> None:
     """populateCpuSiblings knows pairs; where core_id repeats in a package, or with SMT4, CPUs stand alone."""
 
     def order(*cores: Core) -> list[int]:
-        machine = replaced(online="0-3", cores=cores, l3=())
+        machine = machine_with_cpus(online="0-3", cores=cores, l3=())
         return [
             d["attributes"]["dra.cpu/cpuID"]["int"]
             for d in devices(machine=machine, mode="individual")
@@ -194,7 +194,7 @@ def test_threads_are_paired_by_package_cluster_and_core_id() -> None:
 )
 def test_smt_control(control: str, smt: bool) -> None:
     """IsSMTEnabled: for another word there are more CPUs than cores, or not."""
-    found = devices(machine=replaced(smt=None, smt_control=control))
+    found = devices(machine=machine_with_cpus(smt=None, smt_control=control))
     assert found[0]["attributes"]["dra.cpu/smtEnabled"] == {"bool": smt}
 
 

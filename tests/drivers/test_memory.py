@@ -27,7 +27,7 @@ def inventory(machine: Machine) -> Inventory:
     return find("dra.memory").inventory(machine, Options("node-1", Target.of("1.37")))
 
 
-def expected(name: str, size: str, page: str, least: str, *, huge: bool) -> dict:
+def expected_device(name: str, size: str, page: str, least: str, *, huge: bool) -> dict:
     return {
         "name": name,
         "attributes": {
@@ -53,9 +53,9 @@ def expected(name: str, size: str, page: str, least: str, *, huge: bool) -> dict
 def test_a_node_with_huge_pages() -> None:
     """Names are the driver's but for their ends, quantities what Go writes for the test's numbers of bytes."""
     assert inventory(MACHINE).devices == (
-        expected("memory-0", "32551096Ki", "4Ki", "1Mi", huge=False),
-        expected("hugepages-2mi-0", "4Gi", "2Mi", "2Mi", huge=True),
-        expected("hugepages-1gi-0", "8Gi", "1Gi", "1Gi", huge=True),
+        expected_device("memory-0", "32551096Ki", "4Ki", "1Mi", huge=False),
+        expected_device("hugepages-2mi-0", "4Gi", "2Mi", "2Mi", huge=True),
+        expected_device("hugepages-1gi-0", "8Gi", "1Gi", "1Gi", huge=True),
     )
 
 

@@ -223,7 +223,7 @@ FULL = Gpu(
 )
 
 
-def shared(gpu: Gpu, **settings: str) -> dict[str, Any]:
+def device_with_sharing(gpu: Gpu, **settings: str) -> dict[str, Any]:
     (device,) = inventory(Machine(gpus=(gpu,)), "0.5", **settings).devices
     return device
 
@@ -241,7 +241,7 @@ def test_shares(
     shares: str, memory: int, size: str, default: str, least: str, count: str | None
 ) -> None:
     """TestApplyConsumableShares."""
-    device = shared(replace(FULL, memory_bytes=memory), consumableShares=shares)
+    device = device_with_sharing(replace(FULL, memory_bytes=memory), consumableShares=shares)
     assert device["allowMultipleAllocations"] is True
     policy = {"default": default, "validRange": {"min": least, "max": size, "step": "1Mi"}}
     assert device["capacity"]["memory"] == {"value": size, "requestPolicy": policy}
@@ -254,14 +254,14 @@ def test_shares(
 
 @pytest.mark.parametrize("settings", [{}, {"consumableShares": "disabled"}])
 def test_without_shares(settings: dict[str, str]) -> None:
-    device = shared(FULL, **settings)
+    device = device_with_sharing(FULL, **settings)
     assert "allowMultipleAllocations" not in device
     assert device["capacity"] == {"memory": {"value": "16Gi"}}
 
 
 def test_a_gpu_without_memory_of_its_own_has_no_shares() -> None:
     """applyConsumableShares ends where there is no capacity memory."""
-    device = shared(replace(FULL, memory_bytes=None), consumableShares="4")
+    device = device_with_sharing(replace(FULL, memory_bytes=None), consumableShares="4")
     assert device["allowMultipleAllocations"] is True
     assert "capacity" not in device
 

@@ -13,7 +13,7 @@ from dractl.model.releases import Target
 from dractl.topology import Gpu, Machine, NetInterface, Nvidia, PciDevice, RdmaDevice
 
 
-def published(driver: str, machine: Machine, version: str) -> dict:
+def publish_device(driver: str, machine: Machine, version: str) -> dict:
     options = Options("node-1", Target.of("1.35"), {driver: version})
     (device,) = find(driver).inventory(machine, options).devices
     return device
@@ -101,7 +101,7 @@ def test_gpus(gpu: Gpu, nvidia: Nvidia, root: str, wanted: dict) -> None:
     machine = Machine(
         pci_devices=(function(str(gpu.bdf), root, driver="nvidia"),), gpus=(gpu,), nvidia=nvidia
     )
-    assert published("gpu.nvidia.com", machine, "25.12.0") == wanted
+    assert publish_device("gpu.nvidia.com", machine, "25.12.0") == wanted
 
 
 MELLANOX = {"class_code": "0x020000", "driver": "mlx5_core", "vendor": "0x15b3"}
@@ -264,7 +264,7 @@ MELLANOX = {"class_code": "0x020000", "driver": "mlx5_core", "vendor": "0x15b3"}
     ids=["EKS EFA", "EKS ENA", "AKS InfiniBand VF", "OKE ConnectX-8"],
 )
 def test_network_devices(machine: Machine, version: str, wanted: dict) -> None:
-    device = published("dra.net", machine, version)
+    device = publish_device("dra.net", machine, version)
     assert device["attributes"] == wanted
     assert device["name"] == "pci-" + wanted["dra.net/pciAddress"]["string"].replace(
         ":", "-"

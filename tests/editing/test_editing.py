@@ -1,8 +1,9 @@
-"""What editors are given for a text and a position: | marks the position."""
+"""Answers to editors for a text and a position: | marks the position."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -20,22 +21,30 @@ CEL = (
 )
 
 
-def marked(text: str) -> tuple[str, int, int]:
+class Marked(NamedTuple):
+    """A text without its mark, and the line and column of the mark."""
+
+    text: str
+    line: int
+    column: int
+
+
+def split_mark(text: str) -> Marked:
     before, _, after = text.partition("|")
-    return before + after, before.count("\n"), len(before.rpartition("\n")[2])
+    return Marked(before + after, before.count("\n"), len(before.rpartition("\n")[2]))
 
 
-def placed(text: str, name: str) -> tuple[str, str, int, int]:
-    whole, line, column = marked(text)
+def position_of(text: str, name: str) -> tuple[str, str, int, int]:
+    whole, line, column = split_mark(text)
     return whole, name, line, column
 
 
 def labels(text: str) -> list[str]:
-    return [item.label for item in editing.completions(*marked(text), TARGET)]
+    return [item.label for item in editing.completions(*split_mark(text), TARGET)]
 
 
 def hover(text: str) -> editing.Hover | None:
-    return editing.hover(*marked(text), TARGET)
+    return editing.hover(*split_mark(text), TARGET)
 
 
 def test_value_leads_to_the_object_that_it_names(tmp_path: Path) -> None:
@@ -53,14 +62,16 @@ def test_value_leads_to_the_object_that_it_names(tmp_path: Path) -> None:
     )
     name, repositories = str(tmp_path / "pod.yaml"), Repositories()
 
-    (here,) = editing.definitions(*placed(text, name), repositories)
+    (here,) = editing.definitions(*position_of(text, name), repositories)
     assert (here.file, here.range) == (name, Range(3, 8, 3, 12))
     (elsewhere,) = editing.definitions(
-        *placed(REQUEST + "        deviceClassName: fa|st\n", name), repositories
+        *position_of(REQUEST + "        deviceClassName: fa|st\n", name), repositories
     )
     assert (elsewhere.file, elsewhere.range) == (str(shared), Range(3, 8, 3, 12))
     for nothing in ("deviceClassName: slow|", "deviceClass|Name: fast", "count: 1|"):
-        assert not editing.definitions(*placed(f"{REQUEST}        {nothing}", name), repositories)
+        assert not editing.definitions(
+            *position_of(f"{REQUEST}        {nothing}", name), repositories
+        )
 
 
 @pytest.mark.parametrize(
@@ -165,7 +176,7 @@ def test_attributes_of_all_requests_come_first() -> None:
 
 
 def test_a_completion_replaces_the_word_before_the_position() -> None:
-    text, line, column = marked(CEL + 'device.attributes["gpu.nvidia.com"].arch|')
+    text, line, column = split_mark(CEL + 'device.attributes["gpu.nvidia.com"].arch|')
     found = next(
         i for i in editing.completions(text, line, column, TARGET) if i.label == "architecture"
     )
@@ -229,7 +240,7 @@ def test_nothing_is_reported_where_nothing_is_known(text: str) -> None:
 
 
 def test_a_hover_covers_the_word() -> None:
-    text, line, column = marked(
+    text, line, column = split_mark(
         CEL + 'device.attributes["gpu.nvidia.com"].archi|tecture == "Hopper"'
     )
     found = editing.hover(text, line, column, TARGET)

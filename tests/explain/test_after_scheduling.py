@@ -1,4 +1,4 @@
-"""What a pod's own status says: of plugins that are not checked here, and of what came after scheduling."""
+"""Status of a pod: plugins that are not checked here, and of what came after scheduling."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def explain(*objects: dict[str, Any]) -> Explanation:
     return Explainer(state, Features.for_release("1.36")).explain(question)
 
 
-def refused(said: str, **more: Any) -> dict[str, Any]:
+def refused_status(said: str, **more: Any) -> dict[str, Any]:
     condition = {
         "type": "PodScheduled",
         "status": "False",
@@ -59,7 +59,7 @@ def refused(said: str, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_pod_kept_back_by_volumes_would_not_fit_now(said: str, told: str) -> None:
-    answer = explain(*CLUSTER, claim("c", request("r", "gpu")), refused(said, spec=WAITS))
+    answer = explain(*CLUSTER, claim("c", request("r", "gpu")), refused_status(said, spec=WAITS))
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "node-filter")
     assert told in answer.headline
     assert answer.scheduler_message == said
@@ -74,7 +74,7 @@ def test_words_of_other_plugins_are_quoted_if_dra_refuses_the_pod_too() -> None:
         status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="x"),
     )
     said = "0/1 nodes are available: 1 node(s) had volume node affinity conflict. preemption: 0/1 nodes are available."
-    answer = explain(*CLUSTER, held, claim("c", request("r", "gpu")), refused(said))
+    answer = explain(*CLUSTER, held, claim("c", request("r", "gpu")), refused_status(said))
     assert answer.reasons[0].code == "device-in-use"
     assert any(
         "node(s) had volume node affinity conflict (1 node)" in note for note in answer.notes
@@ -84,7 +84,7 @@ def test_words_of_other_plugins_are_quoted_if_dra_refuses_the_pod_too() -> None:
 def test_plugin_rejecting_some_fitting_nodes_does_not_keep_the_pod_back() -> None:
     second = (node("node-2"), slice_of("gpu.example.com", "node-2", device("gpu-0")))
     said = "0/2 nodes are available: 1 cannot allocate all claims, 1 node(s) had volume node affinity conflict."
-    answer = explain(*CLUSTER, *second, claim("c", request("r", "gpu")), refused(said))
+    answer = explain(*CLUSTER, *second, claim("c", request("r", "gpu")), refused_status(said))
     assert answer.reasons[0].code == "would-fit-now"
     assert any("volume node affinity conflict" in note for note in answer.notes)
 
@@ -112,7 +112,7 @@ def test_parts_of_a_condition_without_a_check_are_found(said: str, found: list[i
 # -- on a node --
 
 
-def bound(status: dict[str, Any], **more: Any) -> tuple[dict[str, Any], ...]:
+def pod_on_node(status: dict[str, Any], **more: Any) -> tuple[dict[str, Any], ...]:
     given = allocation("node-1", ("gpu.example.com", "gpu-0"), pod="p")
     spec = {"nodeName": "node-1", **more.get("spec", {})}
     return (
@@ -122,7 +122,7 @@ def bound(status: dict[str, Any], **more: Any) -> tuple[dict[str, Any], ...]:
     )
 
 
-def waiting(reason: str) -> list[dict[str, Any]]:
+def waiting_containers(reason: str) -> list[dict[str, Any]]:
     return [{"name": "main", "state": {"waiting": {"reason": reason}}}]
 
 
@@ -137,24 +137,24 @@ UNPREPARED = {
 
 
 def test_a_bound_pod_does_not_run_until_its_kubelet_says_so() -> None:
-    assert explain(*bound({"phase": "Running"})).headline == "runs on node-1"
+    assert explain(*pod_on_node({"phase": "Running"})).headline == "runs on node-1"
     for status in (
         {"phase": "Pending"},
-        {"phase": "Pending", "containerStatuses": waiting("ContainerCreating")},
+        {"phase": "Pending", "containerStatuses": waiting_containers("ContainerCreating")},
     ):
-        answer = explain(*bound(status))
+        answer = explain(*pod_on_node(status))
         assert answer.verdict == "allocated"
         assert answer.headline.startswith("scheduled on node-1")
         assert "runs" not in answer.headline
     assert "ContainerCreating" in answer.headline
-    crashing = {"phase": "Running", "containerStatuses": waiting("CrashLoopBackOff")}
-    assert "CrashLoopBackOff" in explain(*bound(crashing)).headline
+    crashing = {"phase": "Running", "containerStatuses": waiting_containers("CrashLoopBackOff")}
+    assert "CrashLoopBackOff" in explain(*pod_on_node(crashing)).headline
     failed = {"phase": "Failed", "reason": "Evicted", "message": "low on memory"}
-    assert explain(*bound(failed)).headline == "evicted from node-1: low on memory"
+    assert explain(*pod_on_node(failed)).headline == "evicted from node-1: low on memory"
 
 
 def test_a_terminating_pod_keeps_its_devices() -> None:
-    *objects, running = bound({"phase": "Running"})
+    *objects, running = pod_on_node({"phase": "Running"})
     running["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:30Z"
     answer = explain(*objects, running)
     assert answer.headline.startswith("is Terminating on ")
@@ -164,12 +164,12 @@ def test_a_terminating_pod_keeps_its_devices() -> None:
 
 
 def test_the_kubelets_words_are_quoted_if_it_cannot_prepare_devices() -> None:
-    creating = {"phase": "Pending", "containerStatuses": waiting("ContainerCreating")}
-    answer = explain(*bound(creating), UNPREPARED)
+    creating = {"phase": "Pending", "containerStatuses": waiting_containers("ContainerCreating")}
+    answer = explain(*pod_on_node(creating), UNPREPARED)
     assert (answer.verdict, answer.reasons[0].code) == ("failing", "not-prepared")
     assert "scheduled on node-1" in answer.headline
     assert "gpu.example.com is not registered" in answer.headline
-    assert "not registered" not in explain(*bound({"phase": "Running"}), UNPREPARED).headline
+    assert "not registered" not in explain(*pod_on_node({"phase": "Running"}), UNPREPARED).headline
 
 
 def test_devices_without_a_container_are_named() -> None:
@@ -179,14 +179,16 @@ def test_devices_without_a_container_are_named() -> None:
         }
 
     (note,) = explain(
-        *bound({"phase": "Running"}, spec=container({"name": "g", "request": "gpux"}))
+        *pod_on_node({"phase": "Running"}, spec=container({"name": "g", "request": "gpux"}))
     ).notes
     assert "container main gets no device of claim g" in note
     assert "gpux" in note
-    (note,) = explain(*bound({"phase": "Running"}, spec=container())).notes
+    (note,) = explain(*pod_on_node({"phase": "Running"}, spec=container())).notes
     assert "no container lists claim g" in note
     assert (
-        explain(*bound({"phase": "Running"}, spec=container({"name": "g", "request": "r"}))).notes
+        explain(
+            *pod_on_node({"phase": "Running"}, spec=container({"name": "g", "request": "r"}))
+        ).notes
         == ()
     )
     made = pod("p", USES, spec=container({"name": "g", "request": "gpux"}))

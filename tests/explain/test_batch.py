@@ -59,7 +59,7 @@ def replica(
     return made, claim(f"of-{name}", request("r", "gpu", count))
 
 
-def asked(
+def explain_all(
     *objects: dict[str, Any], kind: type[Explainer] = Explainer, alike: bool = True
 ) -> list[Explanation]:
     state = state_of(GPU, node("a"), slice_of("gpu.example.com", "a", device("gpu-0")), *objects)
@@ -72,21 +72,21 @@ def asked(
 
 def test_equal_replicas_have_one_answer() -> None:
     objects = (*replica("a"), *replica("b"), *replica("c"))
-    (answer,) = asked(*objects)
+    (answer,) = explain_all(*objects)
     assert answer.alike == ("b", "c")
     assert answer.title == "deployment ml/web (3 pods)"
-    assert len(asked(*objects, alike=False)) == 3
+    assert len(explain_all(*objects, alike=False)) == 3
 
 
 @pytest.mark.parametrize(
     "other", [replica("b", count=5), replica("b", "api-1"), replica("b", nodeSelector={"x": "y"})]
 )
 def test_differing_pods_have_separate_answers(other: tuple[dict[str, Any], ...]) -> None:
-    assert all(not answer.alike for answer in asked(*replica("a"), *other))
+    assert all(not answer.alike for answer in explain_all(*replica("a"), *other))
 
 
 def test_one_failure_leaves_the_others_their_answers() -> None:
-    answers = asked(
+    answers = explain_all(
         *(
             pod(name, {"name": "g", "resourceClaimName": "c"})
             for name in ("bad", "bad-input", "good")
@@ -106,7 +106,7 @@ def test_one_failure_leaves_the_others_their_answers() -> None:
 
 def test_an_error_about_the_only_subject_is_raised() -> None:
     with pytest.raises(InputError):
-        asked(
+        explain_all(
             pod("bad-input", {"name": "g", "resourceClaimName": "c"}),
             claim("c", request("r", "gpu")),
             kind=Failing,
@@ -164,7 +164,7 @@ def test_fix_for_several_workloads_is_counted_over_all() -> None:
     assert found == {Relief(fits=3, of=3)}
 
 
-def of_job_set(spec: dict[str, Any]) -> list[dict[str, Any]]:
+def jobs_of_set(spec: dict[str, Any]) -> list[dict[str, Any]]:
     """Two Jobs of a JobSet, with a pod each."""
     template = {"spec": {"template": {"spec": {"containers": [{"name": "main"}]}}}}
     whole = {
@@ -197,14 +197,14 @@ def of_job_set(spec: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_pods_of_the_jobs_of_a_job_set_have_one_answer() -> None:
-    (answer,) = four_in_use(*((each,) for each in of_job_set({})))
+    (answer,) = four_in_use(*((each,) for each in jobs_of_set({})))
     assert answer.title == "jobset ml/set (2 pods)"
     spread = {
         "topologySpreadConstraints": [
             {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
         ]
     }
-    assert len(four_in_use(*((each,) for each in of_job_set(spread)))) == 2
+    assert len(four_in_use(*((each,) for each in jobs_of_set(spread)))) == 2
 
 
 def test_replicas_beyond_the_fitting_one_have_their_own_answer() -> None:
@@ -237,11 +237,11 @@ def test_a_claim_made_for_a_pod_is_no_subject_without_it() -> None:
     claim_a["metadata"]["ownerReferences"] = [
         {"kind": "Pod", "name": "a", "controller": True, "uid": "u"}
     ]
-    assert [answer.subject.name for answer in asked(pod_a, claim_a)] == ["a"]
+    assert [answer.subject.name for answer in explain_all(pod_a, claim_a)] == ["a"]
     runs = pod("other", status={"phase": "Running"}, spec={"nodeName": "a"})  # pods are shown
-    assert asked(claim_a, runs) == []
+    assert explain_all(claim_a, runs) == []
 
 
 def test_unused_claims_come_after_waiting_pods() -> None:
-    answers = asked(claim("a-spare", request("r", "gpu")), *replica("b"))
+    answers = explain_all(claim("a-spare", request("r", "gpu")), *replica("b"))
     assert [answer.subject.name for answer in answers] == ["b", "a-spare"]

@@ -38,7 +38,7 @@ def machine(name: str, **labels: str) -> tuple[dict[str, Any], ...]:
     return node(name, labels=labels), slice_of("gpu.example.com", name, device("gpu-0"))
 
 
-def held(by: str, where: str = "a") -> dict[str, Any]:
+def claim_of(by: str, where: str = "a") -> dict[str, Any]:
     given = allocation(where, ("gpu.example.com", "gpu-0"), pod=by)
     return claim(f"of-{by}", request("r", "gpu"), status=given, metadata={"uid": f"uid-{by}"})
 
@@ -67,7 +67,7 @@ def test_a_rollout_waits_for_its_old_replicas() -> None:
         "metadata": {"name": "web", "namespace": "ml"},
         "spec": {"strategy": strategy, "template": {"spec": {"containers": []}}},
     }
-    objects = (*machine("a"), ONE, held("old"), replica("old", "web-1"), deployment)
+    objects = (*machine("a"), ONE, claim_of("old"), replica("old", "web-1"), deployment)
     answer = explain(*objects, replica("p", "web-2", where=None))
     assert answer.reasons[0].code == "device-in-use"
     assert answer.reasons[1].code == "rollout-waits"
@@ -77,7 +77,11 @@ def test_a_rollout_waits_for_its_old_replicas() -> None:
 
 def test_a_replica_of_another_workload_is_no_rollout() -> None:
     answer = explain(
-        *machine("a"), ONE, held("old"), replica("old", "api-1"), replica("p", "web-2", where=None)
+        *machine("a"),
+        ONE,
+        claim_of("old"),
+        replica("old", "api-1"),
+        replica("p", "web-2", where=None),
     )
     assert "rollout-waits" not in [r.code for r in answer.reasons]
     assert "own-replicas" not in [r.code for r in answer.reasons]
@@ -85,7 +89,7 @@ def test_a_replica_of_another_workload_is_no_rollout() -> None:
 
 def test_a_job_behind_itself_waits_its_turn() -> None:
     mine = replica("p", "train", "Job", where=None)
-    answer = explain(*machine("a"), ONE, held("first"), replica("first", "train", "Job"), mine)
+    answer = explain(*machine("a"), ONE, claim_of("first"), replica("first", "train", "Job"), mine)
     assert "nothing is wrong" in answer.headline
     assert "waits its turn" in answer.headline
 
@@ -102,7 +106,9 @@ ANTI = {
 }
 
 
-def apart(name: str, owner: str, where: str | None, by: str = "affinity") -> dict[str, Any]:
+def pod_kept_apart(
+    name: str, owner: str, where: str | None, by: str = "affinity"
+) -> dict[str, Any]:
     """A pod that is never on a node with another one of its kind."""
     made = replica(name, owner, where=where)
     made["metadata"]["labels"]["app"] = "web"
@@ -136,8 +142,8 @@ def two_nodes() -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("by", ["affinity", "port"])
 def test_replicas_kept_apart_need_as_many_nodes(by: str) -> None:
-    others = (apart(f"web-{n}", "web-1", n, by) for n in "ab")
-    answer = explain(*two_nodes(), *others, apart("p", "web-1", None, by))
+    others = (pod_kept_apart(f"web-{n}", "web-1", n, by) for n in "ab")
+    answer = explain(*two_nodes(), *others, pod_kept_apart("p", "web-1", None, by))
     assert (
         "2 other pods of Deployment ml/web keep this one away from their nodes" in answer.headline
     )
@@ -158,8 +164,8 @@ def test_old_replicas_of_a_rollout_keep_the_new_one_away(by: str) -> None:
     spec = {"replicas": 2, "strategy": strategy, "template": {"spec": {"containers": []}}}
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec}
     sets = [revision(f"web-{n}", n) for n in (1, 2)]
-    old = [apart(f"web-{n}", "web-1", n, by) for n in "ab"]
-    answer = explain(*two_nodes(), deployment, *sets, *old, apart("p", "web-2", None, by))
+    old = [pod_kept_apart(f"web-{n}", "web-1", n, by) for n in "ab"]
+    answer = explain(*two_nodes(), deployment, *sets, *old, pod_kept_apart("p", "web-2", None, by))
     assert "its 2 old replicas keep the new one away from their nodes" in answer.headline
     assert "set maxSurge to 0 and maxUnavailable to 1 in Deployment ml/web" in [
         fix.title for fix in answer.fixes
@@ -172,11 +178,11 @@ def test_old_replica_ending_first_is_marked() -> None:
     spec = {"replicas": 2, "template": {"spec": {"containers": []}}}
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec}
     sets = [revision(f"web-{n}", n) for n in (1, 2)]
-    old = [apart(f"web-{n}", "web-1", n, "port") for n in "ab"]
+    old = [pod_kept_apart(f"web-{n}", "web-1", n, "port") for n in "ab"]
     ahead = pod("ahead", spec={"nodeSelector": {"kubernetes.io/hostname": "a"}})
     ahead["metadata"]["creationTimestamp"] = "2025-01-01T00:00:00Z"
     ahead["spec"]["containers"] = old[0]["spec"]["containers"]
-    everything = (*two_nodes(), deployment, *sets, *old, apart("p", "web-2", None, "port"))
+    everything = (*two_nodes(), deployment, *sets, *old, pod_kept_apart("p", "web-2", None, "port"))
     (free, *_) = explain(*everything).fixes
     assert free.title == "set maxSurge to 0 and maxUnavailable to 1 in Deployment ml/web"
     (fix, *_) = explain(*everything, ahead).fixes
@@ -189,9 +195,9 @@ def test_old_replica_ending_first_is_marked() -> None:
 
 def test_a_taken_port_is_reported_for_the_wanted_node() -> None:
     """kube-scheduler asks NodeAffinity before NodePorts: the ports of other nodes are none of its business."""
-    asking = apart("p", "other-1", None, "port")
+    asking = pod_kept_apart("p", "other-1", None, "port")
     asking["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "b"}
-    others = [apart(f"web-{n}", "web-1", n, "port") for n in "ab"]
+    others = [pod_kept_apart(f"web-{n}", "web-1", n, "port") for n in "ab"]
     assert (
         "host port 80/TCP is taken by pod ml/web-b"
         in explain(*two_nodes(), *others, asking).headline
@@ -199,16 +205,16 @@ def test_a_taken_port_is_reported_for_the_wanted_node() -> None:
 
 
 def test_a_pod_kept_away_by_others_is_not_behind_its_own() -> None:
-    others = [apart(f"other-{n}", "other-1", n) for n in "ab"]
-    answer = explain(*two_nodes(), *others, apart("p", "web-1", None))
+    others = [pod_kept_apart(f"other-{n}", "other-1", n) for n in "ab"]
+    answer = explain(*two_nodes(), *others, pod_kept_apart("p", "web-1", None))
     assert not {"own-replicas", "rollout-waits"} & {reason.code for reason in answer.reasons}
 
 
 def test_a_single_replica_among_many_holders_is_not_the_cause() -> None:
-    others = [held(name, where) for name, where in (("x", "b"), ("y", "c"))]
+    others = [claim_of(name, where) for name, where in (("x", "b"), ("y", "c"))]
     pods = [pod(name, USES, spec={"nodeName": where}) for name, where in (("x", "b"), ("y", "c"))]
     mine = (
-        held("first"),
+        claim_of("first"),
         replica("first", "train", "Job"),
         replica("p", "train", "Job", where=None),
     )
@@ -219,7 +225,7 @@ def test_a_single_replica_among_many_holders_is_not_the_cause() -> None:
 
 def test_a_terminating_holder_is_the_cause() -> None:
     leaving = replica("old", "web-1", deletionTimestamp="2026-01-01T00:00:00Z")
-    answer = explain(*machine("a"), ONE, held("old"), leaving, pod("p", USES))
+    answer = explain(*machine("a"), ONE, claim_of("old"), leaving, pod("p", USES))
     assert "ml/old on a" in answer.headline
     assert "Terminating since 2026-01-01T00:00:00Z" in answer.headline
     assert any("--force" in step["command"] for step in as_json(answer)["next"])
@@ -240,7 +246,7 @@ def test_nodes_with_the_same_hardware_and_no_slice() -> None:
         node("b", labels=label),
         node("cpu", labels={}),
         ONE,
-        held("x"),
+        claim_of("x"),
     )
     answer = explain(*objects, replica("x", "web-1"), pod("p", USES))
     found = next(r for r in answer.reasons if r.code == "driver-absent")
@@ -279,7 +285,7 @@ def test_there_is_always_a_next_step() -> None:
     assert answer.fixes or answer.next
 
 
-def refused(message: str) -> tuple[dict[str, Any], ...]:
+def refused_deployment(message: str) -> tuple[dict[str, Any], ...]:
     """A Deployment whose ReplicaSet cannot create its pods."""
     spec = {"containers": [{"name": "main", "image": "x"}], "resourceClaims": [USES]}
     deployment = {
@@ -300,7 +306,7 @@ def refused(message: str) -> tuple[dict[str, Any], ...]:
 
 
 def test_a_workload_cannot_create_its_pods() -> None:
-    deployment, event = refused("exceeded quota: none")
+    deployment, event = refused_deployment("exceeded quota: none")
     answer = explain(*machine("a"), ONE, deployment, event, subject="deploy/web")
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "pods-not-created")
     said = "ReplicaSet ml/web-1 cannot create its pods: Error creating: pods is forbidden: exceeded quota: none"
@@ -328,13 +334,13 @@ def test_a_workload_cannot_create_its_pods() -> None:
 )
 def test_request_refused_by_a_limit_range_is_corrected(message: str, step: str) -> None:
     """kubernetes plugin/pkg/admission/limitranger/admission.go minConstraint, maxConstraint."""
-    answer = explain(*machine("a"), ONE, *refused(message), subject="deploy/web")
+    answer = explain(*machine("a"), ONE, *refused_deployment(message), subject="deploy/web")
     assert answer.next[0].text.startswith(step)
     assert answer.next[0].command == "kubectl get limitranges -n ml -o yaml"
 
 
 def test_limit_above_a_limit_range_is_lowered_in_its_object() -> None:
-    deployment, event = refused("maximum cpu usage per Container is 16, but limit is 32")
+    deployment, event = refused_deployment("maximum cpu usage per Container is 16, but limit is 32")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     container["resources"] = {"limits": {"cpu": "32", "memory": "1Gi"}, "requests": {"cpu": "2"}}
     most = {
@@ -352,6 +358,6 @@ def test_limit_above_a_limit_range_is_lowered_in_its_object() -> None:
 
 def test_a_missing_service_account_is_created() -> None:
     missing = 'error looking up service account ml/runner: serviceaccount "runner" not found'
-    answer = explain(*machine("a"), ONE, *refused(missing), subject="deploy/web")
+    answer = explain(*machine("a"), ONE, *refused_deployment(missing), subject="deploy/web")
     assert answer.next[0].text.startswith("create ServiceAccount ml/runner")
     assert answer.next[0].command == "kubectl get serviceaccounts -n ml"

@@ -69,7 +69,7 @@ def pod_on_node(driver: str, message: str = "", **metadata: Any) -> tuple[dict[s
     )
 
 
-def pending_pod(driver: str) -> tuple[dict[str, Any], ...]:
+def pod_and_claim(driver: str) -> tuple[dict[str, Any], ...]:
     return (
         device_class("gpu", f"device.driver == '{driver}'"),
         claim("c", request("r", "gpu")),
@@ -247,7 +247,7 @@ def test_a_node_without_the_label_of_the_daemon_set_is_labelled() -> None:
     ]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     answer = explain(
-        *pending_pod(NVIDIA),
+        *pod_and_claim(NVIDIA),
         node("cpu-1"),
         node("gpu-1", labels={"example.com/accelerator": "nvidia"}),
         daemon_set(
@@ -268,7 +268,7 @@ def test_a_node_without_the_label_of_the_daemon_set_is_labelled() -> None:
 def test_taint_untolerated_by_the_daemon_set_is_named() -> None:
     tainted = node("gpu-1", labels={"nvidia.com/gpu.present": "true"})
     tainted["spec"] = {"taints": [{"key": "team", "value": "a", "effect": "NoSchedule"}]}
-    user = pending_pod(NVIDIA)
+    user = pod_and_claim(NVIDIA)
     user[-1]["spec"]["tolerations"] = [{"key": "team", "operator": "Exists"}]
     answer = explain(
         *user, tainted, daemon_set("plugin", "x/dra-driver-nvidia-gpu:v0.4.1", desired=0)
@@ -283,7 +283,7 @@ def test_a_new_node_whose_plugin_starts_is_waited_for() -> None:
     starting = {"state": {"waiting": {"reason": "PodInitializing"}}}
     init = [{"name": "prestart", "state": {"running": {"startedAt": NOW}}}]
     answer = explain(
-        *pending_pod(NVIDIA),
+        *pod_and_claim(NVIDIA),
         new,
         daemon_set("plugin", "x/dra-driver-nvidia-gpu:v0.4.1"),
         plugin_pod("plugin", "gpu-1", starting, initContainerStatuses=init),
@@ -490,7 +490,7 @@ def test_check_on_the_node_suits_its_system(os_image: str, command: str) -> None
 # -- the words of kubelet and runtime --
 
 
-def failing_container(reason: str, message: str) -> tuple[dict[str, Any], ...]:
+def pod_with_waiting_container(reason: str, message: str) -> tuple[dict[str, Any], ...]:
     objects = pod_on_node(NVIDIA)
     objects[2]["status"]["containerStatuses"] = [
         {"name": "main", "state": {"waiting": {"reason": reason, "message": message}}}
@@ -508,7 +508,7 @@ def test_the_source_of_an_absent_mount_is_the_drivers_root() -> None:
         "spec": {"hostPaths": {"driverInstallDir": "/usr/local"}},
     }
     answer = explain(
-        *failing_container("RunContainerError", words),
+        *pod_with_waiting_container("RunContainerError", words),
         node("node-1"),
         daemon_set("plugin", "x/dra-driver-nvidia-gpu:v0.4.1", container=root),
         policy,
@@ -521,7 +521,7 @@ def test_the_source_of_an_absent_mount_is_the_drivers_root() -> None:
 
 def test_mount_from_a_volume_of_the_pod_is_not_the_drivers() -> None:
     words = "failed to fulfil mount request: open /data/x: no such file or directory"
-    objects = failing_container("RunContainerError", words)
+    objects = pod_with_waiting_container("RunContainerError", words)
     objects[2]["spec"]["volumes"] = [{"name": "v", "hostPath": {"path": "/data"}}]
     answer = explain(*objects, node("node-1"))
     assert "driver root" not in " ".join(step.text for step in answer.next)
@@ -529,7 +529,7 @@ def test_mount_from_a_volume_of_the_pod_is_not_the_drivers() -> None:
 
 def test_an_absent_command_is_the_containers_own() -> None:
     words = 'exec: "trainer": executable file not found in $PATH: no such file or directory'
-    answer = explain(*failing_container("RunContainerError", words), node("node-1"))
+    answer = explain(*pod_with_waiting_container("RunContainerError", words), node("node-1"))
     assert answer.next[0].text == "correct the container's command, or its image"
 
 
@@ -547,13 +547,15 @@ def test_an_absent_command_is_the_containers_own() -> None:
     ],
 )
 def test_unmountable_path_of_the_node_is_named(words: str, step: str) -> None:
-    answer = explain(*failing_container("CreateContainerError", words), node("node-1"))
+    answer = explain(*pod_with_waiting_container("CreateContainerError", words), node("node-1"))
     assert answer.next[0].text.startswith(step)
 
 
 def test_claim_forgotten_by_the_kubelet_needs_another_pod() -> None:
     words = "locked cache operation: unable to get claim info for claim c in namespace ml"
-    answer = explain(*failing_container("CreateContainerConfigError", words), node("node-1"))
+    answer = explain(
+        *pod_with_waiting_container("CreateContainerConfigError", words), node("node-1")
+    )
     assert "the kubelet has lost what it knew of claim c" in answer.headline
     assert "grace period" in answer.next[0].text
 

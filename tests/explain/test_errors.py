@@ -184,7 +184,7 @@ def test_a_broken_pool_on_the_only_node_is_the_reason_in_1_38_too(
 # -- a device that was shared, and is not any more (kubernetes#140797) --
 
 
-def beside_a_share(release: str) -> Explanation:
+def explain_beside_a_share(release: str) -> Explanation:
     """The answer for a claim for a whole device, of which another claim still has a share that consumes no capacity."""
     result = {
         "request": "r",
@@ -208,11 +208,11 @@ def beside_a_share(release: str) -> Explanation:
 
 
 def test_a_live_share_does_not_keep_a_device_up_to_1_37() -> None:
-    assert beside_a_share("1.37").fits
+    assert explain_beside_a_share("1.37").fits
 
 
 def test_a_live_share_keeps_a_device_from_1_38_on() -> None:
-    answer = beside_a_share("1.38")
+    answer = explain_beside_a_share("1.38")
     assert not answer.fits
     assert [reason.code for reason in answer.reasons] == ["device-in-use"]
     assert "shared" in answer.reasons[0].message

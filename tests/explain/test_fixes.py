@@ -352,7 +352,7 @@ def test_a_class_without_devices_is_replaced() -> None:
 # -- the right name --
 
 
-def extended_resource_pod(resource: str, **more: Any) -> dict[str, Any]:
+def pod_with_extended_resource(resource: str, **more: Any) -> dict[str, Any]:
     pending = pod("p", requests={resource: "1"}, **more)
     pending["spec"]["containers"][0]["resources"]["limits"] = {resource: "1"}
     del pending["spec"]["resourceClaims"]
@@ -376,7 +376,7 @@ def test_a_misspelt_extended_resource_is_renamed() -> None:
         "pod/p",
         class_with_resource(GPU, "nvidia.com/gpu"),
         *CARDS,
-        extended_resource_pod("nvidia.com/gpus"),
+        pod_with_extended_resource("nvidia.com/gpus"),
     )
     assert (answer.reasons[0].facts["nearest"], answer.reasons[0].facts["class"]) == (
         "nvidia.com/gpu",
@@ -385,15 +385,15 @@ def test_a_misspelt_extended_resource_is_renamed() -> None:
     (fix,) = answer.fixes
     (change,) = fix.changes
     assert isinstance(change, Patch)
-    resources = apply_patch(extended_resource_pod("nvidia.com/gpus"), change.operations)["spec"][
-        "containers"
-    ][0]["resources"]
+    resources = apply_patch(pod_with_extended_resource("nvidia.com/gpus"), change.operations)[
+        "spec"
+    ]["containers"][0]["resources"]
     assert resources == {"requests": {"nvidia.com/gpu": "1"}, "limits": {"nvidia.com/gpu": "1"}}
 
 
 @pytest.mark.parametrize(("free", "lowered"), [(5, 2), (4, 1)])
 def test_only_one_of_two_containers_lowers_its_extended_resource(free: int, lowered: int) -> None:
-    waiting = extended_resource_pod("nvidia.com/gpu")
+    waiting = pod_with_extended_resource("nvidia.com/gpu")
     waiting["spec"]["containers"] = [
         {
             "name": name,
@@ -410,7 +410,7 @@ def test_only_one_of_two_containers_lowers_its_extended_resource(free: int, lowe
 
 
 def test_excessive_container_is_lowered_beside_an_init_container() -> None:
-    waiting = extended_resource_pod("nvidia.com/gpu")
+    waiting = pod_with_extended_resource("nvidia.com/gpu")
     amounts = {kind: {"nvidia.com/gpu": "3"} for kind in ("requests", "limits")}
     waiting["spec"]["containers"] = [{"name": "a", "image": "x", "resources": amounts}]
     waiting["spec"]["initContainers"] = [{"name": "i", "image": "x"}]
@@ -432,9 +432,9 @@ def test_excessive_container_is_lowered_beside_an_init_container() -> None:
 
 
 def test_a_class_of_another_vendor_does_not_provide_a_resource() -> None:
-    answer = explain("pod/p", GPU, *CARDS, extended_resource_pod("example.com/fpga"))
+    answer = explain("pod/p", GPU, *CARDS, pod_with_extended_resource("example.com/fpga"))
     assert (answer.reasons[0].code, answer.fixes) == ("node-filter", ())
-    assert titles(explain("pod/p", GPU, *CARDS, extended_resource_pod("nvidia.com/gpu"))) == [
+    assert titles(explain("pod/p", GPU, *CARDS, pod_with_extended_resource("nvidia.com/gpu"))) == [
         f"set extendedResourceName of class {DRIVER} to nvidia.com/gpu"
     ]
 

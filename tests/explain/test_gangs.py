@@ -29,7 +29,7 @@ TRIED = {
 }
 
 
-def asked(state: ClusterState, name: str = "ring-0", release: str = "1.37") -> Explanation:
+def explain_pod(state: ClusterState, name: str = "ring-0", release: str = "1.37") -> Explanation:
     value = state.get("Pod", ("ml", name))
     assert value is not None
     return Explainer(state, Features.for_release(release)).explain(
@@ -37,12 +37,12 @@ def asked(state: ClusterState, name: str = "ring-0", release: str = "1.37") -> E
     )
 
 
-def tried(count: int) -> list[dict[str, Any]]:
+def unschedulable_ring(count: int) -> list[dict[str, Any]]:
     return [{**p, "status": {"phase": "Pending", "conditions": [TRIED]}} for p in ring(count)]
 
 
 def test_pod_fitting_alone_waits_for_its_gang() -> None:
-    found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(8)), *tried(8)))
+    found = explain_pod(state_of(GPU, ONE, *NODES, podgroup(gang(8)), *unschedulable_ring(8)))
     assert (found.verdict, [r.code for r in found.reasons]) == (
         "unallocatable",
         ["gang-waits", "device-in-use"],
@@ -61,7 +61,7 @@ def test_pod_fitting_alone_waits_for_its_gang() -> None:
 
 
 def test_no_next_step_repeats_the_question_about_the_group() -> None:
-    found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(8)), *tried(8)))
+    found = explain_pod(state_of(GPU, ONE, *NODES, podgroup(gang(8)), *unschedulable_ring(8)))
     assert any(step.command == "dractl explain podgroup/ring -n ml" for step in found.next)
     again = drop_repeated_step(found, ["podgroup/ring"])
     assert not any("dractl explain podgroup" in step.command for step in again.next)
@@ -70,16 +70,16 @@ def test_no_next_step_repeats_the_question_about_the_group() -> None:
 
 
 def test_fitting_gang_is_retried() -> None:
-    found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(5)), *tried(5)))
+    found = explain_pod(state_of(GPU, ONE, *NODES, podgroup(gang(5)), *unschedulable_ring(5)))
     assert [r.code for r in found.reasons] == ["would-fit-now"]
 
 
 def test_fewer_pods_at_once_are_a_fix_where_the_minimum_can_be_changed() -> None:
-    state = state_of(GPU, ONE, *NODES, podgroup(gang(8)), *tried(8))
-    (fix,) = asked(state).fixes
+    state = state_of(GPU, ONE, *NODES, podgroup(gang(8)), *unschedulable_ring(8))
+    (fix,) = explain_pod(state).fixes
     assert fix.title == "lower minCount of PodGroup ml/ring from 8 to 5"
-    assert asked(apply(state, fix.changes)).reasons[0].code == "would-fit-now"
-    assert asked(state, release="1.36").fixes == ()  # where it is immutable
+    assert explain_pod(apply(state, fix.changes)).reasons[0].code == "would-fit-now"
+    assert explain_pod(state, release="1.36").fixes == ()  # where it is immutable
 
 
 def test_a_fix_starts_the_whole_gang() -> None:
@@ -107,15 +107,17 @@ def test_a_fix_starts_the_whole_gang() -> None:
         )
         for name, own, node in (("single", "one", "a"), ("double", "two", "b"))
     ]
-    state = state_of(GPU, ONE, *NODES, *held, *holders, podgroup(gang(4)), *tried(4))
-    fixes = asked(state).fixes
+    state = state_of(GPU, ONE, *NODES, *held, *holders, podgroup(gang(4)), *unschedulable_ring(4))
+    fixes = explain_pod(state).fixes
     assert any("pod ml/double" in fix.title for fix in fixes)
     assert not any(fix.title.startswith("delete pod ml/single (") for fix in fixes)
 
 
 def test_fix_of_another_pod_of_the_gang_names_the_pod() -> None:
     other = ring(1, 3, nodeSelector={"zone": "none"})
-    found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(4)), *tried(3), *other))
+    found = explain_pod(
+        state_of(GPU, ONE, *NODES, podgroup(gang(4)), *unschedulable_ring(3), *other)
+    )
     assert (
         "ring-3: does not fit on any of the 2 nodes: nodeSelector wants zone=none" in found.headline
     )
@@ -126,7 +128,7 @@ def test_fix_of_another_pod_of_the_gang_names_the_pod() -> None:
 
 def test_a_gang_without_its_pods_is_not_tried() -> None:
     state = state_of(GPU, ONE, *NODES, podgroup(gang(5)), *ring(3))
-    found = asked(state)
+    found = explain_pod(state)
     assert found.headline == (
         "PodGroup ml/ring starts with 5 pods at once or none, and only 3 exist; the scheduler tries none before"
     )
@@ -135,7 +137,7 @@ def test_a_gang_without_its_pods_is_not_tried() -> None:
 
 def test_missing_group_comes_before_claims_waiting_for_it() -> None:
     waits = [{**p, "metadata": {**p["metadata"], "uid": "u"}} for p in ring(1, group="rnig")]
-    found = asked(state_of(GPU, ONE, *NODES, podgroup(gang(2)), *waits))
+    found = explain_pod(state_of(GPU, ONE, *NODES, podgroup(gang(2)), *waits))
     assert [r.code for r in found.reasons][:2] == ["podgroup-missing", "claim-missing"]
     assert (
         found.headline
@@ -144,18 +146,18 @@ def test_missing_group_comes_before_claims_waiting_for_it() -> None:
 
 
 def test_unchecked_constraints_of_a_gang_get_a_note() -> None:
-    lost = asked(state_of(GPU, ONE, *NODES, *ring(1)))
+    lost = explain_pod(state_of(GPU, ONE, *NODES, *ring(1)))
     assert lost.notes == (
         "PodGroup ml/ring is not in the input: whether its pods start together or not at all was not checked",
     )
-    child = asked(
+    child = explain_pod(
         state_of(GPU, ONE, *NODES, podgroup(gang(1), parentCompositePodGroupName="all"), *ring(1))
     )
     assert child.notes == (
         "PodGroup ml/ring is part of CompositePodGroup all, which is not checked here",
     )
     by_zone = {"topology": [{"key": "zone"}]}
-    near = asked(
+    near = explain_pod(
         state_of(GPU, ONE, *NODES, podgroup(gang(2), schedulingConstraints=by_zone), *ring(2))
     )
     assert near.notes[0].startswith(
@@ -166,14 +168,14 @@ def test_unchecked_constraints_of_a_gang_get_a_note() -> None:
 def test_slow_gang_stays_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     state = state_of(GPU, ONE, *NODES, podgroup(gang(5)), *ring(5))
     monkeypatch.setattr(gangs, "place_first", lambda *_: Placement(2, state, undecided=True))
-    (note,) = asked(state).notes
+    (note,) = explain_pod(state).notes
     assert note.startswith(
         "2 of the 5 pods with which PodGroup ml/ring starts fit; whether all do was not decided"
     )
 
 
 def test_pods_of_one_gang_have_one_answer() -> None:
-    state = state_of(GPU, ONE, *NODES, podgroup(gang(8)), *tried(8))
+    state = state_of(GPU, ONE, *NODES, podgroup(gang(8)), *unschedulable_ring(8))
     questions = [Question("Pod", key, value) for key, value in state.objects("Pod").items()]
     answers = explain_each(
         Explainer(state, Features.for_release("1.37")), questions, group_replicas=True
@@ -190,14 +192,14 @@ def test_groups_of_other_schedulers_are_left_alone() -> None:
         "spec": {"minMember": 8},
     }
     crd["metadata"] = {"name": "ring", "namespace": "ml"}
-    assert asked(state_of(GPU, ONE, *NODES, crd, *pods), "w0").verdict == "allocatable"
+    assert explain_pod(state_of(GPU, ONE, *NODES, crd, *pods), "w0").verdict == "allocatable"
 
 
 def test_a_gang_does_not_start_while_a_claim_of_another_pod_is_older_than_its_template() -> None:
     """pkg/controller/resourceclaim makes the claim of a pod once: three devices, whatever the template says now."""
 
     def runs(spec: dict[str, Any]) -> bool:
-        first, second = tried(2)
+        first, second = unschedulable_ring(2)
         owner = [{"kind": "Pod", "name": "ring-1", "uid": ""}]
         made = {**claim("ring-1-gpu", metadata={"ownerReferences": owner}), "spec": spec}
         second["status"]["resourceClaimStatuses"] = [

@@ -51,7 +51,7 @@ def workload(
     }
 
 
-def asked(state: ClusterState, name: str = "deploy/web") -> list[Group]:
+def explain_names(state: ClusterState, name: str = "deploy/web") -> list[Group]:
     return explain_groups(Explainer(state, Features.for_release("1.37")), [name], "ml", {})
 
 
@@ -77,14 +77,14 @@ def test_replicas_of_a_manifest_are_placed_until_one_stays_pending() -> None:
         node("b"),
         gpus("b", "r", "r"),
     )
-    (group,) = asked(state)
+    (group,) = explain_names(state)
     assert (group.replicas, group.placed, group.fits, group.complete) == (8, 0, 5, False)
     assert group.pod == "web-5"
     assert group.reasons[0].code == "device-in-use"
     assert (group.most, group.proven) == (5, True)
-    assert asked(state.replace("Deployment", ("ml", "web"), workload("Deployment", 5, USES)))[
-        0
-    ].complete
+    assert explain_names(
+        state.replace("Deployment", ("ml", "web"), workload("Deployment", 5, USES))
+    )[0].complete
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_each_kind_says_how_many_pods_it_wants(
     kind: str, count: int | None, more: dict[str, Any], replicas: int | None
 ) -> None:
     state = state_of(GPU, ONE, workload(kind, count, USES, **more), node("a"), gpus("a", "r"))
-    found = asked(state, f"{kind.lower()}/web")
+    found = explain_names(state, f"{kind.lower()}/web")
     assert [one.replicas for one in found] == ([] if replicas is None else [replicas])
 
 
@@ -121,7 +121,7 @@ def test_existing_pods_are_counted_and_missing_ones_made() -> None:
         ),
         replica("over", status={"phase": "Failed"}),
     )
-    (group,) = asked(state)
+    (group,) = explain_names(state)
     assert (group.replicas, group.placed, group.fits) == (4, 1, 2)
 
 
@@ -141,7 +141,7 @@ def test_another_alternative_would_place_all() -> None:
     state = state_of(
         GPU, template("one", either), workload("Deployment", 4, USES), node("a"), gpus("a", *"rrrr")
     )
-    (group,) = asked(state)
+    (group,) = explain_names(state)
     assert (group.fits, group.most, group.proven) == (2, 4, True)
     assert [(c.request, c.alternative, c.fits) for c in group.choices] == [
         ("gpu/gpu", "pair", 2),
@@ -163,7 +163,7 @@ def gang(least: int, *pods: dict[str, Any]) -> ClusterState:
 def test_a_gang_starts_with_its_minimum_or_not_at_all(least: int, starts: bool) -> None:
     member = {"schedulingGroup": {"podGroupName": "g"}}
     state = gang(least, *(pod(f"w{i}", USES, spec=member) for i in range(3)))
-    (group,) = asked(state, "podgroup/g")
+    (group,) = explain_names(state, "podgroup/g")
     assert (group.replicas, group.fits, group.minimum, group.starts) == (3, 2, least, starts)
 
 
@@ -183,7 +183,7 @@ def test_pods_name_their_group_in_1_35_and_for_scheduler_plugins() -> None:
         gpus("a", "r"),
         *(pod(f"w{i}", USES, spec=reference) for i in range(2)),
     )
-    assert [(g.replicas, g.minimum) for g in asked(state, "workload/g")] == [(2, 2)]
+    assert [(g.replicas, g.minimum) for g in explain_names(state, "workload/g")] == [(2, 2)]
     labels = {"scheduling.x-k8s.io/pod-group": "g"}
     crd = {
         "apiVersion": "scheduling.x-k8s.io/v1alpha1",
@@ -193,7 +193,9 @@ def test_pods_name_their_group_in_1_35_and_for_scheduler_plugins() -> None:
     crd["metadata"] = {"name": "g", "namespace": "ml"}
     pods = [pod(f"w{i}", USES, metadata={"labels": labels}) for i in range(2)]
     state = state_of(GPU, ONE, crd, node("a"), gpus("a", "r"), *pods)
-    assert [(g.replicas, g.fits, g.minimum) for g in asked(state, "podgroup/g")] == [(2, 1, 3)]
+    assert [(g.replicas, g.fits, g.minimum) for g in explain_names(state, "podgroup/g")] == [
+        (2, 1, 3)
+    ]
 
 
 def test_another_order_of_unequal_pods_places_all() -> None:
@@ -210,7 +212,7 @@ def test_another_order_of_unequal_pods_places_all() -> None:
     leader = pod("z-leader", {"name": "gpu", "resourceClaimTemplateName": "leader"}, spec=member)
     worker = pod("a-worker", {"name": "gpu", "resourceClaimTemplateName": "worker"}, spec=member)
     claims = [template("leader", request("gpu", "big")), template("worker", either)]
-    (group,) = asked(gang(2, big, leader, worker, *claims), "podgroup/g")
+    (group,) = explain_names(gang(2, big, leader, worker, *claims), "podgroup/g")
     assert (group.fits, group.pod, group.order) == (1, "z-leader", ("z-leader", "a-worker"))
 
 
@@ -242,10 +244,12 @@ def test_replica_returns_to_its_volume() -> None:
         {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv"}, "spec": where},
     ]
     state = state_of(GPU, ONE, replicas, node("a"), gpus("a", "r", "r"), *objects)
-    (group,) = asked(state, "sts/web")
+    (group,) = explain_names(state, "sts/web")
     assert (group.fits, group.pod) == (1, "web-0")
     assert "data-web-0" in group.reasons[0].message
-    (group,) = asked(state.replace("PersistentVolumeClaim", ("ml", "data-web-0"), None), "sts/web")
+    (group,) = explain_names(
+        state.replace("PersistentVolumeClaim", ("ml", "data-web-0"), None), "sts/web"
+    )
     assert group.complete
 
 

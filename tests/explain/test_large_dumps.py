@@ -22,7 +22,7 @@ GPU = "gpu.example.com"
 
 
 def answers(path: Path, capsys: pytest.CaptureFixture[str]) -> list[Any]:
-    """What explain, devices and fit say of a dump."""
+    """Return the answers of explain, devices and fit about a dump."""
     asked = (["explain", "-A"], ["devices"], ["fit", "gpu=1"])
     said = []
     for words in asked:
@@ -43,7 +43,7 @@ def answers(path: Path, capsys: pytest.CaptureFixture[str]) -> list[Any]:
     return said
 
 
-def both(
+def explain_both_sizes(
     objects: list[Any], folder: Path, capsys: pytest.CaptureFixture[str], patch: pytest.MonkeyPatch
 ) -> tuple[list[Any], list[Any]]:
     """The answers about a dump as a small and as a large one."""
@@ -62,7 +62,7 @@ def test_recorded_clusters(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     objects = json.loads(cluster.read_text())["items"]
-    small, large = both(objects, tmp_path, capsys, monkeypatch)
+    small, large = explain_both_sizes(objects, tmp_path, capsys, monkeypatch)
     assert large == small
 
 
@@ -136,7 +136,7 @@ def test_nodes_differing_in_one_fact_are_not_confused(
             "spec": pod,
         }
     )
-    small, large = both(objects, tmp_path, capsys, monkeypatch)
+    small, large = explain_both_sizes(objects, tmp_path, capsys, monkeypatch)
     assert large == small
     (subject,) = json.loads(large[0][1])["subjects"]
     assert [node["name"] for node in subject["nodes"] if node["verdict"] == "allocatable"] == ["b"]

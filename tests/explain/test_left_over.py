@@ -33,7 +33,7 @@ def explain(*objects: dict[str, Any]) -> Explanation:
     return Explainer(state, Features.for_release("1.37")).explain(question)
 
 
-def held(**metadata: Any) -> dict[str, Any]:
+def claim_of_old_pod(**metadata: Any) -> dict[str, Any]:
     status = allocation("node-1", ("gpu.example.com", "gpu-0"), pod="old")
     return claim("old", request("r", "gpu"), status=status, metadata=metadata)
 
@@ -41,7 +41,7 @@ def held(**metadata: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
 def test_claim_of_an_ended_pod_is_released_by_the_controller(phase: str) -> None:
     over = pod("old", OLD, spec={"nodeName": "node-1"}, status={"phase": phase})
-    answer = explain(held(), over)
+    answer = explain(claim_of_old_pod(), over)
     assert answer.headline.startswith(
         "claim ml/old still holds devices for pod ml/old, which has ended"
     )
@@ -53,19 +53,22 @@ def test_claim_of_an_ended_pod_is_released_by_the_controller(phase: str) -> None
 
 def test_a_deleted_claim_whose_pod_is_gone_waits_for_the_controller() -> None:
     answer = explain(
-        held(deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["resource.kubernetes.io/x"])
+        claim_of_old_pod(
+            deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["resource.kubernetes.io/x"]
+        )
     )
     assert answer.headline.startswith("claim ml/old still holds devices")
 
 
 def test_pod_absent_from_the_input_may_run() -> None:
-    answer = explain(held())
+    answer = explain(claim_of_old_pod())
     assert "kube-controller-manager" not in answer.headline
 
 
 def test_running_pod_holds_its_devices_rightly() -> None:
     answer = explain(
-        held(), pod("old", OLD, spec={"nodeName": "node-1"}, status={"phase": "Running"})
+        claim_of_old_pod(),
+        pod("old", OLD, spec={"nodeName": "node-1"}, status={"phase": "Running"}),
     )
     assert "kube-controller-manager" not in answer.headline
     assert answer.fixes[0].title.startswith("delete pod ml/old")

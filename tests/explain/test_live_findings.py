@@ -1,4 +1,4 @@
-"""What random clusters put to a real scheduler have shown (tests/conformance/fuzz_explain.py)."""
+"""Differences that random clusters showed with a real scheduler (tests/conformance/fuzz_explain.py)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def explain(*objects: dict[str, Any]) -> Explanation:
     return Explainer(state, Features.for_release("1.37")).explain(question)
 
 
-def wanting(amount: str, *claims: dict[str, str], **more: Any) -> dict[str, Any]:
+def pod_with_resource(amount: str, *claims: dict[str, str], **more: Any) -> dict[str, Any]:
     return pod("asking", *claims, requests={RESOURCE: amount}, metadata={"uid": "1"}, **more)
 
 
@@ -52,7 +52,7 @@ def test_message_names_a_pod_without_preemption() -> None:
 
 def test_init_containers_use_the_devices_of_later_ones() -> None:
     first = {"name": "first", "image": "x", "resources": {"requests": {RESOURCE: "2"}}}
-    asking = wanting("1", spec={})
+    asking = pod_with_resource("1", spec={})
     asking["spec"]["initContainers"] = [first]
     answer = explain(MAPPED, TWO, node("node-1"), asking)
     assert answer.fits
@@ -70,14 +70,14 @@ def test_request_is_numbered_among_all_of_its_container() -> None:
 
 def test_a_claim_beside_an_extended_resource_of_the_device_plugin_cannot_be_bound() -> None:
     there = node("node-1", allocatable={RESOURCE: "1"})
-    asking = wanting("1", {"name": "g", "resourceClaimName": "c"})
+    asking = pod_with_resource("1", {"name": "g", "resourceClaimName": "c"})
     answer = explain(MAPPED, TWO, there, claim("c", request("r", "gpu")), asking)
     assert (answer.verdict, answer.reasons[0].code) == ("error", "upstream-bug")
     assert answer.scheduler_message == (
         'running PreBind plugin "DynamicResources": nil or empty request mappings, '
         "no update of pod ml/asking ExtendedResourceClaimStatus"
     )
-    assert explain(MAPPED, TWO, there, wanting("1")).fits
+    assert explain(MAPPED, TWO, there, pod_with_resource("1")).fits
 
 
 def important(**more: Any) -> dict[str, Any]:
@@ -216,7 +216,7 @@ def test_quota_refuses_the_schedulers_claim_for_an_extended_resource() -> None:
         "metadata": {"name": "q", "namespace": "ml"},
         "spec": {"hard": {"gpu.deviceclass.resource.k8s.io/devices": "1"}},
     }
-    answer = explain(MAPPED, TWO, node("node-1"), quota, wanting("2"))
+    answer = explain(MAPPED, TWO, node("node-1"), quota, pod_with_resource("2"))
     assert (answer.verdict, answer.reasons[0].code) == ("error", "quota-exceeded")
     assert answer.scheduler_message == (
         'running PreBind plugin "DynamicResources": create claim for extended resources ml/: '
@@ -227,7 +227,7 @@ def test_quota_refuses_the_schedulers_claim_for_an_extended_resource() -> None:
     assert {fix.title for fix in answer.fixes} >= {"lower example.com/gpu from 2 to 1"}
     (raised,) = (fix for fix in answer.fixes if fix.title == "raise quota ml/q from 1 to 2 devices")
     assert not raised.effect
-    assert explain(MAPPED, TWO, node("node-1"), quota, wanting("1")).fits
+    assert explain(MAPPED, TWO, node("node-1"), quota, pod_with_resource("1")).fits
 
 
 def test_devices_without_a_common_compatibility_group() -> None:
@@ -300,7 +300,7 @@ def test_the_newest_class_of_an_extended_resource_counts() -> None:
     newer["spec"]["extendedResourceName"] = RESOURCE
     newer["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
     old = {**MAPPED, "metadata": {"name": "gpu", "creationTimestamp": "2026-01-01T00:00:00Z"}}
-    answer = explain(old, newer, TWO, node("node-1"), wanting("1"))
+    answer = explain(old, newer, TWO, node("node-1"), pod_with_resource("1"))
     assert not answer.fits
     assert (
         f"classes gpu, newer all have the extendedResourceName {RESOURCE}: the newest counts, newer"

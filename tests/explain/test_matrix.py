@@ -32,7 +32,7 @@ def selector(expression: str) -> list[dict[str, Any]]:
     return [{"cel": {"expression": expression}}]
 
 
-def aligned(*requests: dict[str, Any], attribute: str) -> dict[str, Any]:
+def make_spec(*requests: dict[str, Any], attribute: str) -> dict[str, Any]:
     constraint = {"matchAttribute": f"resource.kubernetes.io/{attribute}"}
     return {"requests": list(requests), "constraints": [constraint]}
 
@@ -44,9 +44,9 @@ SPECS: dict[str, dict[str, Any]] = {
     "sixteen": {"requests": [request(count=16)]},
     "hopper": {"requests": [request(selectors=selector(HOPPER))]},
     "error": {"requests": [request(selectors=selector('device.attributes["a.b"].c == 1'))]},
-    "root": aligned(request(count=2), attribute="pcieRoot"),
-    "numa": aligned(request(count=5), attribute="numaNode"),
-    "gpu-and-nic": aligned(request(), NIC, attribute="pcieRoot"),
+    "root": make_spec(request(count=2), attribute="pcieRoot"),
+    "numa": make_spec(request(count=5), attribute="numaNode"),
+    "gpu-and-nic": make_spec(request(), NIC, attribute="pcieRoot"),
     "no-class": {"requests": [request("missing.example.com")]},
     "neuron": {"requests": [request("neuron.aws.com")]},
     "amd": {"requests": [request("gpu.amd.com")]},

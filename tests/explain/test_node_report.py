@@ -1,4 +1,4 @@
-"""What explain says of a node: which of its devices can be had."""
+"""Reports of explain on a node and its devices."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ def card() -> tuple[dict[str, Any], ...]:
     return MIG, node("node-1"), counters, slice_of("gpu.example.com", "node-1", *parts, **pool)
 
 
-def of_node(*objects: dict[str, Any]) -> Explanation:
+def explain_node(*objects: dict[str, Any]) -> Explanation:
     state = state_of(*objects)
     (question,) = find_subjects(state, "node/node-1", None)
     return Explainer(state, Features.for_release("1.36")).explain(question)
 
 
-def held(name: str) -> dict[str, Any]:
+def claim_with_device(name: str) -> dict[str, Any]:
     return claim(
         "c", request("r", "mig"), status=allocation("node-1", ("gpu.example.com", name), pod="p")
     )
 
 
 def test_a_partition_whose_counters_another_one_uses_is_not_free() -> None:
-    answer = of_node(*card(), held("left"))
+    answer = explain_node(*card(), claim_with_device("left"))
     found = {d.device.rpartition("/")[2]: d for d in answer.devices}
     assert {name: d.status for name, d in found.items()} == {
         "left": "held",
@@ -68,7 +68,7 @@ def test_a_partition_whose_counters_another_one_uses_is_not_free() -> None:
 
 
 def test_mutually_exclusive_partitions_are_not_all_promised() -> None:
-    answer = of_node(*card())
+    answer = explain_node(*card())
     assert {d.status for d in answer.devices} == {"free"}
     assert "cannot all be allocated at once" in answer.headline
 
@@ -78,7 +78,7 @@ def test_the_devices_of_a_pods_answer_show_the_same_state() -> None:
         "w", request("r", "mig", selectors=[{"cel": {"expression": "device.driver == 'x'"}}])
     )
     wants = pod("q", {"name": "g", "resourceClaimName": "w"})
-    state = state_of(*card(), held("left"), wanted, wants)
+    state = state_of(*card(), claim_with_device("left"), wanted, wants)
     answer = Explainer(state, Features.for_release("1.36")).explain(
         find_subjects(state, "pod/q", None)[0]
     )
@@ -97,7 +97,7 @@ def test_the_remaining_capacity_of_a_shared_device_is_shown() -> None:
         "shareID": "0f1c6a4e-2c1f-4a52-9d8d-0d6f5f4b3a21",
         "consumedCapacity": {"bandwidth": "4G"},
     }
-    answer = of_node(
+    answer = explain_node(
         node("node-1"),
         slice_of("nic.example.com", "node-1", shared),
         claim("c", request("r", "nic"), status=status),
@@ -117,7 +117,7 @@ def on_node(**status: Any) -> dict[str, Any]:
 
 def test_hanging_pod_is_named() -> None:
     over = {"terminated": {"exitCode": 1, "reason": "Error"}}
-    answer = of_node(*card(), held("left"), on_node(state=over, ready=False))
+    answer = explain_node(*card(), claim_with_device("left"), on_node(state=over, ready=False))
     assert (answer.verdict, answer.fits) == ("failing", False)
     assert "1 pod on it cannot start, run or end" in answer.headline
     assert any(
@@ -128,7 +128,9 @@ def test_hanging_pod_is_named() -> None:
 
 def test_running_pod_does_not_hang() -> None:
     running = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
-    answer = of_node(*card(), held("left"), on_node(state=running, ready=True, restartCount=0))
+    answer = explain_node(
+        *card(), claim_with_device("left"), on_node(state=running, ready=True, restartCount=0)
+    )
     assert (answer.verdict, answer.next) == ("allocatable", ())
 
 
@@ -139,7 +141,9 @@ def test_unresponsive_node_makes_its_pods_hang() -> None:
     _, worker, *published = card()
     worker["status"] = {**worker.get("status", {}), "conditions": silent}
     running = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
-    answer = of_node(MIG, worker, *published, held("left"), on_node(state=running, ready=True))
+    answer = explain_node(
+        MIG, worker, *published, claim_with_device("left"), on_node(state=running, ready=True)
+    )
     assert answer.verdict == "blocked"
     assert answer.reasons[0].code == "node-not-ready"
     assert "Kubelet stopped posting node status" in answer.headline
@@ -148,12 +152,14 @@ def test_unresponsive_node_makes_its_pods_hang() -> None:
 
 def test_device_moved_into_its_pod_is_held() -> None:
     """dra.net 1.4 no longer publishes an interface that it has moved; the claim's status says that it is ready."""
-    taken = held("eth7")
+    taken = claim_with_device("eth7")
     result = taken["status"]["allocation"]["devices"]["results"][0]
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
     where = {key: result[key] for key in ("driver", "pool", "device")}
     states = []
     for devices in ([], [{**where, **ready}]):
         taken["status"]["devices"] = devices
-        states += [d.status for d in of_node(*card(), taken).devices if d.device.endswith("/eth7")]
+        states += [
+            d.status for d in explain_node(*card(), taken).devices if d.device.endswith("/eth7")
+        ]
     assert states == ["unpublished", "held"]

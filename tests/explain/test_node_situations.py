@@ -97,17 +97,17 @@ def waits(reason: str, message: str = "", **more: Any) -> dict[str, Any]:
     }
 
 
-def ended(code: int, reason: str = "Error", **more: Any) -> dict[str, Any]:
+def ended_container(code: int, reason: str = "Error", **more: Any) -> dict[str, Any]:
     return {
         "name": "main",
         "ready": False,
         "restartCount": 2,
-        "state": {"terminated": over(code, reason)},
+        "state": {"terminated": terminated_state(code, reason)},
         **more,
     }
 
 
-def over(code: int, reason: str = "Error") -> dict[str, Any]:
+def terminated_state(code: int, reason: str = "Error") -> dict[str, Any]:
     return {"exitCode": code, "reason": reason, "startedAt": "2026-01-01T00:00:01Z"}
 
 
@@ -185,7 +185,7 @@ SEEN: tuple[
         "14-unprepare-refused",
         "failing",
         "pod-terminating",
-        ended(0, "Completed"),
+        ended_container(0, "Completed"),
         ("Killing", "x"),
         {"metadata": LEAVING},
     ),
@@ -197,21 +197,23 @@ SEEN: tuple[
         ("P", "NodePrepareResources: rpc error: code = DeadlineExceeded"),
         {},
     ),
-    ("17-cdi-off-in-containerd", "failing", "container-failed", ended(3), ("", ""), {}),
+    ("17-cdi-off-in-containerd", "failing", "container-failed", ended_container(3), ("", ""), {}),
     (
         "19-cdi-files-gone-after-start",
         "failing",
         "not-prepared",
-        waits("CreateContainerError", UNRESOLVABLE, lastState={"terminated": over(137)}),
+        waits(
+            "CreateContainerError", UNRESOLVABLE, lastState={"terminated": terminated_state(137)}
+        ),
         ("", ""),
         {},
     ),
-    ("21-names-absent-request", "failing", "container-failed", ended(3), ("", ""), {}),
+    ("21-names-absent-request", "failing", "container-failed", ended_container(3), ("", ""), {}),
     (
         "22b-unhealthy-container-killed",
         "failing",
         "device-unhealthy",
-        ended(137, **HEALTH),
+        ended_container(137, **HEALTH),
         ("", ""),
         {},
     ),
@@ -284,7 +286,14 @@ SEEN: tuple[
     ("47-dranet-interface-renamed", "allocated", None, runs(), ("", ""), {}),
     ("49-dracpu-one-cpu", "allocated", None, runs(), ("", ""), {}),
     ("53-extended-resource", "allocated", None, runs(), ("", ""), {}),
-    ("55-init-container-without-claim", "failing", "container-failed", ended(3), ("", ""), {}),
+    (
+        "55-init-container-without-claim",
+        "failing",
+        "container-failed",
+        ended_container(3),
+        ("", ""),
+        {},
+    ),
     (
         "57-configmap-missing",
         "failing",
@@ -293,12 +302,19 @@ SEEN: tuple[
         ("", ""),
         {},
     ),
-    ("59-oom-killed", "failing", "container-failed", ended(137, "OOMKilled"), ("", ""), {}),
+    (
+        "59-oom-killed",
+        "failing",
+        "container-failed",
+        ended_container(137, "OOMKilled"),
+        ("", ""),
+        {},
+    ),
     (
         "61b-container-died-driver-down",
         "allocated",
         None,
-        runs(restartCount=1, lastState={"terminated": over(137)}),
+        runs(restartCount=1, lastState={"terminated": terminated_state(137)}),
         ("", ""),
         {},
     ),
@@ -375,7 +391,7 @@ def test_a_recorded_situation_has_its_cause_and_steps(
     assert verdict == "allocated" or answer.next
 
 
-def about_pod(reason: str, message: str, when: str = "2026-01-01T00:05:00Z") -> dict[str, Any]:
+def event_of_pod(reason: str, message: str, when: str = "2026-01-01T00:05:00Z") -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Event",
@@ -389,9 +405,9 @@ def about_pod(reason: str, message: str, when: str = "2026-01-01T00:05:00Z") -> 
 
 def test_23_a_pod_ended_by_the_eviction_controller_is_gone() -> None:
     """Exit code 3, as there is no such pod; its events still say why."""
-    later = about_pod("Killing", "Stopping container main", "2026-01-01T00:06:00Z")
+    later = event_of_pod("Killing", "Stopping container main", "2026-01-01T00:06:00Z")
     state = state_of(
-        node("node-1"), about_pod("DeviceTaintManagerEviction", "Marking for deletion"), later
+        node("node-1"), event_of_pod("DeviceTaintManagerEviction", "Marking for deletion"), later
     )
     with pytest.raises(
         InputError,
@@ -446,11 +462,14 @@ def test_a_crash_loop_never_runs() -> None:
     """200 looks at a container that ends again and again, as kubelet reports them."""
     looks = [
         waits(
-            "CrashLoopBackOff", "back-off 40s", restartCount=3, lastState={"terminated": over(1)}
+            "CrashLoopBackOff",
+            "back-off 40s",
+            restartCount=3,
+            lastState={"terminated": terminated_state(1)},
         ),
-        ended(1),
-        ended(137, "OOMKilled"),
-        runs(ready=False, restartCount=3, lastState={"terminated": over(1)}),
+        ended_container(1),
+        ended_container(137, "OOMKilled"),
+        runs(ready=False, restartCount=3, lastState={"terminated": terminated_state(1)}),
     ]
     for number in range(200):
         test_a_recorded_situation_has_its_cause_and_steps(

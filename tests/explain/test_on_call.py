@@ -817,7 +817,7 @@ def test_a_daemon_set_is_not_behind_its_own_pods() -> None:
     assert titles(answer)[0] == "delete pod ml/hog"
 
 
-def refused_claim(message: str) -> tuple[dict[str, Any], ...]:
+def pod_with_refused_claim(message: str) -> tuple[dict[str, Any], ...]:
     """A pod whose claim the API server refuses, and the claim controller's event about it."""
     subject = pod("p", USES, metadata={"uid": "p"})
     event = {
@@ -833,7 +833,9 @@ def refused_claim(message: str) -> tuple[dict[str, Any], ...]:
 
 def test_the_words_of_a_refusing_webhook_are_quoted() -> None:
     denied = 'admission webhook "guard.example.com" denied the request: no GPU budget left'
-    answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, *refused_claim(denied))
+    answer = explain(
+        "pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, *pod_with_refused_claim(denied)
+    )
     assert answer.headline == f"the claim of template ml/t cannot be created: {denied}"
     assert not answer.fixes
     assert answer.next[0].text.endswith(": no GPU budget left")
@@ -841,7 +843,9 @@ def test_the_words_of_a_refusing_webhook_are_quoted() -> None:
 
 def test_a_silent_webhook_is_named() -> None:
     failed = 'Internal error occurred: failed calling webhook "guard.example.com": failed to call webhook: refused'
-    answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, *refused_claim(failed))
+    answer = explain(
+        "pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, *pod_with_refused_claim(failed)
+    )
     assert titles(answer) == ["wait until admission webhook guard.example.com answers"]
     assert (
         answer.next[0].command
@@ -931,9 +935,9 @@ def test_holders_of_partitions_under_a_constraint_are_named() -> None:
     for gpu in (0, 1):
         for place in (0, 1):
             made_ = device(f"mig-{gpu}-{place}", type="gpu", profile="3g.40gb", parent=f"GPU-{gpu}")
-            parts.append({**made_, "consumesCounters": consumed(gpu, place)})
+            parts.append({**made_, "consumesCounters": consume_counter(gpu, place)})
         small = device(f"small-{gpu}", type="gpu", profile="1g.10gb", parent=f"GPU-{gpu}")
-        parts.append({**small, "consumesCounters": consumed(gpu, 0)})
+        parts.append({**small, "consumesCounters": consume_counter(gpu, 0)})
     counters = {f"half-{place}": {"value": "1"} for place in (0, 1)}
     sets = [{"name": f"gpu-{gpu}", "counters": counters} for gpu in (0, 1)]
     shared = slice_of(DRIVER, "n", resourceSliceCount=2)
@@ -978,7 +982,7 @@ def test_holders_of_partitions_under_a_constraint_are_named() -> None:
     assert {"delete pod ml/nb-0", "delete pod ml/nb-1"} <= set(titles(answer))
 
 
-def consumed(gpu: int, half: int) -> list[dict[str, Any]]:
+def consume_counter(gpu: int, half: int) -> list[dict[str, Any]]:
     return [{"counterSet": f"gpu-{gpu}", "counters": {f"half-{half}": {"value": "1"}}}]
 
 
@@ -1045,7 +1049,7 @@ def test_a_fix_names_the_disruption_budget_of_a_pod_it_ends() -> None:
     assert not any("PodDisruptionBudget" in fix.effect for fix in answer.fixes)
 
 
-def held_by(
+def node_held_by_pod(
     why: str, restarts: int, metadata: dict[str, Any] | None = None, **more: Any
 ) -> tuple[dict[str, Any], ...]:
     """A node whose only device is held by a bare pod with a container that waits for ``why``."""
@@ -1070,12 +1074,14 @@ def held_by(
 
 @pytest.mark.parametrize("why", ["CrashLoopBackOff", "ImagePullBackOff"])
 def test_failing_holder_is_ended_first(why: str) -> None:
-    (ending,) = [fix for fix in explain("pod/p", *held_by(why, 57)).fixes if "hog" in fix.title]
+    (ending,) = [
+        fix for fix in explain("pod/p", *node_held_by_pod(why, 57)).fixes if "hog" in fix.title
+    ]
     assert why in ending.effect
 
 
 def test_fix_notes_the_age_of_a_bare_pod_and_its_missing_owner() -> None:
-    (ending,) = explain("pod/p", *held_by("", 0, startTime="2026-01-01T00:00:00Z")).fixes
+    (ending,) = explain("pod/p", *node_held_by_pod("", 0, startTime="2026-01-01T00:00:00Z")).fixes
     assert "nothing re-creates it; it runs since 2026-01-01T00:00:00Z" in ending.effect
 
 
@@ -1107,7 +1113,7 @@ CREATED = {"manager": "argo-notebooks", "time": "2026-01-01T00:00:00Z"}
     ],
 )
 def test_the_fix_names_the_owner_of_a_bare_pod(metadata: dict[str, Any], whose: str) -> None:
-    (ending,) = explain("pod/p", *held_by("", 0, metadata)).fixes
+    (ending,) = explain("pod/p", *node_held_by_pod("", 0, metadata)).fixes
     assert ending.effect == f"frees 1 device; nothing re-creates it{whose}"
 
 
@@ -1118,7 +1124,9 @@ def test_the_age_of_a_bare_pod_is_counted_to_the_newest_time_of_the_dump() -> No
         "metadata": {"name": "e", "namespace": "ml"},
         "lastTimestamp": "2026-01-06T01:00:00Z",
     }
-    (ending,) = explain("pod/p", *held_by("", 0, startTime="2026-01-01T00:00:00Z"), event).fixes
+    (ending,) = explain(
+        "pod/p", *node_held_by_pod("", 0, startTime="2026-01-01T00:00:00Z"), event
+    ).fixes
     assert "it runs since 2026-01-01T00:00:00Z (5d)" in ending.effect
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def recorded() -> list[Path]:
+def list_recordings() -> list[Path]:
     shared = whole_dir()
     found = (
         sorted((shared / "conformance" / "oncall-other").glob("*/truth.json"))
@@ -25,7 +25,7 @@ def recorded() -> list[Path]:
     return [truth.parent for truth in found if "--as" not in json.loads(truth.read_text())["args"]]
 
 
-@pytest.mark.parametrize("folder", recorded(), ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", list_recordings(), ids=lambda folder: folder.name)
 def test_answer_has_the_cause_named_by_an_engineer(folder: Path, capsys: Any) -> None:
     truth = json.loads((folder / "truth.json").read_text())
     args = list(truth["args"])

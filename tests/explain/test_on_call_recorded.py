@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LINK = 100  # bytes of a dump that is only the path of another one
 
 
-def recorded() -> list[Path]:
+def list_recordings() -> list[Path]:
     shared = whole_dir()
     return (
         sorted(f.parent for f in (shared / "conformance" / "oncall").glob("*/truth.json"))
@@ -27,7 +27,7 @@ def recorded() -> list[Path]:
     )
 
 
-@pytest.mark.parametrize("folder", recorded(), ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", list_recordings(), ids=lambda folder: folder.name)
 def test_the_answer_has_the_cause_and_the_cure_of_an_engineer(folder: Path, capsys: Any) -> None:
     truth = json.loads((folder / "truth.json").read_text())
     namespace, _, name = truth["pod"].partition("/")
@@ -51,34 +51,40 @@ def test_the_answer_has_the_cause_and_the_cure_of_an_engineer(folder: Path, caps
     answer = json.loads(capsys.readouterr().out)
     reasons, fixes = answer["reasons"], answer["fixes"]
     shown = (answer, *reasons[:2], *fixes[:2])
-    said = spoken([answer["headline"], [r["message"] for r in reasons[:2]], answer["notes"]])
-    done = spoken([[[f["title"], f["effect"]] for f in fixes[:2]], [x.get("next") for x in shown]])
-    offered = spoken(
+    said = join_texts([answer["headline"], [r["message"] for r in reasons[:2]], answer["notes"]])
+    done = join_texts(
+        [[[f["title"], f["effect"]] for f in fixes[:2]], [x.get("next") for x in shown]]
+    )
+    offered = join_texts(
         [
             [[f["title"], f["effect"]] for f in fixes],
             [x.get("next") for x in (answer, *reasons, *fixes)],
         ]
     )
     assert [
-        idea for idea in truth["says"] if not any(heard(wording, said) for wording in idea)
+        idea
+        for idea in truth["says"]
+        if not any(contains_wording(wording, said) for wording in idea)
     ] == []
     assert [
-        idea for idea in truth["does"] or () if not any(heard(wording, done) for wording in idea)
+        idea
+        for idea in truth["does"] or ()
+        if not any(contains_wording(wording, done) for wording in idea)
     ] == []
     assert [wording for wording in truth.get("never", ()) if wording.lower() in offered] == []
     assert truth.get("verdict") in (None, answer["verdict"])
 
 
-def spoken(value: Any) -> str:
+def join_texts(value: Any) -> str:
     """All texts of a part of the report, in lower case."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
-        return " | ".join(map(spoken, value))
+        return " | ".join(map(join_texts, value))
     return "" if value is None else str(value).lower()
 
 
-def heard(wording: str, text: str) -> bool:
+def contains_wording(wording: str, text: str) -> bool:
     """True if a text has a wording; a number has to stand alone."""
     return (
         bool(re.search(rf"(?<![\w.]){wording}(?![\w.]*\w)", text))

@@ -110,7 +110,7 @@ EVERY = (KAI, VOLCANO, YUNIKORN, SLURM, KOORDINATOR)
 by_name = pytest.mark.parametrize("scheduler", EVERY, ids=lambda one: one.name)
 
 
-def waiting(name: str, **more: Any) -> dict[str, Any]:
+def pod_of_scheduler(name: str, **more: Any) -> dict[str, Any]:
     """A pod that waits, of a scheduler."""
     spec = {"schedulerName": name, **more.pop("spec", {})}
     metadata = {"uid": "u", **more.pop("metadata", {})}
@@ -124,7 +124,7 @@ def explain(*objects: dict[str, Any], subject: str = "pod/p") -> Explanation:
     return Explainer(state, Features.for_release("1.37")).explain(question)
 
 
-def refused(reason: str, message: str) -> dict[str, Any]:
+def refused_status(reason: str, message: str) -> dict[str, Any]:
     """The status of a pod that its scheduler has no place for."""
     condition = {
         "type": "PodScheduled",
@@ -150,7 +150,7 @@ def event(component: str, reason: str, message: str, **more: Any) -> dict[str, A
     }
 
 
-def changed_paths(answer: Explanation) -> list[str]:
+def paths_of_changes(answer: Explanation) -> list[str]:
     """The paths that the fixes change, or assume to change."""
     patches = [
         change
@@ -197,7 +197,7 @@ def second(name: str, *arguments: str) -> dict[str, Any]:
 
 @by_name
 def test_a_running_scheduler_is_named_and_is_no_mistake(scheduler: Installed) -> None:
-    answer = explain(*CLUSTER, scheduler.workload(), waiting(scheduler.name))
+    answer = explain(*CLUSTER, scheduler.workload(), pod_of_scheduler(scheduler.name))
     assert answer.reasons[0].code == "other-scheduler"
     assert f"{scheduler.title} schedules the pod" in answer.headline
     assert "kube-scheduler would place it on node-1" in answer.headline
@@ -212,33 +212,33 @@ def test_a_running_scheduler_is_named_and_is_no_mistake(scheduler: Installed) ->
 
 @by_name
 def test_an_unseen_scheduler_is_unknown_and_not_absent(scheduler: Installed) -> None:
-    answer = explain(*CLUSTER, waiting(scheduler.name))
+    answer = explain(*CLUSTER, pod_of_scheduler(scheduler.name))
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "scheduler-bypass")
     assert "the input does not show whether it runs" in answer.headline
     assert answer.scheduler is not None
     assert answer.scheduler.runs is None
-    assert set(changed_paths(answer)) <= {"/spec/schedulerName"}
+    assert set(paths_of_changes(answer)) <= {"/spec/schedulerName"}
 
 
 @by_name
 def test_a_scheduler_is_absent_where_all_pods_are_shown(scheduler: Installed) -> None:
-    answer = explain(*CLUSTER, COREDNS, waiting(scheduler.name))
+    answer = explain(*CLUSTER, COREDNS, pod_of_scheduler(scheduler.name))
     assert "nothing of it runs" in answer.headline
     assert answer.scheduler is not None
     assert answer.scheduler.runs is False
-    assert set(changed_paths(answer)) <= {"/spec/schedulerName"}
+    assert set(paths_of_changes(answer)) <= {"/spec/schedulerName"}
 
 
 def test_pod_leaves_a_scheduler_only_if_it_does_not_run() -> None:
     """The input does not show whether it does: the condition stands beside the change."""
-    leave, start = explain(*CLUSTER, waiting("kai-scheduler")).fixes
+    leave, start = explain(*CLUSTER, pod_of_scheduler("kai-scheduler")).fixes
     assert leave.title.startswith("remove schedulerName from the pod")
     assert leave.effect.startswith("only if it does not run")
     assert (start.title, start.changes) == ("start KAI Scheduler, unless it runs", ())
 
 
 def test_pod_without_a_queue_may_leave_a_stopped_scheduler() -> None:
-    answer = explain(*CLUSTER, COREDNS, waiting("kai-scheduler"))
+    answer = explain(*CLUSTER, COREDNS, pod_of_scheduler("kai-scheduler"))
     leave, start = answer.fixes
     assert leave.title.startswith("remove schedulerName from the pod")
     assert leave.effect.startswith("if it need not be KAI Scheduler")
@@ -246,7 +246,9 @@ def test_pod_without_a_queue_may_leave_a_stopped_scheduler() -> None:
 
 
 def test_a_pod_of_a_queue_keeps_its_scheduler() -> None:
-    subject = waiting("kai-scheduler", metadata={"labels": {"kai.scheduler/queue": "team-a"}})
+    subject = pod_of_scheduler(
+        "kai-scheduler", metadata={"labels": {"kai.scheduler/queue": "team-a"}}
+    )
     (fix,) = explain(*CLUSTER, subject).fixes
     assert (fix.title, fix.changes) == ("start KAI Scheduler, unless it runs", ())
 
@@ -259,28 +261,28 @@ def test_the_pods_of_a_scheduler_show_it_as_its_deployment_does(scheduler: Insta
         spec={"containers": [{"name": "scheduler", "image": scheduler.image}]},
         status={"phase": "Running"},
     )
-    answer = explain(*CLUSTER, running, waiting(scheduler.name))
+    answer = explain(*CLUSTER, running, pod_of_scheduler(scheduler.name))
     assert answer.reasons[0].code == "other-scheduler"
     assert scheduler.title in answer.headline
 
 
 def test_a_deployment_without_replicas_runs_nothing() -> None:
-    answer = explain(*CLUSTER, COREDNS, KAI.workload(replicas=0), waiting("kai-scheduler"))
+    answer = explain(*CLUSTER, COREDNS, KAI.workload(replicas=0), pod_of_scheduler("kai-scheduler"))
     assert answer.reasons[0].code == "scheduler-bypass"
     assert "nothing of it runs" in answer.headline
 
 
 def test_a_scheduler_under_another_name_is_known_by_its_arguments() -> None:
     workload = KAI.workload(container={"args": ["--scheduler-name=gpu-queue"]})
-    answer = explain(*CLUSTER, workload, waiting("gpu-queue"))
+    answer = explain(*CLUSTER, workload, pod_of_scheduler("gpu-queue"))
     assert "KAI Scheduler 0.14.1 schedules the pod" in answer.headline
-    other = explain(*CLUSTER, workload, waiting("kai-scheduler"))
+    other = explain(*CLUSTER, workload, pod_of_scheduler("kai-scheduler"))
     assert "does not show whether it runs" in other.headline
 
 
 def test_an_unavailable_replica_is_reported() -> None:
     workload = {**KAI.workload(), "status": {"replicas": 1}}
-    notes = explain(*CLUSTER, workload, waiting("kai-scheduler")).notes
+    notes = explain(*CLUSTER, workload, pod_of_scheduler("kai-scheduler")).notes
     assert any("none of its replicas is available" in note for note in notes)
 
 
@@ -288,7 +290,7 @@ def test_an_unavailable_replica_is_reported() -> None:
 
 
 def test_silent_allocating_scheduler_leaves_the_verdict_open() -> None:
-    answer = explain(*CLUSTER, KAI.workload(), waiting("kai-scheduler"))
+    answer = explain(*CLUSTER, KAI.workload(), pod_of_scheduler("kai-scheduler"))
     assert answer.verdict == "undecided"
     assert any("kube-scheduler's structured allocator" in note for note in answer.notes)
 
@@ -302,19 +304,19 @@ def test_silent_allocating_scheduler_leaves_the_verdict_open() -> None:
     ids=["yunikorn", "slurm-bridge"],
 )
 def test_scheduler_without_claims_blocks_the_pod(scheduler: Installed, predicate: str) -> None:
-    answer = explain(*CLUSTER, scheduler.workload(), waiting(scheduler.name))
+    answer = explain(*CLUSTER, scheduler.workload(), pod_of_scheduler(scheduler.name))
     assert answer.verdict == "blocked"
     assert predicate in answer.headline
 
 
 def test_slurm_bridge_takes_devices_as_extended_resources() -> None:
-    answer = explain(*CLUSTER, SLURM.workload(), waiting("slurm-bridge-scheduler"))
+    answer = explain(*CLUSTER, SLURM.workload(), pod_of_scheduler("slurm-bridge-scheduler"))
     assert "deviceclass.resource.kubernetes.io/CLASS" in answer.next[0].text
 
 
 def test_a_version_older_than_claims_allocates_none() -> None:
     old = {**KOORDINATOR.workload(container={"image": "koordinator-sh/koord-scheduler:v1.7.0"})}
-    answer = explain(*CLUSTER, old, waiting("koord-scheduler"))
+    answer = explain(*CLUSTER, old, pod_of_scheduler("koord-scheduler"))
     assert answer.verdict == "blocked"
     assert "allocates claims only from 1.8.0 on" in answer.headline
 
@@ -326,11 +328,11 @@ def test_limits_are_reported_for_affected_claims() -> None:
             {"name": "a", "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}
         ],
     }
-    objects = (*CLUSTER[:-1], claim("c", alternatives), waiting("kai-scheduler"))
+    objects = (*CLUSTER[:-1], claim("c", alternatives), pod_of_scheduler("kai-scheduler"))
     notes = " ".join(explain(*objects, KAI.workload()).notes)
     assert "firstAvailable ends in an error" in notes
     assert "firstAvailable" not in " ".join(
-        explain(*CLUSTER, KAI.workload(), waiting("kai-scheduler")).notes
+        explain(*CLUSTER, KAI.workload(), pod_of_scheduler("kai-scheduler")).notes
     )
 
 
@@ -340,13 +342,13 @@ def test_limits_are_reported_for_affected_claims() -> None:
 def test_limits_of_old_versions_are_reported_for_these_alone(version: str, limited: bool) -> None:
     image = f"docker.io/volcanosh/vc-scheduler:{version}"
     workload = VOLCANO.workload(container={"image": image})
-    notes = explain(*CLUSTER, workload, waiting("volcano")).notes
+    notes = explain(*CLUSTER, workload, pod_of_scheduler("volcano")).notes
     limits = any("predicate.DynamicResourceAllocationEnable" in note for note in notes)
     assert limits is limited
 
 
 def test_pod_placed_by_yunikorn_has_no_node_name_to_remove() -> None:
-    placed = waiting("yunikorn", spec={"nodeName": "node-1"})
+    placed = pod_of_scheduler("yunikorn", spec={"nodeName": "node-1"})
     answer = explain(*CLUSTER, YUNIKORN.workload(), placed)
     assert answer.reasons[0].code == "scheduler-bypass"
     assert "Apache YuniKorn 1.9.0 schedules it, and allocates no claims" in answer.headline
@@ -362,7 +364,7 @@ def test_the_condition_and_the_events_of_kai_are_quoted() -> None:
     answer = explain(
         *CLUSTER,
         KAI.workload(),
-        waiting("kai-scheduler", status=refused("Unschedulable", message)),
+        pod_of_scheduler("kai-scheduler", status=refused_status("Unschedulable", message)),
         event("binder", "BindingError", "Failed to bind pod ml/p to node node-1: timeout"),
         event("kubelet", "FailedMount", "not the scheduler's"),
     )
@@ -375,8 +377,8 @@ def test_the_condition_and_the_events_of_kai_are_quoted() -> None:
 
 
 def test_words_show_a_scheduler_whose_pods_are_not_shown() -> None:
-    status = refused("SchedulingSkipped", "application quota exceeded")
-    answer = explain(*CLUSTER, waiting("yunikorn", status=status))
+    status = refused_status("SchedulingSkipped", "application quota exceeded")
+    answer = explain(*CLUSTER, pod_of_scheduler("yunikorn", status=status))
     assert answer.reasons[0].code == "other-scheduler"
     assert answer.scheduler is not None
     assert answer.scheduler.runs is True
@@ -386,13 +388,15 @@ def test_an_event_of_the_new_api_names_its_reporter_in_another_field() -> None:
     task = event("", "PodUnschedulable", "", note="Task ml/p is pending", source={})
     task |= {"reportingController": "yunikorn", "apiVersion": "events.k8s.io/v1"}
     task["regarding"] = task.pop("involvedObject")
-    answer = explain(*CLUSTER, YUNIKORN.workload(), waiting("yunikorn"), task)
+    answer = explain(*CLUSTER, YUNIKORN.workload(), pod_of_scheduler("yunikorn"), task)
     assert any("Task ml/p is pending" in note for note in answer.notes)
 
 
 def test_a_scheduling_gate_is_no_word_of_the_scheduler() -> None:
-    gated = refused("SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates")
-    answer = explain(*CLUSTER, waiting("volcano", status=gated))
+    gated = refused_status(
+        "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates"
+    )
+    answer = explain(*CLUSTER, pod_of_scheduler("volcano", status=gated))
     assert answer.reasons[0].code == "scheduler-bypass"
 
 
@@ -443,7 +447,7 @@ def test_the_status_of_the_group_is_quoted(
         "metadata": {"name": "ring", "namespace": "ml"},
         "status": status,
     }
-    subject = waiting(scheduler.name, metadata={"annotations": {annotation: "ring"}})
+    subject = pod_of_scheduler(scheduler.name, metadata={"annotations": {annotation: "ring"}})
     answer = explain(*CLUSTER, scheduler.workload(), group, subject)
     assert any("PodGroup ml/ring" in note and "over its limit" in note for note in answer.notes)
     assert any("the pod is in group ring" in note for note in answer.notes)
@@ -451,7 +455,9 @@ def test_the_status_of_the_group_is_quoted(
 
 
 def test_the_queue_of_the_pod_is_named() -> None:
-    subject = waiting("kai-scheduler", metadata={"labels": {"kai.scheduler/queue": "team-a"}})
+    subject = pod_of_scheduler(
+        "kai-scheduler", metadata={"labels": {"kai.scheduler/queue": "team-a"}}
+    )
     answer = explain(*CLUSTER, KAI.workload(), subject)
     assert any("the pod is in queue team-a" in note for note in answer.notes)
 
@@ -463,7 +469,9 @@ def test_the_queue_of_the_pod_is_named() -> None:
 def test_a_pod_without_a_feasible_node_gets_the_cause_and_keeps_its_scheduler(shown: bool) -> None:
     selector = {"cel": {"expression": "device.attributes['gpu.example.com'].model == 'B'"}}
     wants = claim("c", request("r", "gpu", selectors=[selector]))
-    subject = waiting("kai-scheduler", metadata={"labels": {"kai.scheduler/queue": "team-a"}})
+    subject = pod_of_scheduler(
+        "kai-scheduler", metadata={"labels": {"kai.scheduler/queue": "team-a"}}
+    )
     answer = explain(*CLUSTER[:-1], wants, subject, *([KAI.workload()] if shown else []))
     assert "kube-scheduler's view: does not fit on the only node" in answer.headline
     assert answer.reasons[1].code == "selector-false"
@@ -486,7 +494,9 @@ def test_a_pod_without_a_feasible_node_gets_the_cause_and_keeps_its_scheduler(sh
     ],
 )
 def test_misspelt_name_is_corrected_to_a_running_scheduler(written: str, meant: str) -> None:
-    answer = explain(*CLUSTER, KAI.workload(), profile_of("my-scheduler"), waiting(written))
+    answer = explain(
+        *CLUSTER, KAI.workload(), profile_of("my-scheduler"), pod_of_scheduler(written)
+    )
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "scheduler-bypass")
     assert f"did you mean {meant}?" in answer.headline
     (fix,) = answer.fixes
@@ -496,7 +506,7 @@ def test_misspelt_name_is_corrected_to_a_running_scheduler(written: str, meant: 
 
 
 def test_the_name_is_corrected_in_the_template_of_a_job() -> None:
-    spec = waiting("kai-schedulr")["spec"]
+    spec = pod_of_scheduler("kai-schedulr")["spec"]
     job = {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -504,33 +514,35 @@ def test_the_name_is_corrected_in_the_template_of_a_job() -> None:
         "spec": {"template": {"spec": spec}},
     }
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "j"}
-    subject = waiting("kai-schedulr", metadata={"ownerReferences": [{**owner, "controller": True}]})
+    subject = pod_of_scheduler(
+        "kai-schedulr", metadata={"ownerReferences": [{**owner, "controller": True}]}
+    )
     answer = explain(*CLUSTER, KAI.workload(), job, subject)
     patches = [change for change in answer.fixes[0].changes if isinstance(change, Patch)]
     assert [patch.target for patch in patches] == ["Job/ml/train"]
 
 
 def test_a_misspelt_name_of_an_unseen_scheduler_is_a_question_without_a_fix() -> None:
-    answer = explain(*CLUSTER, COREDNS, waiting("kai-schedulr"))
+    answer = explain(*CLUSTER, COREDNS, pod_of_scheduler("kai-schedulr"))
     assert "did you mean kai-scheduler?" in answer.headline
     assert answer.fixes == ()
 
 
 def test_pod_of_an_unknown_stopped_scheduler_gets_the_default_one() -> None:
-    answer = explain(*CLUSTER, COREDNS, waiting("gpu-placer"))
+    answer = explain(*CLUSTER, COREDNS, pod_of_scheduler("gpu-placer"))
     assert "no scheduler of that name runs" in answer.headline
-    assert changed_paths(answer) == ["/spec/schedulerName"]
+    assert paths_of_changes(answer) == ["/spec/schedulerName"]
 
 
 def test_pod_of_a_possibly_running_unknown_scheduler_keeps_it() -> None:
-    answer = explain(*CLUSTER, waiting("gpu-placer"))
+    answer = explain(*CLUSTER, pod_of_scheduler("gpu-placer"))
     assert answer.reasons[0].code == "scheduler-bypass"
     assert answer.fixes == ()
 
 
 def test_running_unknown_scheduler_is_left_alone() -> None:
     placer = Installed("gpu-placer", "", "ops", "gpu-placer", "example.com/placer:3", False)
-    answer = explain(*CLUSTER, COREDNS, placer.workload(), waiting("gpu-placer"))
+    answer = explain(*CLUSTER, COREDNS, placer.workload(), pod_of_scheduler("gpu-placer"))
     assert answer.reasons[0].code == "other-scheduler"
     assert answer.fixes == ()
     assert answer.scheduler is not None
@@ -541,7 +553,7 @@ def test_running_unknown_scheduler_is_left_alone() -> None:
 
 
 def test_the_verdict_holds_for_a_profile_of_kube_scheduler() -> None:
-    answer = explain(*CLUSTER, profile_of("my-scheduler"), waiting("my-scheduler"))
+    answer = explain(*CLUSTER, profile_of("my-scheduler"), pod_of_scheduler("my-scheduler"))
     assert answer.verdict == "allocatable"
     assert any("ConfigMap/kube-system/my-scheduler-config" in note for note in answer.notes)
     assert any("what its profile changes was not checked" in note for note in answer.notes)
@@ -552,7 +564,7 @@ def test_the_verdict_holds_for_a_profile_of_kube_scheduler() -> None:
 def test_verdict_holds_for_a_kube_scheduler_running_under_the_name() -> None:
     workload = second("gpu-scheduler", "--config=/etc/kubernetes/my-scheduler/my-scheduler.yaml")
     for name in ("my-scheduler", "gpu-scheduler"):
-        answer = explain(*CLUSTER, workload, waiting(name))
+        answer = explain(*CLUSTER, workload, pod_of_scheduler(name))
         assert answer.verdict == "allocatable", name
         assert answer.scheduler is not None
         assert answer.scheduler.workloads == ("Deployment/kube-system/gpu-scheduler",)
@@ -560,13 +572,15 @@ def test_verdict_holds_for_a_kube_scheduler_running_under_the_name() -> None:
 
 def test_a_kube_scheduler_with_a_configuration_answers_to_its_profiles_alone() -> None:
     objects = (*CLUSTER, COREDNS, profile_of("my-scheduler"), second("my-scheduler"))
-    assert explain(*objects, waiting("my-scheduler")).verdict == "allocatable"
-    assert explain(*objects, waiting("gpu-placer")).reasons[0].code == "scheduler-bypass"
+    assert explain(*objects, pod_of_scheduler("my-scheduler")).verdict == "allocatable"
+    assert explain(*objects, pod_of_scheduler("gpu-placer")).reasons[0].code == "scheduler-bypass"
 
 
 def test_changes_of_the_profile_are_named() -> None:
     plugins = {"multiPoint": {"enabled": [{"name": "Coscheduling"}]}}
-    answer = explain(*CLUSTER, profile_of("my-scheduler", **plugins), waiting("my-scheduler"))
+    answer = explain(
+        *CLUSTER, profile_of("my-scheduler", **plugins), pod_of_scheduler("my-scheduler")
+    )
     assert any("enables Coscheduling" in note for note in answer.notes)
 
 
@@ -574,7 +588,7 @@ def test_changes_of_the_profile_are_named() -> None:
 def test_a_profile_without_dynamic_resources_allocates_nothing(name: str) -> None:
     plugins = {"multiPoint": {"disabled": [{"name": name}]}}
     objects = (profile_of("my-scheduler", **plugins), second("my-scheduler"))
-    answer = explain(*CLUSTER, *objects, waiting("my-scheduler"))
+    answer = explain(*CLUSTER, *objects, pod_of_scheduler("my-scheduler"))
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "other-scheduler")
     assert "disables plugin DynamicResources" in answer.headline
 
@@ -594,14 +608,14 @@ def test_the_kube_scheduler_of_the_control_plane_has_no_name_of_its_own() -> Non
         },
         status={"phase": "Running"},
     )
-    answer = explain(*CLUSTER, static, waiting("kube-scheduler"))
+    answer = explain(*CLUSTER, static, pod_of_scheduler("kube-scheduler"))
     assert "did you mean default-scheduler?" in answer.headline
 
 
 def test_slurm_bridge_is_not_taken_for_a_second_kube_scheduler() -> None:
     plugins = {"multiPoint": {"disabled": [{"name": "*"}]}}
     config = profile_of("slurm-bridge-scheduler", **plugins)
-    answer = explain(*CLUSTER, config, SLURM.workload(), waiting("slurm-bridge-scheduler"))
+    answer = explain(*CLUSTER, config, SLURM.workload(), pod_of_scheduler("slurm-bridge-scheduler"))
     assert "slurm-bridge 1.2.1 schedules the pod" in answer.headline
 
 
@@ -609,7 +623,9 @@ def test_slurm_bridge_is_not_taken_for_a_second_kube_scheduler() -> None:
 
 
 def test_scheduler_is_in_the_report_with_null_for_unknowns() -> None:
-    value = {"schema": "dractl/explain/v1"} | as_json(explain(*CLUSTER, waiting("volcano")))
+    value = {"schema": "dractl/explain/v1"} | as_json(
+        explain(*CLUSTER, pod_of_scheduler("volcano"))
+    )
     validate(value, json.loads((data_dir("schemas") / "dractl" / "explain-v1.json").read_bytes()))
     assert value["scheduler"]["runs"] is None
     assert value["scheduler"]["name"] == "volcano"
@@ -629,7 +645,7 @@ def test_fit_names_the_scheduler_of_the_copies(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dump = tmp_path / "dump.json"
-    objects = [*CLUSTER, KAI.workload(), waiting("kai-scheduler")]
+    objects = [*CLUSTER, KAI.workload(), pod_of_scheduler("kai-scheduler")]
     dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     main(["fit", "pod/p", "-n", "ml", "-f", str(dump), "--isolated"])
     printed = capsys.readouterr()
@@ -641,8 +657,14 @@ def test_upgrade_names_uncompared_schedulers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dump = tmp_path / "dump.json"
-    mine = waiting("my-scheduler", metadata={"name": "q", "uid": "q"})
-    objects = [*CLUSTER, KAI.workload(), profile_of("my-scheduler"), waiting("kai-scheduler"), mine]
+    mine = pod_of_scheduler("my-scheduler", metadata={"name": "q", "uid": "q"})
+    objects = [
+        *CLUSTER,
+        KAI.workload(),
+        profile_of("my-scheduler"),
+        pod_of_scheduler("kai-scheduler"),
+        mine,
+    ]
     dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     main(["upgrade", str(dump), "--from", "1.36", "--to", "1.37", "--isolated"])
     printed = capsys.readouterr().out

@@ -43,7 +43,7 @@ spec: {resourceClaims: [{name: c, resourceClaimName: c}], containers: [{name: a,
 KNOWN = "count: 1"
 
 
-def explained(
+def explain_release(
     folder: Path,
     capsys: pytest.CaptureFixture[str],
     *,
@@ -73,7 +73,7 @@ def explained(
 def test_answer_depending_on_an_unknown_name_is_undecided_without_a_fix(
     request_: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answer = explained(tmp_path, capsys, request=request_)
+    answer = explain_release(tmp_path, capsys, request=request_)
     assert answer["verdict"] == "undecided"
     assert [reason["code"] for reason in answer["reasons"]] == ["not-known-of-preview"]
     assert "not known of 1.38.0-alpha.2, read 2026-" in answer["reasons"][0]["message"]
@@ -83,7 +83,7 @@ def test_answer_depending_on_an_unknown_name_is_undecided_without_a_fix(
 def test_a_class_with_an_unknown_field_leaves_its_claims_undecided(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answer = explained(tmp_path, capsys, device_class="limits: {}")
+    answer = explain_release(tmp_path, capsys, device_class="limits: {}")
     assert answer["verdict"] == "undecided"
     assert "spec.limits" in answer["headline"]
 
@@ -91,10 +91,10 @@ def test_a_class_with_an_unknown_field_leaves_its_claims_undecided(
 def test_known_fields_are_decided_as_before(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert explained(tmp_path, capsys)["verdict"] == "allocatable"
-    answer = explained(tmp_path, capsys, request="selectors: [{cel: {expression: 'false'}}]")
+    assert explain_release(tmp_path, capsys)["verdict"] == "allocatable"
+    answer = explain_release(tmp_path, capsys, request="selectors: [{cel: {expression: 'false'}}]")
     assert answer["verdict"] == "unallocatable"
-    released = explained(tmp_path, capsys, request="spread: 3", release="1.37")
+    released = explain_release(tmp_path, capsys, request="spread: 3", release="1.37")
     assert released["verdict"] == "allocatable"  # stored objects of 1.37 cannot have the field
 
 
@@ -117,8 +117,8 @@ def test_the_effect_of_a_planned_feature_on_a_field_is_undecided(
 ) -> None:
     """KEP-6406: the API server drops the field while the gate is off; with it, devices are shared."""
     field = "extendedResourceName: example.com/gpu, extendedResourceCapacityRequests: {requests: {a: 1}}"
-    assert explained(tmp_path, capsys, device_class=field)["verdict"] == "allocatable"
+    assert explain_release(tmp_path, capsys, device_class=field)["verdict"] == "allocatable"
     gates = "DRAExtendedResourceCapacity=true"
-    answer = explained(tmp_path, capsys, device_class=field, gates=gates)
+    answer = explain_release(tmp_path, capsys, device_class=field, gates=gates)
     assert answer["verdict"] == "undecided"
     assert "KEP-6406" in answer["headline"]

@@ -31,7 +31,7 @@ def gpus(name: str, count: int) -> tuple[dict[str, Any], ...]:
     )
 
 
-def held(name: str, where: str, *devices: str) -> dict[str, Any]:
+def claim_with_devices(name: str, where: str, *devices: str) -> dict[str, Any]:
     given = allocation(where, *(("gpu.example.com", d) for d in devices), pod="x")
     return claim(
         name, request("r", "gpu", len(devices)), status=given, metadata={"uid": f"uid-{name}"}
@@ -77,7 +77,7 @@ def test_devices_in_use_on_the_wanted_node_come_first() -> None:
         *gpus("node-2", 1),
         *gpus("node-3", 1),
         ONE,
-        held("h", "node-1", "gpu-0"),
+        claim_with_devices("h", "node-1", "gpu-0"),
     )
     answer = explain(*objects, pod("p", USES, spec={"nodeSelector": {HOST: "node-1"}}))
     assert answer.reasons[0].code == "device-in-use"
@@ -95,8 +95,8 @@ def test_filter_rejecting_every_node_comes_before_device_shortages() -> None:
         *gpus("node-1", 1),
         *gpus("node-2", 1),
         ONE,
-        held("h", "node-1", "gpu-0"),
-        held("i", "node-2", "gpu-0"),
+        claim_with_devices("h", "node-1", "gpu-0"),
+        claim_with_devices("i", "node-2", "gpu-0"),
     )
     answer = explain(*objects, pod("p", USES, spec={"topologySpreadConstraints": [spread]}))
     assert [r.code for r in answer.reasons][:2] == ["node-filter", "device-in-use"]
@@ -105,14 +105,17 @@ def test_filter_rejecting_every_node_comes_before_device_shortages() -> None:
 
 def test_node_lacking_least_is_named_among_equal_reasons() -> None:
     objects = (*gpus("node-1", 4), *gpus("node-2", 4), claim("c", request("r", "gpu", 4)))
-    taken = (held("h", "node-1", "gpu-0", "gpu-1"), held("i", "node-2", "gpu-0"))
+    taken = (
+        claim_with_devices("h", "node-1", "gpu-0", "gpu-1"),
+        claim_with_devices("i", "node-2", "gpu-0"),
+    )
     answer = explain(*objects, *taken, pod("p", USES))
     assert answer.reasons[0].nodes == ("node-2", "node-1")
     assert "nearest is node-2" in answer.headline
     assert "3 of 4 matching devices are free, 4 wanted" in answer.headline
 
 
-def sized(name: str, count: int, model: str) -> tuple[dict[str, Any], ...]:
+def node_with_gpus(name: str, count: int, model: str) -> tuple[dict[str, Any], ...]:
     return node(name), slice_of(
         "gpu.example.com", name, *(device(f"gpu-{i}", model=model) for i in range(count))
     )
@@ -122,7 +125,10 @@ def test_unmatched_selector_counts_the_devices_of_all_nodes() -> None:
     selector = [{"cel": {"expression": "device.attributes['gpu.example.com'].model == 'L40'"}}]
     wanted = claim("c", request("r", "gpu", selectors=selector))
     answer = explain(
-        *sized("node-1", 4, "A100"), *sized("node-2", 3, "H100"), wanted, pod("p", USES)
+        *node_with_gpus("node-1", 4, "A100"),
+        *node_with_gpus("node-2", 3, "H100"),
+        wanted,
+        pod("p", USES),
     )
     assert answer.reasons[0].code == "selector-false"
     assert "0 of 7 devices" in answer.headline
@@ -133,7 +139,7 @@ def test_many_reasons_are_summarized_by_the_nearest_node() -> None:
     taint = {"key": "broken", "effect": "NoSchedule"}
     objects = (
         *gpus("node-1", 4),
-        held("h", "node-1", "gpu-0"),
+        claim_with_devices("h", "node-1", "gpu-0"),
         *gpus("node-2", 2),
         node("node-3", taints=[taint]),
         slice_of("gpu.example.com", "node-3", *(device(f"gpu-{i}") for i in range(4))),
@@ -161,7 +167,7 @@ def test_a_cordoned_node_is_not_called_the_nearest() -> None:
     objects = (
         *cordoned,
         *gpus("node-1", 2),
-        held("h", "node-1", "gpu-0"),
+        claim_with_devices("h", "node-1", "gpu-0"),
         *gpus("node-2", 1),
         node("node-3", taints=[{"key": "broken", "effect": "NoSchedule"}]),
         node("node-4"),
@@ -176,14 +182,17 @@ def test_two_claims_too_large_for_every_node_share_a_headline() -> None:
     both = (claim("c", request("r", "gpu", 3)), claim("d", request("r", "gpu", 3)))
     uses = (USES, {"name": "h", "resourceClaimName": "d"})
     answer = explain(
-        *gpus("node-1", 4), held("x", "node-1", "gpu-0", "gpu-1"), *both, pod("p", *uses)
+        *gpus("node-1", 4),
+        claim_with_devices("x", "node-1", "gpu-0", "gpu-1"),
+        *both,
+        pod("p", *uses),
     )
     assert [r.code for r in answer.reasons] == ["not-enough"]
     assert "g/r, h/r want 6 devices together; the node has 4" in answer.headline
     # Where it would be large enough, whoever holds the devices is to blame.
     answer = explain(
         *gpus("node-1", 6),
-        held("x", "node-1", "gpu-0", "gpu-1", "gpu-2", "gpu-3"),
+        claim_with_devices("x", "node-1", "gpu-0", "gpu-1", "gpu-2", "gpu-3"),
         *both,
         pod("p", *uses),
     )
@@ -197,7 +206,12 @@ def test_the_funnel_has_the_nodes_on_which_devices_fit() -> None:
         node("node-3"),
         port("first", nodeName="node-1"),
     )
-    both = (*objects, port("second", nodeName="node-2"), ONE, held("h", "node-2", "gpu-0"))
+    both = (
+        *objects,
+        port("second", nodeName="node-2"),
+        ONE,
+        claim_with_devices("h", "node-2", "gpu-0"),
+    )
     answer = explain(*both, port("p", claims=(USES,)))
     assert answer.reasons[0].facts["plugin"] == "NodePorts"
     first, in_use = answer.funnel
@@ -211,7 +225,12 @@ def test_the_shortage_of_another_request_on_the_same_node_is_shown() -> None:
     both = (claim("c", request("r", "gpu")), claim("d", request("r", "nic", 2)))
     uses = (USES, {"name": "h", "resourceClaimName": "d"})
     answer = explain(
-        *gpus("node-1", 1), held("x", "node-1", "gpu-0"), nic, nics, *both, pod("p", *uses)
+        *gpus("node-1", 1),
+        claim_with_devices("x", "node-1", "gpu-0"),
+        nic,
+        nics,
+        *both,
+        pod("p", *uses),
     )
     # To end the holder would not be enough: what no holder is to blame for comes first.
     assert [(r.code, r.facts.get("podClaim")) for r in answer.reasons] == [
@@ -235,7 +254,7 @@ def test_answer_for_one_node_is_about_it() -> None:
         *gpus("node-1", 1),
         *gpus("node-2", 1),
         ONE,
-        held("h", "node-1", "gpu-0"),
+        claim_with_devices("h", "node-1", "gpu-0"),
         pod("p", USES),
     )
     question = find_subjects(state, "pod/p", None)[0]
@@ -277,7 +296,7 @@ def fleet(full: int, tainted: int) -> list[dict[str, Any]]:
         name = f"node-{i:02}"
         found += gpus(name, 1)
         if i < full:
-            found.append(held(f"h-{i}", name, "gpu-0"))
+            found.append(claim_with_devices(f"h-{i}", name, "gpu-0"))
         else:
             found[-2]["spec"] = {"taints": [{"key": "team", "value": "a", "effect": "NoSchedule"}]}
     return found
@@ -296,7 +315,7 @@ def test_nodes_without_devices_are_not_the_cause_where_they_would_not_help() -> 
     label = {"node.kubernetes.io/instance-type": "p5"}
     alike = [node(name, labels=label) for name in ("node-1", "node-2")]
     slices = slice_of("gpu.example.com", "node-1", device("gpu-0"))
-    held_by_other = held("h", "node-1", "gpu-0")
+    held_by_other = claim_with_devices("h", "node-1", "gpu-0")
     for wanted, objects, absent in ((1, [held_by_other], True), (9, [], False)):
         answer = explain(
             *alike, slices, *objects, claim("c", request("r", "gpu", wanted)), pod("p", USES)
@@ -308,12 +327,12 @@ def test_nodes_without_devices_are_not_the_cause_where_they_would_not_help() -> 
     )
 
 
-def rooted(name: str, model: str, *roots: str) -> tuple[dict[str, Any], ...]:
+def node_with_roots(name: str, model: str, *roots: str) -> tuple[dict[str, Any], ...]:
     gpus = (device(f"gpu-{i}", model=model, root=root) for i, root in enumerate(roots))
     return node(name), slice_of("gpu.example.com", name, *gpus)
 
 
-def of_model(name: str, model: str, count: int = 1) -> dict[str, Any]:
+def request_for_model(name: str, model: str, count: int = 1) -> dict[str, Any]:
     selector = [{"cel": {"expression": f"device.attributes['gpu.example.com'].model == '{model}'"}}]
     return request(name, "gpu", count, selectors=selector)
 
@@ -321,14 +340,16 @@ def of_model(name: str, model: str, count: int = 1) -> dict[str, Any]:
 def test_uninvolved_constraint_is_not_shown_in_full() -> None:
     """The only B is in use: how the free A are spread over the roots does not matter."""
     same = [{"requests": ["a", "b"], "matchAttribute": "gpu.example.com/root"}]
-    both = claim("c", of_model("a", "A"), of_model("b", "B"), constraints=same)
+    both = claim("c", request_for_model("a", "A"), request_for_model("b", "B"), constraints=same)
     extra = slice_of(
         "gpu.example.com", "node-1", device("b-0", model="B", root="r0"), resourceSliceCount=2
     )
     extra["metadata"]["name"] = "more"
-    one, slices = rooted("node-1", "A", "r0", "r1")
+    one, slices = node_with_roots("node-1", "A", "r0", "r1")
     slices["spec"]["pool"]["resourceSliceCount"] = 2
-    answer = explain(one, slices, extra, both, held("h", "node-1", "b-0"), pod("p", USES))
+    answer = explain(
+        one, slices, extra, both, claim_with_devices("h", "node-1", "b-0"), pod("p", USES)
+    )
     assert answer.reasons[0].code == "device-in-use"
     assert answer.conflict is None
 
@@ -336,11 +357,11 @@ def test_uninvolved_constraint_is_not_shown_in_full() -> None:
 def test_the_groups_of_a_constraint_belong_to_the_headlines_node() -> None:
     same = [{"requests": ["a"], "matchAttribute": "gpu.example.com/root"}]
     spread, near = (
-        rooted("node-1", "A", "r0", "r1", "r2", "r3"),
-        rooted("node-2", "A", "r0", "r0", "r0", "r1"),
+        node_with_roots("node-1", "A", "r0", "r1", "r2", "r3"),
+        node_with_roots("node-2", "A", "r0", "r0", "r0", "r1"),
     )
     answer = explain(
-        *spread, *near, claim("c", of_model("a", "A", 4), constraints=same), pod("p", USES)
+        *spread, *near, claim("c", request_for_model("a", "A", 4), constraints=same), pod("p", USES)
     )
     assert answer.reasons[0].code == "constraint-conflict"
     assert answer.conflict is not None

@@ -31,7 +31,9 @@ from tests.explain.test_on_call import ONE, OWN, said, seen, waiting
 ANY = device_class(DRIVER, f"device.driver == '{DRIVER}'")
 
 
-def held(where: str, by: str, *names: str, **owner: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def claim_and_pod(
+    where: str, by: str, *names: str, **owner: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """A claim with devices of a node, and the running pod that uses it."""
     devices = [(DRIVER, name) for name in names or ("gpu-0",)]
     uses = {"name": "g", "resourceClaimName": f"of-{by}"}
@@ -41,7 +43,7 @@ def held(where: str, by: str, *names: str, **owner: Any) -> tuple[dict[str, Any]
     ), holder
 
 
-def owned_by(kind: str, name: str, **more: Any) -> dict[str, Any]:
+def metadata_with_owner(kind: str, name: str, **more: Any) -> dict[str, Any]:
     reference = {
         "apiVersion": "example.com/v1",
         "kind": kind,
@@ -56,8 +58,8 @@ def owned_by(kind: str, name: str, **more: Any) -> dict[str, Any]:
 
 
 def test_headline_names_the_workload_holding_the_devices() -> None:
-    owner = owned_by("ReplicaSet", "mesh-5f", labels={"pod-template-hash": "5f"})
-    holders = held("a", "mesh-5f-x", **owner)
+    owner = metadata_with_owner("ReplicaSet", "mesh-5f", labels={"pod-template-hash": "5f"})
+    holders = claim_and_pod("a", "mesh-5f-x", **owner)
     answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, *holders, waiting())
     assert answer.headline.endswith(
         "the only matching device is in use; held by Deployment ml/mesh"
@@ -69,7 +71,7 @@ def test_nearest_node_is_refused_by_nothing_else() -> None:
     expressions = [{"key": "metadata.name", "operator": "In", "values": ["b"]}]
     terms = {"nodeSelectorTerms": [{"matchFields": expressions}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
-    holders = *held("a", "other"), *held("b", "hog")
+    holders = *claim_and_pod("a", "other"), *claim_and_pod("b", "hog")
     nodes = *(node(n) for n in "ab"), *(gpus(n, "gpu-0") for n in "ab")
     answer = explain("pod/p", GPU, *nodes, ONE, *holders, waiting(spec={"affinity": affinity}))
     assert (
@@ -92,7 +94,7 @@ def test_alternatives_on_different_nodes_are_not_requests_for_both() -> None:
     )
     either = template("t", {"name": "r", "firstAvailable": options})
     nodes = node("a"), node("b"), gpus("a", "gpu-0"), npus, taken
-    answer = explain("pod/p", GPU, other, *nodes, *held("a", "hog"), either, waiting())
+    answer = explain("pod/p", GPU, other, *nodes, *claim_and_pod("a", "hog"), either, waiting())
     assert "no node has devices for all requests" not in said(answer)
 
 
@@ -144,9 +146,9 @@ def test_managed_workload_is_changed_at_its_controller(writer: str) -> None:
     """A LeaderWorkerSet applies its StatefulSets again as they were, KServe's InferenceService its Deployments
     (kserve/kserve pkg/controller/v1beta1/inferenceservice/reconcilers/deployment)."""
     spec = {"replicas": 1, "selector": {}, "template": {"metadata": {}, "spec": waiting()["spec"]}}
-    metadata = {"name": "serve", "namespace": "ml", **owned_by(writer, "llm")}
+    metadata = {"name": "serve", "namespace": "ml", **metadata_with_owner(writer, "llm")}
     made = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata, "spec": spec}
-    subject = waiting(metadata=owned_by("StatefulSet", "serve"))
+    subject = waiting(metadata=metadata_with_owner("StatefulSet", "serve"))
     tainted = node("a", taints=[{"key": "team", "effect": "NoSchedule"}])
     fix = explain("pod/p", GPU, tainted, gpus("a", "gpu-0"), ONE, made, subject).fixes[0]
     assert fix.title == "add a toleration for team:NoSchedule to the pod"
@@ -161,7 +163,9 @@ def test_selector_true_elsewhere_is_no_mistake() -> None:
     )
     devices = slice_of(DRIVER, "a", full, part)
     wanted = template("t", request_with_selector(f"device.attributes['{DRIVER}'].type == 'gpu'"))
-    answer = explain("pod/p", ANY, node("a"), devices, wanted, *held("a", "hog"), waiting())
+    answer = explain(
+        "pod/p", ANY, node("a"), devices, wanted, *claim_and_pod("a", "hog"), waiting()
+    )
     assert "delete pod ml/hog" in titles(answer)
     assert not any("gpu-partition" in title for title in titles(answer))
 
@@ -173,7 +177,7 @@ def test_another_product_is_offered_as_something_else_to_ask_for() -> None:
     )
     wanted = template("t", request_with_selector(f"device.attributes['{DRIVER}'].model == 'H100'"))
     answer = explain(
-        "pod/p", ANY, node("a"), node("b"), *slices, wanted, *held("a", "hog"), waiting()
+        "pod/p", ANY, node("a"), node("b"), *slices, wanted, *claim_and_pod("a", "hog"), waiting()
     )
     fix = next(fix for fix in answer.fixes if "H100-NVL" in fix.title)
     assert fix.effect == "if such devices will do"
@@ -371,7 +375,7 @@ def test_pods_of_an_indexed_job_may_need_each_other() -> None:
         "metadata": {"name": "train", "namespace": "ml"},
         "spec": spec,
     }
-    owner = owned_by("Job", "train")
+    owner = metadata_with_owner("Job", "train")
     answer = explain(
         "pod/p",
         GPU,
@@ -379,7 +383,7 @@ def test_pods_of_an_indexed_job_may_need_each_other() -> None:
         gpus("a", "gpu-0"),
         ONE,
         job,
-        *held("a", "train-0", **owner),
+        *claim_and_pod("a", "train-0", **owner),
         waiting(metadata=owner),
     )
     assert "nothing is wrong" not in said(answer)

@@ -1,4 +1,4 @@
-"""What selectors need of a node of which only some labels are known."""
+"""Selectors and nodes with unknown labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What explain says where not everything may be read: as much as it can, and no more."""
+"""Explain with partial rights: it answers as much as it can, and no more."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SLICES = [
 WHOLE = [node("node-1"), node("node-2"), device_class("gpu", "true"), *SLICES]
 
 
-def seen(
+def cluster_as_seen(
     *objects: dict[str, Any], hidden: tuple[str, ...] = (), narrow: tuple[str, ...] = ()
 ) -> ClusterState:
     """A cluster as its user sees it: nothing of the kinds ``hidden``, of ``narrow`` only what is in ml."""
@@ -72,7 +72,9 @@ def answer(state: ClusterState, name: str = "pod/train-0") -> Explanation:
     return Explainer(state, Features.for_release("1.37")).explain(question)
 
 
-def waiting(*claims: dict[str, str], says: str = SAYS, **more: Any) -> dict[str, Any]:
+def pending_pod_with_message(
+    *claims: dict[str, str], says: str = SAYS, **more: Any
+) -> dict[str, Any]:
     condition = {
         "type": "PodScheduled",
         "status": "False",
@@ -95,7 +97,15 @@ MINE = claim("mine", request("r", "gpu", 2))
 
 
 def test_the_scheduler_is_quoted_where_devices_cannot_be_compared() -> None:
-    found = answer(seen(*WHOLE, MINE, waiting(), hidden=CLUSTER, narrow=("ResourceClaim", "Pod")))
+    found = answer(
+        cluster_as_seen(
+            *WHOLE,
+            MINE,
+            pending_pod_with_message(),
+            hidden=CLUSTER,
+            narrow=("ResourceClaim", "Pod"),
+        )
+    )
     assert found.verdict == "undecided"
     assert (
         'the scheduler says "0/2 nodes are available: 2 cannot allocate all claims"'
@@ -116,7 +126,7 @@ def test_the_scheduler_is_quoted_where_devices_cannot_be_compared() -> None:
 
 def test_a_pod_without_a_scheduler_condition_has_not_been_tried() -> None:
     fresh = pod("train-0", GPU, metadata={"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"})
-    found = answer(seen(*WHOLE, MINE, fresh, hidden=CLUSTER))
+    found = answer(cluster_as_seen(*WHOLE, MINE, fresh, hidden=CLUSTER))
     assert found.headline.startswith("cannot be decided: ResourceSlices")
     assert any("the scheduler has not tried the pod" in note for note in found.notes)
     assert any("kube-scheduler" in step.command for step in found.next)
@@ -127,7 +137,7 @@ def test_the_scheduler_does_not_look_at_a_pod_before_its_claim_is_created() -> N
     fresh = pod(
         "train-0", entry, metadata={"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}
     )
-    found = answer(seen(*WHOLE, fresh, hidden=(*CLUSTER, "ResourceClaimTemplate")))
+    found = answer(cluster_as_seen(*WHOLE, fresh, hidden=(*CLUSTER, "ResourceClaimTemplate")))
     assert not any("is kube-scheduler running" in said for said in (found.headline, *found.notes))
 
 
@@ -148,7 +158,9 @@ def test_the_scheduler_does_not_look_at_a_pod_before_its_claim_is_created() -> N
     ids=["gate", "scheduler"],
 )
 def test_facts_of_the_pod_itself_are_decided(changed: dict[str, Any], code: str, said: str) -> None:
-    found = answer(seen(*WHOLE, MINE, waiting(**changed), hidden=CLUSTER))
+    found = answer(
+        cluster_as_seen(*WHOLE, MINE, pending_pod_with_message(**changed), hidden=CLUSTER)
+    )
     assert (found.verdict, found.reasons[0].code) == ("blocked", code)
     assert said in found.headline
 
@@ -160,16 +172,16 @@ def test_a_missing_template_is_decided_if_the_namespace_is_readable() -> None:
         "metadata": {"name": "two-gpus", "namespace": "ml"},
         "spec": {"spec": {"devices": {"requests": [request("r", "gpu")]}}},
     }
-    uses = waiting({"name": "g", "resourceClaimTemplateName": "two-gpu"})
-    found = answer(seen(*WHOLE, other, uses, hidden=CLUSTER))
+    uses = pending_pod_with_message({"name": "g", "resourceClaimTemplateName": "two-gpu"})
+    found = answer(cluster_as_seen(*WHOLE, other, uses, hidden=CLUSTER))
     assert (found.verdict, found.reasons[0].code) == ("blocked", "template-missing")
     assert "two-gpus" in found.next[0].text
     assert any("devices were not compared" in note for note in found.notes)
 
 
 def test_forbidden_template_is_not_missing() -> None:
-    uses = waiting({"name": "g", "resourceClaimTemplateName": "two-gpus"})
-    found = answer(seen(*WHOLE, uses, hidden=(*CLUSTER, "ResourceClaimTemplate")))
+    uses = pending_pod_with_message({"name": "g", "resourceClaimTemplateName": "two-gpus"})
+    found = answer(cluster_as_seen(*WHOLE, uses, hidden=(*CLUSTER, "ResourceClaimTemplate")))
     assert found.verdict == "undecided"
     assert "does not exist" not in found.headline
     assert (
@@ -179,20 +191,26 @@ def test_forbidden_template_is_not_missing() -> None:
 
 
 def test_forbidden_claim_is_not_missing() -> None:
-    found = answer(seen(*WHOLE, MINE, waiting(), hidden=(*CLUSTER, "ResourceClaim")))
+    found = answer(
+        cluster_as_seen(
+            *WHOLE, MINE, pending_pod_with_message(), hidden=(*CLUSTER, "ResourceClaim")
+        )
+    )
     assert found.verdict == "undecided"
     assert "does not exist" not in found.headline
 
 
 def test_forbidden_class_is_not_missing() -> None:
-    found = answer(seen(*WHOLE, MINE, waiting(), hidden=("DeviceClass",)))
+    found = answer(
+        cluster_as_seen(*WHOLE, MINE, pending_pod_with_message(), hidden=("DeviceClass",))
+    )
     assert found.verdict == "undecided"
     assert "DeviceClasses may not be read" in found.headline
 
 
 def test_node_filters_are_asked_where_nodes_may_be_read() -> None:
-    picky = waiting(spec={"nodeSelector": {"pool": "gpu"}})
-    found = answer(seen(*WHOLE, MINE, picky, hidden=("ResourceSlice", "DeviceClass")))
+    picky = pending_pod_with_message(spec={"nodeSelector": {"pool": "gpu"}})
+    found = answer(cluster_as_seen(*WHOLE, MINE, picky, hidden=("ResourceSlice", "DeviceClass")))
     assert (found.verdict, found.reasons[0].code) == ("blocked", "node-filter")
     assert "pool=gpu" in found.headline
 
@@ -205,20 +223,24 @@ def test_a_missing_volume_claim_is_decided_if_the_namespace_is_readable() -> Non
         "metadata": {"name": "date", "namespace": "ml"},
         "spec": {},
     }
-    found = answer(seen(*WHOLE, MINE, other, waiting(spec={"volumes": [data]}), hidden=CLUSTER))
+    found = answer(
+        cluster_as_seen(
+            *WHOLE, MINE, other, pending_pod_with_message(spec={"volumes": [data]}), hidden=CLUSTER
+        )
+    )
     assert (found.verdict, found.reasons[0].code) == ("blocked", "node-filter")
     assert 'persistentvolumeclaim "data" not found' in found.headline
 
 
 def test_extended_resource_may_come_from_a_forbidden_class() -> None:
     wants = pod("train-0", requests={"example.com/gpu": "1"})
-    found = answer(seen(*WHOLE, wants, hidden=("DeviceClass",)))
+    found = answer(cluster_as_seen(*WHOLE, wants, hidden=("DeviceClass",)))
     assert found.verdict == "undecided"
     assert "Insufficient" not in found.headline
 
 
 def test_old_replicas_of_a_rollout_are_named() -> None:
-    def of(replica_set: str) -> dict[str, Any]:
+    def metadata_of_replica(replica_set: str) -> dict[str, Any]:
         owner = {
             "apiVersion": "apps/v1",
             "kind": "ReplicaSet",
@@ -236,9 +258,18 @@ def test_old_replicas_of_a_rollout_are_named() -> None:
         "old",
         {"name": "g", "resourceClaimName": "held"},
         spec={"nodeName": "node-1"},
-        metadata=of("1"),
+        metadata=metadata_of_replica("1"),
     )
-    found = answer(seen(*WHOLE, MINE, held, old, waiting(metadata=of("2")), hidden=CLUSTER))
+    found = answer(
+        cluster_as_seen(
+            *WHOLE,
+            MINE,
+            held,
+            old,
+            pending_pod_with_message(metadata=metadata_of_replica("2")),
+            hidden=CLUSTER,
+        )
+    )
     assert any(
         "1 old replica holds devices while Deployment web is updated" in note
         for note in found.notes
@@ -251,13 +282,17 @@ def test_a_pod_whose_claims_are_allocated_needs_no_slices() -> None:
         request("r", "gpu"),
         status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="other"),
     )
-    found = answer(seen(*WHOLE, shared, waiting(), hidden=("ResourceSlice", "DeviceClass")))
+    found = answer(
+        cluster_as_seen(
+            *WHOLE, shared, pending_pod_with_message(), hidden=("ResourceSlice", "DeviceClass")
+        )
+    )
     assert not found.unread
     assert all(reason.code != "not-readable" for reason in found.reasons)
 
 
 def test_a_claim_by_itself() -> None:
-    found = answer(seen(*WHOLE, MINE, hidden=CLUSTER), "claim/mine")
+    found = answer(cluster_as_seen(*WHOLE, MINE, hidden=CLUSTER), "claim/mine")
     assert found.verdict == "undecided"
     assert "devices were not compared" in found.headline
 
@@ -282,7 +317,9 @@ def busy() -> list[dict[str, Any]]:
 
 
 def test_note_warns_of_devices_held_in_other_namespaces() -> None:
-    found = answer(seen(*busy(), waiting(), narrow=("ResourceClaim", "Pod")))
+    found = answer(
+        cluster_as_seen(*busy(), pending_pod_with_message(), narrow=("ResourceClaim", "Pod"))
+    )
     assert found.verdict == "undecided"
     assert not found.fits
     assert found.headline.startswith("may fit on node-1, node-2, but the scheduler says")
@@ -303,7 +340,7 @@ def test_note_warns_of_devices_held_in_other_namespaces() -> None:
 
 
 def test_without_a_condition_it_is_as_open() -> None:
-    found = answer(seen(*busy(), pod("train-0", GPU), narrow=("ResourceClaim",)))
+    found = answer(cluster_as_seen(*busy(), pod("train-0", GPU), narrow=("ResourceClaim",)))
     assert found.verdict == "undecided"
     assert found.headline.startswith("may fit on node-1, node-2, but claims of other namespaces")
 
@@ -314,16 +351,16 @@ def test_without_a_condition_it_is_as_open() -> None:
 def test_nothing_fits_for_sure_while_something_may_not_be_read(
     hidden: tuple[str, ...], narrow: tuple[str, ...]
 ) -> None:
-    found = answer(seen(*WHOLE, MINE, pod("train-0", GPU), hidden=hidden, narrow=narrow))
+    found = answer(cluster_as_seen(*WHOLE, MINE, pod("train-0", GPU), hidden=hidden, narrow=narrow))
     assert found.verdict == "undecided"
 
 
 def test_a_pod_too_large_for_every_node_is_decided() -> None:
     found = answer(
-        seen(
+        cluster_as_seen(
             *WHOLE,
             claim("mine", request("r", "gpu", 9)),
-            waiting(),
+            pending_pod_with_message(),
             narrow=("ResourceClaim", "Pod"),
         )
     )
@@ -344,9 +381,9 @@ def test_slices_without_a_node_name_need_nodes() -> None:
         device_class("gpu", "true"),
         everywhere,
         claim("mine", request("r", "gpu", 9)),
-        waiting(),
+        pending_pod_with_message(),
     ]
-    found = answer(seen(*lonely, hidden=("Node",)))
+    found = answer(cluster_as_seen(*lonely, hidden=("Node",)))
     assert found.verdict == "undecided"
     assert "no nodes available" not in found.headline
 
@@ -355,14 +392,14 @@ def test_slices_without_a_node_name_need_nodes() -> None:
 
 
 def test_a_node_with_unreadable_devices_is_an_error() -> None:
-    state = seen(*WHOLE, hidden=("ResourceSlice",))
+    state = cluster_as_seen(*WHOLE, hidden=("ResourceSlice",))
     with pytest.raises(InputError, match="resourceslices may not be read") as raised:
         answer(state, "node/node-1")
     assert "kubectl create clusterrole" in (raised.value.hint or "")
 
 
 def test_a_driver_of_a_node_is_not_called_idle_if_claims_are_unread() -> None:
-    found = answer(seen(*busy(), narrow=("ResourceClaim",)), "node/node-1")
+    found = answer(cluster_as_seen(*busy(), narrow=("ResourceClaim",)), "node/node-1")
     assert found.verdict == "undecided"
     assert not any(driver.restartable for driver in found.drivers)
     assert any("look free" in note for note in found.notes)
@@ -370,4 +407,4 @@ def test_a_driver_of_a_node_is_not_called_idle_if_claims_are_unread() -> None:
 
 def test_unreadable_objects_are_not_called_missing() -> None:
     with pytest.raises(InputError, match="no node node-1 can be seen: nodes may not be read"):
-        find_subjects(seen(*WHOLE, hidden=("Node",)), "node/node-1", "ml")
+        find_subjects(cluster_as_seen(*WHOLE, hidden=("Node",)), "node/node-1", "ml")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(facts.__file__).parent.parent
 VERSION = re.compile(r"v?\d{1,4}\.\d{1,3}(\.\d+)?\Z|\d{4}-\d\d-\d\d\Z")
-MANY = 4
+MIN_TABLE_ROWS = 4
 ATTRIBUTES = frozenset(
     row.name.rpartition("/")[2]
     for name in facts.names()
@@ -40,14 +40,14 @@ def texts(node: ast.AST) -> list[str]:
     ]
 
 
-def compared(tree: ast.Module) -> Iterator[str]:
+def list_compared_texts(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             for side in (node.left, *node.comparators):
                 yield from (text for text in texts(side) if VERSION.match(text))
 
 
-def counted(tree: ast.Module) -> Iterator[int]:
+def list_compared_minors(tree: ast.Module) -> Iterator[int]:
     """Numbers of minor releases that a release is compared with."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
@@ -74,7 +74,7 @@ def tables(tree: ast.Module) -> Iterator[list[str]]:
         else:
             continue
         known = [name for name in names if name.rpartition("/")[2] in ATTRIBUTES]
-        if len(known) >= MANY and len(known) == len(names):
+        if len(known) >= MIN_TABLE_ROWS and len(known) == len(names):
             yield known
 
 
@@ -98,9 +98,9 @@ TABLES = {
 
 
 def test_no_version_and_no_date_is_compared_in_code() -> None:
-    found = {name: set(compared(tree)) for name, tree in trees()}
+    found = {name: set(list_compared_texts(tree)) for name, tree in trees()}
     assert not {name: texts for name, texts in found.items() if texts}
-    assert {name for name, tree in trees() if any(counted(tree))} <= NUMBERED
+    assert {name for name, tree in trees() if any(list_compared_minors(tree))} <= NUMBERED
 
 
 def test_no_table_of_attributes_stands_in_code() -> None:

@@ -10,7 +10,7 @@ import sys
 import zipfile
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from jsonschema import validate
@@ -49,15 +49,21 @@ spec:
 """
 
 
-def dractl(
-    *arguments: str | Path, stdin: str = "", path: Path | None = None
-) -> tuple[int, str, str]:
+class Output(NamedTuple):
+    """The exit code of a command, and its output."""
+
+    code: int
+    out: str
+    err: str
+
+
+def dractl(*arguments: str | Path, stdin: str = "", path: Path | None = None) -> Output:
     variables = {**os.environ, **({"PYTHONPATH": str(path)} if path is not None else {})}
     command = [sys.executable, "-m", "dractl", *arguments]
     done = subprocess.run(
         command, input=stdin, capture_output=True, text=True, check=False, env=variables
     )
-    return done.returncode, done.stdout, done.stderr
+    return Output(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture

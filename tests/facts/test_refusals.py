@@ -27,23 +27,23 @@ NVIDIA = "gpu.nvidia.com"
 BUSY = 'error waiting for GPU "0000:11:00.0" to be free: timed out waiting for gpu to be free'
 
 
-def explained(words: str, driver: str = NVIDIA, *types: str) -> str | None:
+def explain_words(words: str, driver: str = NVIDIA, *types: str) -> str | None:
     match = match_words(words, refusals(driver), types)
     return match.fact.id if match is not None else None
 
 
 def test_the_innermost_error_decides() -> None:
     outer = "unable to create CDI spec file for claim: failed to write spec: "
-    assert explained(outer + "write /run/cdi/s.tmp: no space left on device") == "disk-full"
-    assert explained(outer + "invalid CDI Spec: invalid spec, no devices") == "cdi-no-devices"
-    assert explained(outer) == "cdi-unwritten"
+    assert explain_words(outer + "write /run/cdi/s.tmp: no space left on device") == "disk-full"
+    assert explain_words(outer + "invalid CDI Spec: invalid spec, no devices") == "cdi-no-devices"
+    assert explain_words(outer) == "cdi-unwritten"
 
 
 def test_unknown_driver_has_the_words_of_shared_libraries() -> None:
-    assert explained("prepare failed: checkpoint is corrupted", "acc.example.com") == (
+    assert explain_words("prepare failed: checkpoint is corrupted", "acc.example.com") == (
         "checkpoint-corrupt"
     )
-    assert explained("the flux capacitor is empty", "acc.example.com") is None
+    assert explain_words("the flux capacitor is empty", "acc.example.com") is None
 
 
 @pytest.mark.parametrize(
@@ -78,13 +78,13 @@ def test_unknown_driver_has_the_words_of_shared_libraries() -> None:
     ],
 )
 def test_drivers_without_entries_share_those_of_others(words: str, entry: str | None) -> None:
-    assert explained(words, "acc.example.com") == entry
+    assert explain_words(words, "acc.example.com") == entry
 
 
 def test_words_of_one_driver_are_not_taken_for_those_of_another() -> None:
     words = "feature tso not supported by interface"
-    assert explained(words, "dra.net") == "ethtool-feature"
-    assert explained(words, NVIDIA) is None
+    assert explain_words(words, "dra.net") == "ethtool-feature"
+    assert explain_words(words, NVIDIA) is None
 
 
 def test_delegating_driver_is_distinguished_from_the_preparing_one() -> None:
@@ -96,20 +96,20 @@ def test_delegating_driver_is_distinguished_from_the_preparing_one() -> None:
 
 def test_partitions_in_use_keep_the_mode_of_an_amd_gpu() -> None:
     words = 'GPU 0 is already in compute mode "cpx", cannot switch to "spx" while allocations exist'
-    assert explained(words, "gpu.amd.com") == "partition-mode"
-    assert explained("kmm driver reload in progress, memory", "gpu.amd.com") == "driver-reload"
+    assert explain_words(words, "gpu.amd.com") == "partition-mode"
+    assert explain_words("kmm driver reload in progress, memory", "gpu.amd.com") == "driver-reload"
 
 
 def test_an_entry_can_be_about_one_type_of_device() -> None:
     words = (
         "NodePrepareResources: rpc error: code = DeadlineExceeded desc = context deadline exceeded"
     )
-    assert explained(words, NVIDIA, "vfio") == "vfio-deadline"
-    assert explained(words, NVIDIA, "gpu") is None
+    assert explain_words(words, NVIDIA, "vfio") == "vfio-deadline"
+    assert explain_words(words, NVIDIA, "gpu") is None
 
 
 def test_fork_has_the_words_of_its_original_driver() -> None:
-    assert explained(BUSY, "compute-domain.nvidia.com") == "vfio-busy"
+    assert explain_words(BUSY, "compute-domain.nvidia.com") == "vfio-busy"
 
 
 @pytest.mark.parametrize(
@@ -123,12 +123,12 @@ def test_fork_has_the_words_of_its_original_driver() -> None:
     ids=["colours", "markup", "control characters", "cut"],
 )
 def test_words_are_recognized_inside_wrapping_messages(words: str) -> None:
-    assert explained(words) == "vfio-busy"
+    assert explain_words(words) == "vfio-busy"
 
 
 def test_a_translated_message_is_not_explained() -> None:
-    assert explained("Gerät oder Ressource belegt") is None
-    assert explained("") is None
+    assert explain_words("Gerät oder Ressource belegt") is None
+    assert explain_words("") is None
 
 
 def test_angle_bracket_outside_markup_stays() -> None:

@@ -36,35 +36,33 @@ spec:
 """
 
 
-def found(
-    text: str, code: str, versions: Mapping[str, str] = MappingProxyType({})
-) -> list[Finding]:
+def find(text: str, code: str, versions: Mapping[str, str] = MappingProxyType({})) -> list[Finding]:
     report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), versions=versions)
     return [finding for finding in report.findings if finding.code == code]
 
 
 def test_numa_nodes_of_gpus_are_released() -> None:
     """0.5.0 is a release (kubernetes-sigs/dra-driver-nvidia-gpu#1365)."""
-    assert found(selecting(NUMA, "gpu.nvidia.com"), "DRA715") == []
+    assert find(selecting(NUMA, "gpu.nvidia.com"), "DRA715") == []
 
 
 def test_a_stated_version_is_judged() -> None:
-    (finding,) = found(selecting(NUMA, "gpu.nvidia.com"), "DRA715", {"gpu.nvidia.com": "0.4.1"})
+    (finding,) = find(selecting(NUMA, "gpu.nvidia.com"), "DRA715", {"gpu.nvidia.com": "0.4.1"})
     assert finding.severity == "warning"
     assert "only from v0.5.0 on; this is judged as 0.4.1" in finding.message
 
 
 def test_value_only_on_main_is_a_note_without_a_fix() -> None:
-    (finding,) = found(selecting(f'{GPU}.type == "vgpu"', "any"), "DRA719")
+    (finding,) = find(selecting(f'{GPU}.type == "vgpu"', "any"), "DRA719")
     assert (finding.severity, finding.fix) == ("info", None)
     assert "only from main on, seen on 2026-11-22 and not released yet" in finding.message
-    (finding,) = found(selecting(f'{GPU}.profileSlug == "12q"', "any"), "DRA715")
+    (finding,) = find(selecting(f'{GPU}.profileSlug == "12q"', "any"), "DRA715")
     assert finding.severity == "info"
-    assert found(selecting(f'{GPU}.profileSlug == "12q"', "any"), "DRA714") == []
+    assert find(selecting(f'{GPU}.profileSlug == "12q"', "any"), "DRA714") == []
 
 
 def test_absence_names_its_version_and_date() -> None:
-    (finding,) = found(selecting(f'{GPU}.nosuchthing == "1"', "gpu.nvidia.com"), "DRA714")
+    (finding,) = find(selecting(f'{GPU}.nosuchthing == "1"', "gpu.nvidia.com"), "DRA714")
     assert "known to v0.5.1" in str(finding.help)
 
 
@@ -114,7 +112,7 @@ TOLERANT = "tolerations: [{{key: {key}, operator: Exists, effect: {effect}}}]"
     ],
 )
 def test_impossible_value_names_its_version_and_date(text: str, code: str) -> None:
-    (finding,) = found(text, code)
+    (finding,) = find(text, code)
     assert re.search(
         r"(known to|newest is) v0\.5\.1, read on 2026-1", f"{finding.message} {finding.help}"
     )
@@ -132,7 +130,7 @@ def test_attribute_of_no_described_device_names_its_version_and_date() -> None:
 
 
 def test_a_version_newer_than_all_known_makes_it_a_note() -> None:
-    (finding,) = found(
+    (finding,) = find(
         selecting(f'{GPU}.nosuchthing == "1"', "gpu.nvidia.com"),
         "DRA714",
         {"gpu.nvidia.com": "0.9.0"},
@@ -143,21 +141,19 @@ def test_a_version_newer_than_all_known_makes_it_a_note() -> None:
 
 def test_value_of_a_slice_is_not_reported_absent() -> None:
     text = selecting(f'{GPU}.nosuchthing == "1"', "gpu.nvidia.com")
-    assert (
-        found(f"{text}\n---{SLICE.format(attributes='nosuchthing: {string: x}')}", "DRA714") == []
-    )
+    assert find(f"{text}\n---{SLICE.format(attributes='nosuchthing: {string: x}')}", "DRA714") == []
     text = selecting(f'{GPU}.type == "tpu"', "any")
-    assert found(text, "DRA719") != []
-    assert found(f"{text}\n---{SLICE.format(attributes='type: {string: tpu}')}", "DRA719") == []
+    assert find(text, "DRA719") != []
+    assert find(f"{text}\n---{SLICE.format(attributes='type: {string: tpu}')}", "DRA719") == []
 
 
 def test_a_field_of_dranets_main_is_a_note() -> None:
     config = "config: [{opaque: {driver: dra.net, parameters: {interface: {addressing: SLAAC}}}}]"
-    (finding,) = found(claim("nic dranet", config), "DRA711")
+    (finding,) = find(claim("nic dranet", config), "DRA711")
     assert (finding.severity, finding.fix) == ("info", None)
     assert "dra.net v1.4.0 would refuse this" in finding.message
-    assert found(claim("nic dranet", config), "DRA711", {"dra.net": "main"}) == []
-    (finding,) = found(claim("nic dranet", config), "DRA711", {"dra.net": "1.2"})
+    assert find(claim("nic dranet", config), "DRA711", {"dra.net": "main"}) == []
+    (finding,) = find(claim("nic dranet", config), "DRA711", {"dra.net": "1.2"})
     assert "dra.net 1.2 would refuse this" in finding.message
 
 
@@ -170,8 +166,8 @@ def test_tolerations_of_neuron_taints() -> None:
 def test_attribute_of_another_amd_driver_is_no_mistake() -> None:
     """Project-HAMi/amd-dra-driver has brand and uuid; by which name it publishes them was not verified."""
     text = selecting('device.attributes["gpu.amd.com"].brand == "Instinct"', "gpu.amd.com")
-    assert found(text, "DRA714") == []
-    (finding,) = found(text, "DRA716")
+    assert find(text, "DRA714") == []
+    (finding,) = find(text, "DRA716")
     assert (finding.severity, finding.confidence) == ("info", "possible")
 
 
@@ -191,17 +187,17 @@ spec:
 
 def test_the_version_of_an_image_in_the_input_is_judged() -> None:
     text = selecting(NUMA, "gpu.nvidia.com")
-    (finding,) = found(f"{text}\n---{DAEMON_SET.format(tag='v0.4.1')}", "DRA715")
+    (finding,) = find(f"{text}\n---{DAEMON_SET.format(tag='v0.4.1')}", "DRA715")
     assert "this is judged as v0.4.1" in finding.message
     for tag in ("v0.5.1", "latest", "sha-12ab"):
-        assert found(f"{text}\n---{DAEMON_SET.format(tag=tag)}", "DRA715") == []
+        assert find(f"{text}\n---{DAEMON_SET.format(tag=tag)}", "DRA715") == []
 
 
 def test_classes_of_gke_are_known_by_name() -> None:
-    assert found(claim("nic mrdma.google.com"), "DRA722") == []
-    assert found(claim("nic mrdma.gogle.com"), "DRA722") != []
+    assert find(claim("nic mrdma.google.com"), "DRA722") == []
+    assert find(claim("nic mrdma.gogle.com"), "DRA722") != []
     selector = 'device.attributes["dra.net"].cloudNetwork == "a"'
-    assert found(selecting(selector, "mrdma.google.com"), "DRA714") == []
+    assert find(selecting(selector, "mrdma.google.com"), "DRA714") == []
 
 
 def test_unknown_values_of_a_slice_are_noted() -> None:

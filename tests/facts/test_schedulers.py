@@ -1,4 +1,4 @@
-"""What is known of other schedulers, and how their images and versions are read."""
+"""Facts about other schedulers, and how their images and versions are read."""
 
 from __future__ import annotations
 

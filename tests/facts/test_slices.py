@@ -39,7 +39,7 @@ OF_THE_PLACE = {
 """What the place of a node in its cloud decides, which a described machine does not have."""
 
 
-def published(path: Path) -> dict[str, Any]:
+def load_slice(path: Path) -> dict[str, Any]:
     found = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert isinstance(found, dict)
     return found
@@ -51,7 +51,7 @@ def kinds(attributes: dict[str, Any]) -> dict[str, str]:
     return {name: next(iter(value)) for short, name, value in bare if short not in OF_THE_PLACE}
 
 
-def described(hardware: Any, folder: Path) -> str:
+def describe_hardware(hardware: Any, folder: Path) -> str:
     """A name or a line as it is; the path of a machine that is described in full."""
     if isinstance(hardware, str):
         return hardware
@@ -61,16 +61,16 @@ def described(hardware: Any, folder: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in SLICES if "hardware" in published(path)], ids=lambda path: path.stem
+    "path", [path for path in SLICES if "hardware" in load_slice(path)], ids=lambda path: path.stem
 )
 def test_rendered_as_published(path: Path, tmp_path: Path) -> None:
     """Names and types of all attributes, and every value that the hardware decides. A document that shows a part of
     them has ``partial``; one of a machine that cannot be described has no ``hardware``."""
-    known = published(path)
+    known = load_slice(path)
     driver = known["spec"]["driver"]
     target, settings = Target.of("1.36"), {driver: known.get("settings", {})}
     options = Options("node", target, {driver: known["version"]}, settings)
-    hardware = described(known["hardware"], tmp_path)
+    hardware = describe_hardware(known["hardware"], tmp_path)
     devices = {
         device["name"]: device
         for item in render(machine(hardware), options, [driver]).slices
@@ -96,7 +96,7 @@ def test_rendered_as_published(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", SLICES, ids=lambda path: path.stem)
 def test_nothing_is_wrong_with_a_published_slice(path: Path) -> None:
-    known = published(path)
+    known = load_slice(path)
     head = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "s"}}
     text = yaml.safe_dump({**head, "spec": known["spec"]})
     assert lint(load(["-"], stdin=text.encode()), Target.of("1.36")).findings == ()

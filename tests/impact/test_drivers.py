@@ -14,12 +14,12 @@ from tests.simulation.cluster import DRIVER, machine, replica, scheduler_of
 FEATURES = Features.for_release("1.37")
 
 
-def away(*objects: Any, restarts: bool, node: str | None = None) -> Impact:
+def remove_driver(*objects: Any, restarts: bool, node: str | None = None) -> Impact:
     state = scheduler_of(*objects).state
     return find_driver_impact(find_driver(state, FEATURES, DRIVER, node, restarts=restarts))
 
 
-def terminating(name: str, gpu: str) -> list[Any]:
+def terminating_replica(name: str, gpu: str) -> list[Any]:
     value, claim = replica(name, "", "n-1", gpu)
     value["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     return [value, claim]
@@ -29,12 +29,12 @@ def test_running_pods_go_on_and_terminating_ones_wait() -> None:
     cluster = (
         machine("n-1", "gpu-0", "gpu-1"),
         replica("a", "", "n-1", "gpu-0"),
-        terminating("b", "gpu-1"),
+        terminating_replica("b", "gpu-1"),
     )
-    restart = away(*cluster, restarts=True)
+    restart = remove_driver(*cluster, restarts=True)
     assert {p.key[1]: p.effect for p in restart.pods} == {"a": "kept", "b": "waits"}
     assert not restart.hits
-    stop = away(*cluster, restarts=False)
+    stop = remove_driver(*cluster, restarts=False)
     assert {p.key[1]: p.effect for p in stop.pods} == {"a": "kept", "b": "blocked"}
     assert stop.hits
 
@@ -42,8 +42,8 @@ def test_running_pods_go_on_and_terminating_ones_wait() -> None:
 def test_absent_driver_loses_its_slices() -> None:
     """The kubelet deletes them 30 s after the plug-in is gone (pkg/kubelet/cm/dra/manager.go defaultWipingDelay)."""
     cluster = (machine("n-1", "gpu-0"), replica("p"))
-    assert not away(*cluster, restarts=True).pending
-    stop = away(*cluster, restarts=False)
+    assert not remove_driver(*cluster, restarts=True).pending
+    stop = remove_driver(*cluster, restarts=False)
     assert [(p.pod, p.before, p.after) for p in stop.pending] == [("ml/p", "n-1", None)]
     assert [(d.device, d.after) for d in stop.devices] == [(f"{DRIVER}/n-1/gpu-0", None)]
 
@@ -55,7 +55,7 @@ def test_only_the_named_node_is_concerned() -> None:
         replica("a", "", "n-1", "gpu-0"),
         replica("b", "", "n-2", "gpu-0"),
     )
-    impact = away(*cluster, restarts=True, node="n-2")
+    impact = remove_driver(*cluster, restarts=True, node="n-2")
     assert [pod.name for pod in impact.pods] == ["ml/b"]
 
 

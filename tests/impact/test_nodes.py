@@ -36,7 +36,7 @@ def budget(name: str, allowed: int, healthy: int, desired: int, **labels: str) -
     }
 
 
-def running(name: str, gpu: str, owner: str = "Deployment/serve", **spec: Any) -> list[Any]:
+def running_replica(name: str, gpu: str, owner: str = "Deployment/serve", **spec: Any) -> list[Any]:
     value, claim = replica(name, owner, "n-1", gpu, **spec)
     value["metadata"]["labels"] = {"app": "serve"}
     value["status"]["conditions"] = READY
@@ -56,7 +56,7 @@ def effects(impact: Impact) -> dict[str, str]:
 
 def test_a_budget_lets_one_go_and_the_next_once_it_is_replaced() -> None:
     """kubectl drain tries again every 5 s: with room elsewhere the budget allows the second one, too."""
-    pods = [*running("a", "gpu-0"), *running("b", "gpu-1")]
+    pods = [*running_replica("a", "gpu-0"), *running_replica("b", "gpu-1")]
     rest = (machine("n-1", "gpu-0", "gpu-1"), SERVE, budget("guard", 1, 2, 1), pods)
     with_room = drain(*rest, machine("n-2", "gpu-0", "gpu-1"))
     assert {p.key[1]: (p.effect, p.at, p.fits) for p in with_room.pods} == {
@@ -71,7 +71,10 @@ def test_a_budget_lets_one_go_and_the_next_once_it_is_replaced() -> None:
 
 def test_a_bare_pod_stops_the_whole_drain() -> None:
     impact = drain(
-        machine("n-1", "gpu-0", "gpu-1"), SERVE, running("a", "gpu-0"), running("b", "gpu-1", "")
+        machine("n-1", "gpu-0", "gpu-1"),
+        SERVE,
+        running_replica("a", "gpu-0"),
+        running_replica("b", "gpu-1", ""),
     )
     assert effects(impact) == {"a": "waits", "b": "blocked"}
     assert "evicts nobody until ml/b is gone" in impact.list_pods("waits")[0].why
@@ -79,13 +82,13 @@ def test_a_bare_pod_stops_the_whole_drain() -> None:
 
 def test_budget_without_pods_is_named() -> None:
     idle = budget("idle", 0, 0, 0, app="nobody")
-    impact = drain(machine("n-1", "gpu-0"), SERVE, running("a", "gpu-0"), idle)
+    impact = drain(machine("n-1", "gpu-0"), SERVE, running_replica("a", "gpu-0"), idle)
     assert any("idle selects no pod" in note for note in impact.notes)
 
 
 def test_a_pod_of_a_stopped_driver_stays_terminating_and_keeps_its_device() -> None:
     (node, _), (other, slices) = machine("n-1"), machine("n-2", "gpu-0")
-    impact = drain(node, other, slices, SERVE, running("a", "gpu-0"))
+    impact = drain(node, other, slices, SERVE, running_replica("a", "gpu-0"))
     (blocked,) = impact.list_pods("blocked")
     assert "has to unprepare its claim" in blocked.why
     assert blocked.fits == "n-2"
@@ -97,7 +100,7 @@ def test_a_pod_of_a_stopped_driver_stays_terminating_and_keeps_its_device() -> N
 def test_terminating_pod_ends_unless_a_finalizer_holds_it(
     finalizers: list[str], effect: str
 ) -> None:
-    leaving, held = running("a", "gpu-0")
+    leaving, held = running_replica("a", "gpu-0")
     leaving["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": finalizers}
     impact = drain(machine("n-1", "gpu-0"), SERVE, leaving, held)
     assert effects(impact) == {"a": effect}
@@ -105,7 +108,7 @@ def test_terminating_pod_ends_unless_a_finalizer_holds_it(
 
 
 def test_the_plug_in_is_stopped_after_the_pods() -> None:
-    impact = drain(machine("n-1", "gpu-0"), SERVE, running("a", "gpu-0"))
+    impact = drain(machine("n-1", "gpu-0"), SERVE, running_replica("a", "gpu-0"))
     texts = [step.text for step in impact.steps]
     evict, stop = (
         next(i for i, text in enumerate(texts) if text.startswith(start))
@@ -117,7 +120,7 @@ def test_the_plug_in_is_stopped_after_the_pods() -> None:
 def test_pods_of_daemon_sets_and_static_pods_stay() -> None:
     static = pod("etcd", spec={"nodeName": "n-1"}, status={"phase": "Running"})
     static["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
-    agent = running("agent", "gpu-0", "DaemonSet/agent")
+    agent = running_replica("agent", "gpu-0", "DaemonSet/agent")
     impact = drain(machine("n-1", "gpu-0"), static, agent)
     assert effects(impact) == {"agent": "kept", "etcd": "kept"}
 
@@ -131,7 +134,10 @@ def test_a_cordon_takes_the_node_from_pending_pods() -> None:
 
 def test_reboot_ends_pods_without_restart() -> None:
     job = workload("Job", "train")
-    pods = [*running("a", "gpu-0"), *running("b", "gpu-1", "Job/train", restartPolicy="Never")]
+    pods = [
+        *running_replica("a", "gpu-0"),
+        *running_replica("b", "gpu-1", "Job/train", restartPolicy="Never"),
+    ]
     state = scheduler_of(machine("n-1", "gpu-0", "gpu-1"), SERVE, job, pods).state
     impact = find_reboot_impact(find_node(state, FEATURES, "n-1"))
     assert effects(impact) == {"a": "waits", "b": "evicted"}
@@ -143,20 +149,20 @@ def reboot(*objects: Any) -> Impact:
 
 def test_reboot_hits_only_pods_without_return() -> None:
     """The exit code is 1 exactly if a pod that runs is ended, or cannot start again."""
-    comes_back = reboot(machine("n-1", "gpu-0"), SERVE, running("a", "gpu-0"))
+    comes_back = reboot(machine("n-1", "gpu-0"), SERVE, running_replica("a", "gpu-0"))
     assert not comes_back.hits
     (waits,) = comes_back.pods
     assert "start again on the node once gpu.example.com has registered" in waits.why
     (node, _), (other, slices) = machine("n-1"), machine("n-2", "gpu-0")
-    stopped = reboot(node, other, slices, SERVE, running("a", "gpu-0"))
+    stopped = reboot(node, other, slices, SERVE, running_replica("a", "gpu-0"))
     assert [pod.effect for pod in stopped.pods] == ["blocked"]
     assert stopped.hits
-    job = running("b", "gpu-0", "Job/train", restartPolicy="Never")
+    job = running_replica("b", "gpu-0", "Job/train", restartPolicy="Never")
     assert reboot(machine("n-1", "gpu-0"), workload("Job", "train"), job).hits
 
 
 def test_terminating_pod_does_not_start_again_after_a_reboot() -> None:
-    value, claim = running("a", "gpu-0")
+    value, claim = running_replica("a", "gpu-0")
     value["metadata"]["deletionTimestamp"] = "2026-10-01T09:00:00Z"
     (gone,) = reboot(machine("n-1", "gpu-0"), SERVE, value, claim).pods
     assert (gone.effect, gone.why) == ("evicted", "it is Terminating already")
@@ -170,7 +176,7 @@ def test_reboot_is_no_disruption_ignorable_by_a_job() -> None:
     }
     fields = {"backoffLimit": 0, "podFailurePolicy": {"rules": [ignores]}}
     job = workload("Job", "train", parallelism=1, **fields)
-    pod = running("a", "gpu-0", "Job/train", restartPolicy="Never")
+    pod = running_replica("a", "gpu-0", "Job/train", restartPolicy="Never")
     nodes = (machine("n-1", "gpu-0"), machine("n-2", "gpu-0"))
     assert [one.fits for one in drain(*nodes, job, pod).pods] == ["n-2"]
     rebooted = reboot(*nodes, job, pod)
@@ -228,7 +234,10 @@ def test_an_evicted_pod_counts_for_its_job(
     """pkg/controller/job: an eviction is a failed pod, unless the Job ignores the condition that it sets."""
     job = workload("Job", "train", parallelism=1, **fields)
     impact = drain(
-        machine("n-1", "gpu-0"), machine("n-2", "gpu-0"), job, running("a", "gpu-0", "Job/train")
+        machine("n-1", "gpu-0"),
+        machine("n-2", "gpu-0"),
+        job,
+        running_replica("a", "gpu-0", "Job/train"),
     )
     assert [pod.fits for pod in impact.pods] == [fits]
     assert any("Job ml/train fails" in note for note in impact.notes) == fails
@@ -237,7 +246,10 @@ def test_an_evicted_pod_counts_for_its_job(
 def test_a_budget_does_not_keep_a_pod_whose_job_fails() -> None:
     """The Job controller deletes pods, which asks no budget."""
     job = workload("Job", "train", backoffLimit=0, parallelism=2, completions=2)
-    pods = [*running("a", "gpu-0", "Job/train"), *running("b", "gpu-1", "Job/train")]
+    pods = [
+        *running_replica("a", "gpu-0", "Job/train"),
+        *running_replica("b", "gpu-1", "Job/train"),
+    ]
     impact = drain(machine("n-1", "gpu-0", "gpu-1"), job, pods, budget("guard", 1, 2, 1))
     assert sorted(effects(impact)) == ["a", "b"]
     assert set(effects(impact).values()) == {"evicted"}

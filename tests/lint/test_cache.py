@@ -187,15 +187,15 @@ def test_linked_cache_folder_is_not_used(tree: Path, tmp_path: Path, kept: Cache
 def test_a_full_or_read_only_disk_is_no_cause_to_fail(
     tree: Path, tmp_path: Path, kept: Cache, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(*_: object, **__: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(os, "replace", refused)
+    monkeypatch.setattr(os, "replace", refuse)
     assert report(tree, kept) == report(tree, None)
     assert list((tmp_path / "cache").rglob("*")) == [
         tmp_path / "cache" / f"lint-{cache._FORMAT}"
     ]  # no temporary file is left
-    monkeypatch.setattr(os, "mkdir", refused)
+    monkeypatch.setattr(os, "mkdir", refuse)
     assert report(tree, Cache(str(tmp_path / "other"))) == report(tree, None)
 
 

@@ -60,13 +60,9 @@ JUNK = st.sampled_from(
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
+    items = enumerate(value) if isinstance(value, list) else ()
+    if isinstance(value, dict):
+        items = value.items()
     return [path] * bool(path) + [
         place for key, item in items for place in places(item, (*path, key))
     ]

@@ -25,7 +25,7 @@ spec:
   - cel: {expression: 'device.driver == "sriovnetwork.k8snetworkplumbingwg.io"'}
   - cel: {expression: 'device.attributes["k8s.cni.cncf.io"].resourceName == "fast"'}
 """
-ADDED = """\
+ADDED_ATTRIBUTE = """\
 apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1
 kind: DeviceAttributes
 metadata: {name: fast}
@@ -56,7 +56,7 @@ NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: ai}\n"
 ADMIN = claim("gpu gpu.example.com {allocationMode: All, adminAccess: true}")
 
 
-def found(folder: Path, code: str, release: str = "1.37", **files: str) -> list[Finding]:
+def find(folder: Path, code: str, release: str = "1.37", **files: str) -> list[Finding]:
     """The findings of a rule in the first file: alone, and the same within all."""
     (folder / ".git").mkdir()
     for name, text in files.items():
@@ -72,11 +72,11 @@ def found(folder: Path, code: str, release: str = "1.37", **files: str) -> list[
 
 
 def test_attribute_added_by_another_object_is_known(tmp_path: Path) -> None:
-    assert found(tmp_path, "DRA716", sriov=SRIOV, added=ADDED) == []
+    assert find(tmp_path, "DRA716", sriov=SRIOV, added=ADDED_ATTRIBUTE) == []
 
 
 def test_nothing_adds_the_attribute(tmp_path: Path) -> None:
-    (finding,) = found(tmp_path, "DRA716", sriov=SRIOV)
+    (finding,) = find(tmp_path, "DRA716", sriov=SRIOV)
     assert "(set only by a DeviceAttributes object)" in finding.message
 
 
@@ -84,7 +84,7 @@ def test_nothing_adds_the_attribute(tmp_path: Path) -> None:
 def test_gate_set_by_a_release_of_the_driver_is_known(
     tmp_path: Path, value: str, count: int
 ) -> None:
-    assert len(found(tmp_path, "DRA729", claim=SHARED, release_=RELEASE % value)) == count
+    assert len(find(tmp_path, "DRA729", claim=SHARED, release_=RELEASE % value)) == count
 
 
 @pytest.mark.parametrize(("namespace", "severity"), [(NAMESPACE, "warning"), ("", "info")])
@@ -92,7 +92,7 @@ def test_namespaces_of_which_none_has_the_label(
     tmp_path: Path, namespace: str, severity: str
 ) -> None:
     files = {"claim": ADMIN, "namespace": namespace} if namespace else {"claim": ADMIN}
-    assert [item.severity for item in found(tmp_path, "DRA152", **files)] == [severity]
+    assert [item.severity for item in find(tmp_path, "DRA152", **files)] == [severity]
 
 
 def test_dropped_and_then_missing_field_is_one_mistake(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ spec:
   pool: {name: node-1, generation: 1, resourceSliceCount: 1}
   devices: [{name: a, attributes: {root: {strings: [one]}}}]
 """
-    (finding,) = found(tmp_path, "DRA318", "1.36", slices=listed)
+    (finding,) = find(tmp_path, "DRA318", "1.36", slices=listed)
     assert "silently drops" in finding.message
     assert lint(load([str(tmp_path / "slices.yaml")]), Target.of("1.36")).findings == (finding,)
 
@@ -130,7 +130,7 @@ spec:
         folder = tmp_path / str(at)
         folder.mkdir()
         assert (
-            len(found(folder, "DRA424", all=documents(user, named.replace("CLASS", name)))) == count
+            len(find(folder, "DRA424", all=documents(user, named.replace("CLASS", name)))) == count
         )
 
 
@@ -157,7 +157,7 @@ spec: {resourceGroups: [{coveredResources: [cpu, %s]}]}
 def test_mappings_of_kueue_are_held_against_classes_and_quotas(
     tmp_path: Path, resource: str, count: int
 ) -> None:
-    said = [item.message for item in found(tmp_path, "DRA423", kueue=KUEUE, queue=QUEUE % resource)]
+    said = [item.message for item in find(tmp_path, "DRA423", kueue=KUEUE, queue=QUEUE % resource)]
     assert len(said) == count
     assert "did you mean big.example.com?" in said[-1]
 
@@ -189,6 +189,6 @@ def test_container_missed_by_a_patch_is_found(tmp_path: Path, container: str, sa
     text = documents(
         USER.replace("NAME", "gpu") + f"  - {container}\n", claim("gpu gpu.nvidia.com")
     )
-    (finding,) = found(tmp_path, "DRA417", all=text)
+    (finding,) = find(tmp_path, "DRA417", all=text)
     assert said in finding.message
     assert finding.severity == "error"

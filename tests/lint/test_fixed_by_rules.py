@@ -13,7 +13,7 @@ from tests.lint.written import claim, documents, found, pod, selecting
 GPU = 'device.attributes["gpu.nvidia.com"]'
 
 
-def fixed(text: str, *, safe: bool = False) -> str:
+def apply_fixes(text: str, *, safe: bool = False) -> str:
     report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"))
     fixes = [finding.fix for finding in report.findings if finding.fix is not None]
     assert {fix.safe for fix in fixes} == {
@@ -47,7 +47,7 @@ def fixed(text: str, *, safe: bool = False) -> str:
     ],
 )
 def test_selectors(written: str, meant: str, of_class: str) -> None:
-    assert fixed(selecting(written, of_class)) == selecting(meant, of_class)
+    assert apply_fixes(selecting(written, of_class)) == selecting(meant, of_class)
 
 
 def test_an_equals_sign_in_a_string_is_none() -> None:
@@ -83,7 +83,9 @@ spec:
 
 
 def test_an_alternative_without_its_request() -> None:
-    assert fixed(ALTERNATIVES.replace("NAME", "big")) == ALTERNATIVES.replace("NAME", "gpu/big")
+    assert apply_fixes(ALTERNATIVES.replace("NAME", "big")) == ALTERNATIVES.replace(
+        "NAME", "gpu/big"
+    )
 
 
 def test_the_only_request() -> None:
@@ -91,12 +93,15 @@ def test_the_only_request() -> None:
         "constraints:\n- {requests: [NAME], matchAttribute: resource.kubernetes.io/pcieRoot}"
     )
     text = claim("gpus gpu.vendor.example {count: 2}", constraint)
-    assert fixed(text.replace("NAME", "nic")) == text.replace("NAME", "gpus")
+    assert apply_fixes(text.replace("NAME", "nic")) == text.replace("NAME", "gpus")
 
 
 def test_the_name_of_a_claim_in_any_workload() -> None:
     text = documents(claim("gpu gpu.vendor.example"), pod("gpu=gpus"))
-    assert fixed(text.replace("claims: [{name: gpu}]", "claims: [{name: gpuu}]"), safe=True) == text
+    assert (
+        apply_fixes(text.replace("claims: [{name: gpu}]", "claims: [{name: gpuu}]"), safe=True)
+        == text
+    )
 
 
 TWICE = "spec:\n  spec:\n    devices:\n      requests:\n\n      - name: gpu\n        exactly: {deviceClassName: gpu}\n"
@@ -153,7 +158,7 @@ IN_LINES = IN_BRACES.rstrip().replace(
     ids=["beside exactly", "in devices", "count with All"],
 )
 def test_a_field_of_a_request_in_lines(wrong: str, right: str) -> None:
-    assert fixed(IN_LINES + wrong) == IN_LINES + right
+    assert apply_fixes(IN_LINES + wrong) == IN_LINES + right
 
 
 @pytest.mark.parametrize(
@@ -166,7 +171,7 @@ def test_a_field_of_a_request_in_lines(wrong: str, right: str) -> None:
 )
 def test_a_field_of_a_request_in_braces(wrong: str, right: str) -> None:
     text = IN_BRACES.rstrip("}\n")
-    assert fixed(text + wrong) == text + right
+    assert apply_fixes(text + wrong) == text + right
 
 
 def test_numeric_amount_has_no_unit_to_remove() -> None:
@@ -186,7 +191,7 @@ def test_numeric_amount_has_no_unit_to_remove() -> None:
 )
 def test_units(of_class: str, written: str, meant: str) -> None:
     text = claim(f"gpu {of_class} {{capacity: {{requests: {{{written}}}}}}}")
-    assert fixed(text) == text.replace(written, meant)
+    assert apply_fixes(text) == text.replace(written, meant)
 
 
 USER = """\
@@ -219,4 +224,4 @@ def test_claims_of_a_container(wrong: str, right: str) -> None:
     def text(resources: str) -> str:
         return documents(USER.replace("RESOURCES", resources), claim("gpu gpu.nvidia.com"))
 
-    assert fixed(text(wrong)) == text(right)
+    assert apply_fixes(text(wrong)) == text(right)

@@ -1,4 +1,4 @@
-"""What to do, where the API server does not say it."""
+"""Hints where the API server's message has none."""
 
 from __future__ import annotations
 

@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
     from dractl.lint.finding import Finding
 
-SAID = re.compile(r" +# (DRA\d+)(, no fix)?$", re.MULTILINE)
+MARK = re.compile(r" +# (DRA\d+)(, no fix)?$", re.MULTILINE)
 MARKED = {
     case.partition("\n")[0]: case.partition("\n")[2]
     for case in (Path(__file__).parent / "mistakes.yaml")
     .read_text(encoding="utf-8")
     .split("#### ")[1:]
 }
-CASES = {name: re.sub(SAID, "", text) for name, text in MARKED.items()}
-TOLD = {
+CASES = {name: re.sub(MARK, "", text) for name, text in MARKED.items()}
+EXPECTED = {
     name: {
         (number, rule, not without)
         for number, line in enumerate(text.splitlines(), 1)
-        for rule, without in re.findall(SAID, line)
+        for rule, without in re.findall(MARK, line)
     }
     for name, text in MARKED.items()
 }
@@ -44,15 +44,15 @@ TOLD = {
 SERVED = ("v1", "apps/v1", "batch/v1", "resource.k8s.io/v1")
 
 
-def found(folder: Path, text: str) -> tuple[Finding, ...]:
+def find(folder: Path, text: str) -> tuple[Finding, ...]:
     (folder / "case.yaml").write_text(text, encoding="utf-8")
     return lint(load([str(folder)]), Target.of("1.37")).findings
 
 
-def fixed(folder: Path, text: str) -> str:
+def apply_fixes(folder: Path, text: str) -> str:
     """The text with all fixes, also of what they uncover."""
     for _ in range(5):
-        fixes = [finding.fix for finding in found(folder, text) if finding.fix is not None]
+        fixes = [finding.fix for finding in find(folder, text) if finding.fix is not None]
         text, count = apply_text_fixes(text, fixes)
         if not count:
             break
@@ -63,18 +63,18 @@ def fixed(folder: Path, text: str) -> str:
 def test_a_mistake_is_reported_once_and_in_its_place(tmp_path: Path, name: str) -> None:
     here = {
         (item.position.line, item.code, item.fix is not None)
-        for item in found(tmp_path, CASES[name])
+        for item in find(tmp_path, CASES[name])
     }
-    assert here == TOLD[name]
+    assert here == EXPECTED[name]
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, told in TOLD.items() if any(fix for _, _, fix in told)]
+    "name", [name for name, told in EXPECTED.items() if any(fix for _, _, fix in told)]
 )
 def test_a_fix_leaves_nothing_of_the_mistake(tmp_path: Path, name: str) -> None:
-    text = fixed(tmp_path, CASES[name])
-    left = {item.code for item in found(tmp_path, text) if item.severity != "info"}
-    assert left <= {rule for _, rule, fix in TOLD[name] if not fix}
+    text = apply_fixes(tmp_path, CASES[name])
+    left = {item.code for item in find(tmp_path, text) if item.severity != "info"}
+    assert left <= {rule for _, rule, fix in EXPECTED[name] if not fix}
     assert len(list(yaml.safe_load_all(text))) == len(list(yaml.safe_load_all(CASES[name])))
 
 
@@ -85,7 +85,7 @@ def test_a_fix_within_an_expression_keeps_the_text_yaml(tmp_path: Path, quote: s
     text = CASES["bool"].replace(
         'device.attributes["dra.net"].rdma == "true"', f"{quote}{inside}{quote[:1].strip('|')}"
     )
-    (one,) = found(tmp_path, text)
+    (one,) = find(tmp_path, text)
     assert one.fix is not None
     after = apply_text_fixes(text, [one.fix])[0]
     (request,) = yaml.safe_load(after)["spec"]["devices"]["requests"]
@@ -94,7 +94,7 @@ def test_a_fix_within_an_expression_keeps_the_text_yaml(tmp_path: Path, quote: s
 
 
 def objects(value: Any) -> Iterator[dict[str, Any]]:
-    """Those that every server knows, those within others too, and the pods that other kinds make."""
+    """Yield the objects that every server knows, nested ones too, and the pods of other kinds."""
     if isinstance(value, list):
         for item in value:
             yield from objects(item)
@@ -127,8 +127,8 @@ def test_server_accepts_fixed_manifests(whole: Path, tmp_path: Path, record_prop
     (tmp_path / "one").mkdir()
     with control_plane(whole, COMPARED[-1], tmp_path) as cluster:
         for name, text in {**CASES, **seeded}.items():
-            done = fixed(tmp_path / "one", text)
-            left = any(item.api for item in found(tmp_path / "one", done))
+            done = apply_fixes(tmp_path / "one", text)
+            left = any(item.api for item in find(tmp_path / "one", done))
             answers = [create(cluster, value) for value in objects(list(yaml.safe_load_all(done)))]
             assert left or all(status == 201 for status, _, _ in answers), (name, answers)
             taken += sum(status == 201 for status, _, _ in answers)

@@ -1,4 +1,4 @@
-"""What is read beside a named file: the nearest first, and no more than a budget."""
+"""Files beside a named file are read: the nearest first, and no more than a budget."""
 
 from __future__ import annotations
 

@@ -367,7 +367,7 @@ def top(tmp_path: Path) -> Path:
     return folder
 
 
-def judged(top: Path, remembered: Store) -> set[str]:
+def judge(top: Path, remembered: Store) -> set[str]:
     inputs = load([str(top / "pod.yaml")])
     report = lint(inputs, Target.of("1.37"), repositories=Repositories(remembered))
     return {finding.code for finding in report.findings}
@@ -376,17 +376,17 @@ def judged(top: Path, remembered: Store) -> set[str]:
 def test_a_repository_is_read_once(
     top: Path, remembered: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "DRA423" in judged(top, remembered)
+    assert "DRA423" in judge(top, remembered)
     read: list[str] = []
     known = repositories._read_part
     monkeypatch.setattr(
         repositories, "_read_part", lambda path, *rest: read.append(path) or known(path, *rest)
     )
     (top / "others.yaml").write_text(ONE.replace("name: gpu}", "name: aligned}", 1))
-    assert "DRA423" not in judged(top, remembered)
+    assert "DRA423" not in judge(top, remembered)
     assert read == [str(top / "others.yaml")]
     os.unlink(top / "others.yaml")
-    assert "DRA423" in judged(top, remembered)
+    assert "DRA423" in judge(top, remembered)
 
 
 def test_a_dump_beside_a_manifest_is_no_part_of_it(tmp_path: Path) -> None:
@@ -401,13 +401,13 @@ def test_a_dump_beside_a_manifest_is_no_part_of_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"x" * 1000])
 def test_damaged_memory_of_files_is_read_anew(top: Path, remembered: Store, damage: bytes) -> None:
-    expected = judged(top, remembered)
+    expected = judge(top, remembered)
     (file,) = (
         path
         for path in (top.parent / "cache").rglob("*")
         if path.is_file() and path.name != "CACHEDIR.TAG"
     )
     file.write_bytes(damage)
-    assert judged(top, remembered) == expected
+    assert judge(top, remembered) == expected
     remembered.put(file.name, damage)  # with a right checksum
-    assert judged(top, remembered) == expected
+    assert judge(top, remembered) == expected

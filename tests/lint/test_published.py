@@ -53,7 +53,7 @@ def device_class(name: str, *selectors: str) -> dict[str, object]:
     }
 
 
-def found(
+def find(
     *documents: dict[str, object], devices: TriedDevices | None = None, release: str = "1.37"
 ) -> list[Finding]:
     inputs = load(["-"], stdin=yaml.safe_dump_all(documents, width=10_000).encode())
@@ -61,10 +61,10 @@ def found(
     return [finding for finding in report.findings if finding.code in RULES]
 
 
-def said(selector: str, device_class: str = "gpu.nvidia.com") -> list[str]:
+def messages_of(selector: str, device_class: str = "gpu.nvidia.com") -> list[str]:
     return [
         f"{finding.code} {finding.message}"
-        for finding in found(claim(("r", device_class, selector)))
+        for finding in find(claim(("r", device_class, selector)))
     ]
 
 
@@ -104,7 +104,7 @@ def said(selector: str, device_class: str = "gpu.nvidia.com") -> list[str]:
     ],
 )
 def test_unsatisfiable_selectors_are_found(selector: str, expected: list[str]) -> None:
-    findings = said(selector)
+    findings = messages_of(selector)
     assert len(findings) == len(expected), findings
     for finding, beginning in zip(findings, expected, strict=True):
         assert finding.startswith(beginning)
@@ -132,7 +132,7 @@ def test_unsatisfiable_selectors_are_found(selector: str, expected: list[str]) -
     ],
 )
 def test_right_selectors(selector: str) -> None:
-    assert [finding for finding in said(selector) if not finding.startswith("DRA716")] == []
+    assert [finding for finding in messages_of(selector) if not finding.startswith("DRA716")] == []
 
 
 @pytest.mark.parametrize(
@@ -151,27 +151,27 @@ def test_right_selectors(selector: str) -> None:
     ],
 )
 def test_possibly_absent_attribute_needs_a_guard(selector: str, count: int) -> None:
-    findings = found(claim(("nic", "dranet", selector)))
+    findings = find(claim(("nic", "dranet", selector)))
     assert [finding.code for finding in findings] == ["DRA716"] * count
 
 
 def test_device_type_guards_attributes_of_the_type() -> None:
     own = device_class("any", 'device.driver == "gpu.nvidia.com"')
     profile = f'{GPU}.profile == "1g.5gb"'
-    assert found(own, claim(("r", "any", f'{GPU}.type == "mig" && {profile}'))) == []
-    assert found(claim(("r", "mig.nvidia.com", profile))) == []
+    assert find(own, claim(("r", "any", f'{GPU}.type == "mig" && {profile}'))) == []
+    assert find(claim(("r", "mig.nvidia.com", profile))) == []
 
 
 def test_a_class_of_the_files_counts_before_the_installed_one() -> None:
     own = device_class("gpu.nvidia.com", 'device.driver == "gpu.amd.com"')
     selector = 'device.attributes["gpu.amd.com"].productName == "AMD Instinct MI300X OAM"'
-    assert found(own, claim(("r", "gpu.nvidia.com", selector))) == []
+    assert find(own, claim(("r", "gpu.nvidia.com", selector))) == []
 
 
 def test_an_unknown_class_says_nothing_of_the_driver() -> None:
-    assert said('device.attributes["gpu.example.org"].model == "x"', "mine") == []
+    assert messages_of('device.attributes["gpu.example.org"].model == "x"', "mine") == []
     assert (
-        said(f'{GPU}.model == "x"', "mine") == []
+        messages_of(f'{GPU}.model == "x"', "mine") == []
     )  # the class may be of a driver that publishes in another's domain
 
 
@@ -182,7 +182,7 @@ def test_a_driver_known_in_part_may_publish_anything(name: str) -> None:
         f'device.attributes["{name}"].rack == "a" && device.attributes["example.org"].rack == "a"'
     )
     assert (
-        found(
+        find(
             own,
             claim(("r", "mine", selector), constraints=[{"matchAttribute": "example.org/rack"}]),
         )
@@ -208,7 +208,7 @@ def test_published_devices_are_asked_instead() -> None:
         },
     }
     devices = TriedDevices([decode(slice_)], {})
-    assert found(claim(("r", "gpu.nvidia.com", f'{GPU}.model == "fake"')), devices=devices) == []
+    assert find(claim(("r", "gpu.nvidia.com", f'{GPU}.model == "fake"')), devices=devices) == []
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_published_devices_are_asked_instead() -> None:
 def test_constraints(
     attribute: str, requests: list[tuple[str, str, str]], expected: str | None
 ) -> None:
-    findings = found(claim(*requests, count=2, constraints=[{"matchAttribute": attribute}]))
+    findings = find(claim(*requests, count=2, constraints=[{"matchAttribute": attribute}]))
     assert len(findings) == (expected is not None)
     if expected:
         assert findings[0].code == "DRA720"
@@ -253,7 +253,7 @@ def test_constraints(
 
 def test_constraint_on_a_removed_attribute_is_found() -> None:
     constraints = [{"matchAttribute": "gpu.nvidia.com/pcieBusID"}]
-    (finding,) = found(claim(("gpu", "gpu.nvidia.com", ""), count=2, constraints=constraints))
+    (finding,) = find(claim(("gpu", "gpu.nvidia.com", ""), count=2, constraints=constraints))
     assert (finding.code, finding.severity) == ("DRA715", "warning")
 
 
@@ -272,11 +272,11 @@ def test_constraint_on_a_removed_attribute_is_found() -> None:
     ],
 )
 def test_classes(name: str, meant: str | None) -> None:
-    findings = found(claim(("r", name, "")))
+    findings = find(claim(("r", name, "")))
     assert [finding.code for finding in findings] == (["DRA722"] if meant else [])
     assert not meant or meant in findings[0].message + (findings[0].help or "")
     assert (
-        found(device_class(name, 'device.driver == "x.example.com"'), claim(("r", name, ""))) == []
+        find(device_class(name, 'device.driver == "x.example.com"'), claim(("r", name, ""))) == []
     )
 
 
@@ -287,18 +287,18 @@ def test_classes(name: str, meant: str | None) -> None:
 def test_configurations_for_another_driver(name: str, code: str | None) -> None:
     parameters = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig"}
     config = [{"opaque": {"driver": name, "parameters": parameters}}]
-    findings = found(claim(("r", "gpu.nvidia.com", ""), config=config))
+    findings = find(claim(("r", "gpu.nvidia.com", ""), config=config))
     assert [finding.code for finding in findings] == ([code] if code else [])
 
 
 def test_lists_are_of_later_releases() -> None:
     selector = 'device.attributes["resource.kubernetes.io"].?numaNode.orValue(-1) == 0'
-    assert [finding.code for finding in found(claim(("nic", "dranet", selector)))] == ["DRA724"]
-    assert found(claim(("nic", "dranet", selector)), release="1.35") == []
+    assert [finding.code for finding in find(claim(("nic", "dranet", selector)))] == ["DRA724"]
+    assert find(claim(("nic", "dranet", selector)), release="1.35") == []
 
 
 def test_places_are_those_of_the_names_and_fixes_are_offered() -> None:
-    (finding,) = found(claim(("r", "gpu.nvidia.com", f'{GPU}.architecture == "hopper"')))
+    (finding,) = find(claim(("r", "gpu.nvidia.com", f'{GPU}.architecture == "hopper"')))
     assert finding.fix is not None
     assert not finding.fix.safe
     (edit,) = finding.fix.edits

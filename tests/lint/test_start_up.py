@@ -1,4 +1,4 @@
-"""What lint imports for a plain claim."""
+"""Imports of lint for a plain claim."""
 
 from __future__ import annotations
 

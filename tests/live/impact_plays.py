@@ -137,7 +137,7 @@ class Play:
 
 @dataclass
 class Outcome:
-    """What impact said and what happened to each pod."""
+    """The prediction of impact and the outcome of each pod."""
 
     said: Mapping[str, Any] = field(default_factory=dict)
     code: int = 0
@@ -154,7 +154,7 @@ class Outcome:
         return [list(group) for _, group in groupby(names, lambda name: name.rpartition("-")[0])]
 
     def differences(self) -> list[str]:
-        """What impact said otherwise."""
+        """Return the differences from impact."""
         allowed = {
             "evicted": {"gone"},
             "blocked": {"terminating", "running", "pending"},
@@ -255,7 +255,7 @@ class TwoNodes(Node):
         )
 
     def count_ready(self) -> int:
-        """How many pods have the condition Ready."""
+        """Count pods with the condition Ready."""
         conditions = (c for pod in self.pods() for c in pod["status"].get("conditions", []))
         return sum(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
 
@@ -264,7 +264,7 @@ class TwoNodes(Node):
 
 
 def state_of(pod: Mapping[str, Any] | None) -> str:
-    """What became of a pod."""
+    """Return the outcome of a pod."""
     if pod is None:
         return "gone"
     if pod["metadata"].get("deletionTimestamp"):

@@ -104,8 +104,8 @@ def play(plane: Plane, situation: Situation) -> Iterator[Outcome]:
     while pasted or number < len(offered):
         if pasted:
             plane.load(situation.objects())
-            asked = next(p for p in plane.pods() if named(p, situation))
-            until(lambda: all(plane.tried(p) for p in plane.pods() if named(p, situation)), 10)
+            asked = next(p for p in plane.pods() if is_named(p, situation))
+            until(lambda: all(plane.tried(p) for p in plane.pods() if is_named(p, situation)), 10)
             if until(lambda asked=asked: asked["metadata"]["uid"] in plane.placed(plane.pods()), 1):
                 yield Outcome("not reproduced")
                 return
@@ -120,7 +120,7 @@ def play(plane: Plane, situation: Situation) -> Iterator[Outcome]:
 
 
 def after(plane: Plane, kind: str, namespace: str, name: str, fix: Raw) -> Outcome:
-    """What becomes of the pod, or of the pods of the workload, when a fix is pasted."""
+    """Return the outcome of the pod, or of the workload's pods, after a fix is applied."""
     if not fix["changes"]:
         return Outcome("wait", fix["title"], detail=fix["effect"])
     script = plane.dractl(
@@ -148,17 +148,17 @@ def after(plane: Plane, kind: str, namespace: str, name: str, fix: Raw) -> Outco
     said = " ".join([fix["title"], fix["effect"] or "", script])
     if until(done, 20):
         return Outcome(
-            "scheduled", fix["title"], script, unsaid=ended(before, plane.pods(), asked, said)
+            "scheduled", fix["title"], script, unsaid=list_ended(before, plane.pods(), asked, said)
         )
     states = [
-        (p["metadata"]["name"], p["spec"].get("nodeName"), _why(p))
+        (p["metadata"]["name"], p["spec"].get("nodeName"), _scheduling_message(p))
         for p in kin(asked, plane.pods())
     ]
-    unsaid = ended(before, plane.pods(), asked, said)
+    unsaid = list_ended(before, plane.pods(), asked, said)
     return Outcome("pending", fix["title"], script, repr(states), unsaid)
 
 
-def ended(before: Sequence[Raw], now: Sequence[Raw], asked: Raw, said: str) -> tuple[str, ...]:
+def list_ended(before: Sequence[Raw], now: Sequence[Raw], asked: Raw, said: str) -> tuple[str, ...]:
     """Pods of others than the asked one's workload that ran ``before``, that are gone ``now``, and of which nothing is
     ``said``: neither their name nor that of their workload."""
     left = {p["metadata"]["uid"] for p in now if "deletionTimestamp" not in p["metadata"]}
@@ -175,13 +175,13 @@ def ended(before: Sequence[Raw], now: Sequence[Raw], asked: Raw, said: str) -> t
     )
 
 
-def named(pod: Raw, situation: Situation) -> bool:
+def is_named(pod: Raw, situation: Situation) -> bool:
     return (pod["metadata"]["namespace"], pod["metadata"]["name"]) == (
         situation.namespace,
         situation.pod,
     )
 
 
-def _why(pod: Raw) -> str:
+def _scheduling_message(pod: Raw) -> str:
     conditions = pod["status"].get("conditions", [])
     return next((c.get("message", "") for c in conditions if c["type"] == "PodScheduled"), "")

@@ -117,16 +117,16 @@ def device_class(name: str, expression: str | None = None, **more: Any) -> Made:
     return {"apiVersion": API, "kind": "DeviceClass", "metadata": meta(name), "spec": spec}
 
 
-def typed(name: str, kind: str) -> Made:
+def class_of_type(name: str, kind: str) -> Made:
     return device_class(
         name, f"device.driver == '{NVIDIA}' && device.attributes['{NVIDIA}'].type == '{kind}'"
     )
 
 
 CLASSES = [
-    typed(NVIDIA, "gpu"),
-    typed("mig.nvidia.com", "mig"),
-    typed("vfio.gpu.nvidia.com", "vfio"),
+    class_of_type(NVIDIA, "gpu"),
+    class_of_type("mig.nvidia.com", "mig"),
+    class_of_type("vfio.gpu.nvidia.com", "vfio"),
 ]
 NAMESPACES = [
     {"apiVersion": "v1", "kind": "Namespace", "metadata": meta(n)}

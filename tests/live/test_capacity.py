@@ -85,7 +85,7 @@ def post(plane: Any, value: dict[str, Any]) -> bool:
     return True
 
 
-def listed(plane: Any, kind: str) -> list[dict[str, Any]]:
+def list_objects(plane: Any, kind: str) -> list[dict[str, Any]]:
     _, _, answer = plane.request("GET", PATHS[kind])
     found: list[dict[str, Any]] = answer["items"]
     return found
@@ -103,7 +103,7 @@ def clear(plane: Any) -> None:
     ):
         plane.request("DELETE", PATHS[kind], json.dumps(NOW))
     end = time.monotonic() + 30
-    while (claims := listed(plane, "ResourceClaim")) and time.monotonic() < end:
+    while (claims := list_objects(plane, "ResourceClaim")) and time.monotonic() < end:
         for claim in claims:
             path = f"{PATHS['ResourceClaim']}/{claim['metadata']['name']}"
             free = {"status": {"reservedFor": None, "allocation": None}}
@@ -155,7 +155,7 @@ def worker(name: str, pods: str = "110", **more: Any) -> dict[str, Any]:
     return node(name, allocatable={"pods": pods}, **more)
 
 
-def shared(name: str, value: str, **policy: Any) -> dict[str, Any]:
+def shareable_device(name: str, value: str, **policy: Any) -> dict[str, Any]:
     memory = {"value": value} | ({"requestPolicy": policy} if policy else {})
     return {"name": name, "allowMultipleAllocations": True, "capacity": {"memory": memory}}
 
@@ -184,7 +184,7 @@ def partitions(name: str, *sizes: int, release: str) -> list[dict[str, Any]]:
     return [parts, alone]
 
 
-def either(*counts: int) -> dict[str, Any]:
+def request_alternatives(*counts: int) -> dict[str, Any]:
     options = [
         {"name": f"n{n}", "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": n}
         for n in counts
@@ -241,12 +241,17 @@ def fleet(name: str, release: str) -> tuple[list[dict[str, Any]], dict[str, Any]
         "shared-capacity": (
             [
                 template(request("gpu", "gpu", capacity={"requests": {"memory": "15Gi"}})),
-                *(worker("a"), slice_of(GPU, "a", shared("d0", "40Gi"), shared("d1", "80Gi"))),
+                *(
+                    worker("a"),
+                    slice_of(
+                        GPU, "a", shareable_device("d0", "40Gi"), shareable_device("d1", "80Gi")
+                    ),
+                ),
                 worker("b"),
                 slice_of(
                     GPU,
                     "b",
-                    shared(
+                    shareable_device(
                         "d0", "80Gi", default="10Gi", validRange={"min": "10Gi", "step": "10Gi"}
                     ),
                 ),
@@ -275,7 +280,12 @@ def fleet(name: str, release: str) -> tuple[list[dict[str, Any]], dict[str, Any]
             copy("shape"),
         ),
         "first-available": (
-            [template(either(3, 2)), *mixed, worker("c"), devices(GPU, "c", *"rrrrr")],
+            [
+                template(request_alternatives(3, 2)),
+                *mixed,
+                worker("c"),
+                devices(GPU, "c", *"rrrrr"),
+            ],
             copy("shape"),
         ),
         "tainted-devices": (
@@ -422,7 +432,7 @@ def play(plane: Any, pod: dict[str, Any], count: int) -> tuple[Counter[str], set
     ]
     end, last, same = time.monotonic() + 60, None, 0
     while time.monotonic() < end and same < 12:
-        pods = listed(plane, "Pod")
+        pods = list_objects(plane, "Pod")
         now = [(p["spec"].get("nodeName"), refusals(p)) for p in pods]
         same = same + 1 if now == last else 0
         last = now

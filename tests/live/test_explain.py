@@ -488,7 +488,7 @@ def two_gpus(cluster: Any, **node: Any) -> None:
     set_up(cluster, small, ("", ""))
 
 
-def deployed(replicas: int, **spec: Any) -> dict[str, Any]:
+def make_deployment(replicas: int, **spec: Any) -> dict[str, Any]:
     labels = {"app": "web"}
     template = {"metadata": {"labels": labels}, "spec": one_gpu(**spec)}
     made = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
@@ -500,7 +500,7 @@ def deployed(replicas: int, **spec: Any) -> dict[str, Any]:
     }
 
 
-def until(cluster: Any, done: Any, seconds: float = 30) -> list[dict[str, Any]]:
+def wait_for_pods(cluster: Any, done: Any, seconds: float = 30) -> list[dict[str, Any]]:
     """The pods of the namespace, once they are as ``done`` wants them; ends those that are being deleted."""
     end = time.monotonic() + seconds
     while not done(found := pods(cluster)) and time.monotonic() < end:
@@ -512,11 +512,11 @@ def until(cluster: Any, done: Any, seconds: float = 30) -> list[dict[str, Any]]:
     return found
 
 
-def placed(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def placed_pods(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [pod for pod in found if "nodeName" in pod["spec"]]
 
 
-def fixed(cluster: Any, pod: dict[str, Any]) -> str:
+def apply_first_fix(cluster: Any, pod: dict[str, Any]) -> str:
     """Applies the first fix of a pod that waits; the script."""
     _, script = dractl(cluster, "explain", f"pod/{pod['metadata']['name']}", "-n", "ml", "--patch")
     assert "kubectl" in script
@@ -528,13 +528,13 @@ def one_waits(found: list[dict[str, Any]], holding: int) -> bool:
     waiting = [
         pod for pod in found if "nodeName" not in pod["spec"] and pod["status"].get("conditions")
     ]
-    return len(placed(found)) == holding and len(waiting) == 1
+    return len(placed_pods(found)) == holding and len(waiting) == 1
 
 
 def run_two(cluster: Any) -> None:
     """Marks the bound pods as running and ready, as a kubelet would."""
     condition = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
-    for pod in placed(pods(cluster)):
+    for pod in placed_pods(pods(cluster)):
         status = {
             "status": {
                 "phase": "Running",
@@ -555,7 +555,7 @@ def run_two(cluster: Any) -> None:
         )
 
 
-def gone(cluster: Any) -> None:
+def delete_workloads(cluster: Any) -> None:
     cluster.kubectl(
         "delete",
         "deployment,job",
@@ -572,24 +572,24 @@ def gone(cluster: Any) -> None:
 def test_rollout_waiting_for_itself_goes_on(cluster: Any) -> None:
     try:
         two_gpus(cluster)
-        cluster.kubectl("create", "-f", "-", stdin=json.dumps(deployed(2)))
-        until(cluster, lambda found: len(placed(found)) == 2)
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(make_deployment(2)))
+        wait_for_pods(cluster, lambda found: len(placed_pods(found)) == 2)
         run_two(cluster)
         cluster.kubectl("set", "env", "deployment/web", "-n", "ml", "A=b")
         cluster.kubectl("scale", "deployment/web", "-n", "ml", "--replicas=2")
-        found = until(cluster, lambda found: one_waits(found, 2))
+        found = wait_for_pods(cluster, lambda found: one_waits(found, 2))
         waiting = next(pod for pod in found if "nodeName" not in pod["spec"])
-        script = fixed(cluster, waiting)
+        script = apply_first_fix(cluster, waiting)
         assert "maxUnavailable" in script
         new = waiting["metadata"]["labels"]["pod-template-hash"]
-        until(
+        wait_for_pods(
             cluster,
             lambda found: any(
-                p["metadata"]["labels"]["pod-template-hash"] == new for p in placed(found)
+                p["metadata"]["labels"]["pod-template-hash"] == new for p in placed_pods(found)
             ),
         )
     finally:
-        gone(cluster)
+        delete_workloads(cluster)
 
 
 def test_a_template_is_corrected_for_every_pod_of_a_job(cluster: Any) -> None:
@@ -609,18 +609,18 @@ def test_a_template_is_corrected_for_every_pod_of_a_job(cluster: Any) -> None:
         wrong["spec"]["spec"]["devices"]["requests"][0]["exactly"]["count"] = 3
         cluster.kubectl("replace", "--force", "-f", "-", stdin=json.dumps(wrong))
         cluster.kubectl("create", "-f", "-", stdin=json.dumps(job))
-        found = until(
+        found = wait_for_pods(
             cluster, lambda found: sum(bool(p["status"].get("conditions")) for p in found) == 2
         )
-        script = fixed(cluster, found[0])
+        script = apply_first_fix(cluster, found[0])
         assert "condition=Suspended" in script
-        until(cluster, lambda found: len(placed(found)) >= 1)
+        wait_for_pods(cluster, lambda found: len(placed_pods(found)) >= 1)
         status = json.loads(
             cluster.kubectl("get", "job", "train", "-n", "ml", "-o", "json").stdout
         )["status"]
         assert not status.get("failed")
     finally:
-        gone(cluster)
+        delete_workloads(cluster)
 
 
 @pytest.mark.parametrize(
@@ -639,14 +639,14 @@ def test_a_node_is_made_acceptable(
         two_gpus(cluster, **node)
         if node.get("unschedulable"):
             cluster.kubectl("cordon", "node-1")
-        cluster.kubectl("create", "-f", "-", stdin=json.dumps(deployed(1, **spec)))
-        (waiting,) = until(
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(make_deployment(1, **spec)))
+        (waiting,) = wait_for_pods(
             cluster, lambda found: len(found) == 1 and bool(found[0]["status"].get("conditions"))
         )
-        assert command in fixed(cluster, waiting)
-        until(cluster, lambda found: len(placed(found)) == 1)
+        assert command in apply_first_fix(cluster, waiting)
+        wait_for_pods(cluster, lambda found: len(placed_pods(found)) == 1)
     finally:
-        gone(cluster)
+        delete_workloads(cluster)
 
 
 def test_a_selector_is_guarded_within_the_cost_limit(cluster: Any) -> None:
@@ -662,14 +662,14 @@ def test_a_selector_is_guarded_within_the_cost_limit(cluster: Any) -> None:
             {"cel": {"expression": expression}}
         ]
         cluster.kubectl("replace", "--force", "-f", "-", stdin=json.dumps(picky))
-        cluster.kubectl("create", "-f", "-", stdin=json.dumps(deployed(1)))
-        (waiting,) = until(
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(make_deployment(1)))
+        (waiting,) = wait_for_pods(
             cluster, lambda found: len(found) == 1 and bool(found[0]["status"].get("conditions"))
         )
-        assert "'productName' in device.attributes" in fixed(cluster, waiting)
-        until(cluster, lambda found: len(placed(found)) == 1)
+        assert "'productName' in device.attributes" in apply_first_fix(cluster, waiting)
+        wait_for_pods(cluster, lambda found: len(placed_pods(found)) == 1)
     finally:
-        gone(cluster)
+        delete_workloads(cluster)
 
 
 def test_replicas_sharing_a_device_get_one_claim(cluster: Any) -> None:
@@ -680,14 +680,16 @@ def test_replicas_sharing_a_device_get_one_claim(cluster: Any) -> None:
         shared["spec"]["spec"]["devices"]["requests"][0]["exactly"]["count"] = 2
         shared["spec"]["spec"]["devices"]["config"] = [{"opaque": sharing}]
         cluster.kubectl("replace", "--force", "-f", "-", stdin=json.dumps(shared))
-        cluster.kubectl("create", "-f", "-", stdin=json.dumps(deployed(2)))
-        found = until(cluster, lambda found: one_waits(found, 1))
-        assert "resourceClaimName" in fixed(
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(make_deployment(2)))
+        found = wait_for_pods(cluster, lambda found: one_waits(found, 1))
+        assert "resourceClaimName" in apply_first_fix(
             cluster, next(p for p in found if "nodeName" not in p["spec"])
         )
-        until(cluster, lambda found: len(found) == 2 and len(placed(found)) == 2, seconds=60)
+        wait_for_pods(
+            cluster, lambda found: len(found) == 2 and len(placed_pods(found)) == 2, seconds=60
+        )
     finally:
-        gone(cluster)
+        delete_workloads(cluster)
 
 
 def test_equal_replicas_all_get_less(cluster: Any) -> None:
@@ -711,27 +713,29 @@ def test_equal_replicas_all_get_less(cluster: Any) -> None:
         both["spec"]["spec"]["devices"]["requests"][0]["exactly"]["count"] = 2
         cluster.kubectl("replace", "--force", "-f", "-", stdin=json.dumps(both))
         cluster.kubectl("create", "-f", "-", stdin=json.dumps(kind))
-        found = until(cluster, lambda found: one_waits(found, 1))
-        fixed(cluster, next(p for p in found if "nodeName" not in p["spec"]))
-        until(cluster, lambda found: len(found) == 2 and len(placed(found)) == 2)
+        found = wait_for_pods(cluster, lambda found: one_waits(found, 1))
+        apply_first_fix(cluster, next(p for p in found if "nodeName" not in p["spec"]))
+        wait_for_pods(cluster, lambda found: len(found) == 2 and len(placed_pods(found)) == 2)
     finally:
         cluster.kubectl("delete", "statefulset", "web", "-n", "ml", "--wait=false", check=False)
-        gone(cluster)
+        delete_workloads(cluster)
 
 
 def test_a_host_port_is_given_up(cluster: Any) -> None:
     try:
         two_gpus(cluster)
-        web = deployed(2)
+        web = make_deployment(2)
         web["spec"]["template"]["spec"]["containers"][0]["ports"] = [
             {"containerPort": 80, "hostPort": 8000}
         ]
         cluster.kubectl("create", "-f", "-", stdin=json.dumps(web))
-        found = until(cluster, lambda found: one_waits(found, 1))
-        assert "hostPort" in fixed(cluster, next(p for p in found if "nodeName" not in p["spec"]))
-        until(cluster, lambda found: len(placed(found)) >= 2)
+        found = wait_for_pods(cluster, lambda found: one_waits(found, 1))
+        assert "hostPort" in apply_first_fix(
+            cluster, next(p for p in found if "nodeName" not in p["spec"])
+        )
+        wait_for_pods(cluster, lambda found: len(placed_pods(found)) >= 2)
     finally:
-        gone(cluster)
+        delete_workloads(cluster)
 
 
 def test_a_class_names_its_driver(cluster: Any) -> None:
@@ -741,11 +745,11 @@ def test_a_class_names_its_driver(cluster: Any) -> None:
         cluster.kubectl(
             "patch", "deviceclass", "gpu", "--type=merge", "-p", json.dumps({"spec": wrong})
         )
-        cluster.kubectl("create", "-f", "-", stdin=json.dumps(deployed(1)))
-        (waiting,) = until(
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(make_deployment(1)))
+        (waiting,) = wait_for_pods(
             cluster, lambda found: len(found) == 1 and bool(found[0]["status"].get("conditions"))
         )
-        assert "device.driver == 'gpu.example.com'" in fixed(cluster, waiting)
-        until(cluster, lambda found: len(placed(found)) == 1)
+        assert "device.driver == 'gpu.example.com'" in apply_first_fix(cluster, waiting)
+        wait_for_pods(cluster, lambda found: len(placed_pods(found)) == 1)
     finally:
-        gone(cluster)
+        delete_workloads(cluster)

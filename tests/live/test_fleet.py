@@ -48,10 +48,10 @@ class Fleet(Node):
         archive = self.folder / "image.tar"
         archive.write_bytes(image.archive(f"{IMAGE}:1", image.root_file_system()))
         self.part("ctr", "images", "import", str(archive))
-        self._accelerated()
+        self._add_accelerator()
         return self
 
-    def _accelerated(self) -> None:
+    def _add_accelerator(self) -> None:
         """A handler ``nvidia`` with NVML's stand-in, for pods that see the /sys of another machine."""
         tree = sysfs_trees.build(sysfs_trees.describe("plx-8gpu"), self.folder / "tree")
         (tree / "sys" / "fs" / "cgroup").mkdir(parents=True)
@@ -284,7 +284,7 @@ def test_a_node_with_accelerators(fleet: Fleet, tmp_path: Path) -> None:
 
 
 def inside(fleet: Fleet, command: str) -> str:
-    """What a shell in the fleet's pod answers to a command."""
+    """Return the output of a command in the fleet's pod."""
     name = fleet.pod()["metadata"]["name"]
     run = [str(fleet.folder / "kubectl"), "exec", "-n", "dractl", name, "--", "sh", "-c", command]
     done = subprocess.run(run, capture_output=True, text=True, check=False)
@@ -391,7 +391,7 @@ def test_every_node_whatever_its_taints(fleet: Fleet) -> None:
 )
 def test_without_a_mount(fleet: Fleet, mount: int, code: int, said: str) -> None:
     """The pod fails instead of leaving a snapshot that lacks what nobody would miss, and explain says so."""
-    fleet.deploy("base", *without(mount))
+    fleet.deploy("base", *remove_mount(mount))
     fleet.until("it has failed", lambda: bool(fleet.pod() and restarts(fleet.pod())))
     name = fleet.pod()["metadata"]["name"]
     done = fleet.dractl("explain", f"pod/{name}", "-n", "dractl", "-o", "json")
@@ -402,7 +402,7 @@ def test_without_a_mount(fleet: Fleet, mount: int, code: int, said: str) -> None
     fleet.until("its log says it", lambda: said in fleet.kubectl(*read, check=False))
 
 
-def without(number: int) -> Sequence[Mapping[str, Any]]:
+def remove_mount(number: int) -> Sequence[Mapping[str, Any]]:
     """The DaemonSet without one of its mounts."""
     places = (f"{CONTAINER}/volumeMounts", f"{POD}/volumes")
     return [{"op": "remove", "path": f"{place}/{number}"} for place in places]

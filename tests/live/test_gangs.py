@@ -168,7 +168,7 @@ def _run_pods(plane: Any) -> None:
             plane.request("PATCH", path, status, MERGE)
 
 
-def explained(plane: Any, namespace: str) -> dict[str, Any]:
+def explain_ring(plane: Any, namespace: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(
         dractl(plane, "explain", "pod/ring-0", "-n", namespace, "-o", "json")[1]
     )
@@ -177,7 +177,7 @@ def explained(plane: Any, namespace: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("namespace", GROUPS)
 def test_groups_reported_to_start_do_start(plane: Any, namespace: str) -> None:
-    found, on_nodes = explained(plane, namespace), _on_nodes(plane, namespace)
+    found, on_nodes = explain_ring(plane, namespace), _on_nodes(plane, namespace)
     assert (found["verdict"] == "allocated") == ("ring-0" in on_nodes)
     code = found["reasons"][0]["code"] if found["reasons"] else ""
     assert code == GROUPS[namespace][2]
@@ -188,7 +188,7 @@ def test_groups_reported_to_start_do_start(plane: Any, namespace: str) -> None:
 )
 def test_a_group_starts_after_the_first_fix(plane: Any, namespace: str, starts: int) -> None:
     if plane.release == "1.36" and namespace != "mixed":
-        assert explained(plane, namespace)["fixes"] == []  # minCount is immutable
+        assert explain_ring(plane, namespace)["fixes"] == []  # minCount is immutable
         return
     apply(plane, dractl(plane, "explain", "pod/ring-0", "-n", namespace, "--patch")[1])
     end = time.monotonic() + 60  # a group is tried again after a backoff of up to ten seconds

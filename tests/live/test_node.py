@@ -49,7 +49,7 @@ class Situation(Struct, frozen=True):
     gone: bool = False
 
 
-def again(**new: Any) -> Callable[[Node], object]:
+def recreate(**new: Any) -> Callable[[Node], object]:
     """Pod and claim are deleted and created as they should be."""
 
     def cure(node: Node) -> None:
@@ -84,7 +84,7 @@ def delete(node: Node) -> None:
     node.kubectl("delete", "pod", "train", "--wait=false")
 
 
-def both(*steps: Callable[[Node], object]) -> Callable[[Node], object]:
+def all_steps(*steps: Callable[[Node], object]) -> Callable[[Node], object]:
     def all_of_them(node: Node) -> None:
         for step in steps:
             step(node)
@@ -204,7 +204,7 @@ SITUATIONS = (
         "configuration",
         "not-prepared",
         "unknown mode",
-        again(claim=claim("a")),
+        recreate(claim=claim("a")),
         "correct the parameters",
         claim=claim("turbo"),
     ),
@@ -212,7 +212,7 @@ SITUATIONS = (
         "cdi-broken",
         "not-prepared",
         "does not find its CDI devices",
-        again(),
+        recreate(),
         "discover --check",
         "cannot be parsed",
         wrong(cdi="broken"),
@@ -221,7 +221,7 @@ SITUATIONS = (
         "cdi-kind",
         "not-prepared",
         "never has",
-        again(),
+        recreate(),
         "discover --check",
         "no specification has CDI device",
         wrong(cdi="vendor"),
@@ -248,7 +248,7 @@ SITUATIONS = (
         "cdi-files-gone",
         "not-prepared",
         "no longer knows",
-        again(),
+        recreate(),
         "recreate the pod",
         "no specification has CDI device",
         later=forget_files_and_end_container,
@@ -257,7 +257,7 @@ SITUATIONS = (
         "crash",
         "container-failed",
         "exit code 1",
-        again(),
+        recreate(),
         "log of container main",
         pod=pod("exit", "1"),
     ),
@@ -265,7 +265,7 @@ SITUATIONS = (
         "no-claim-listed",
         "container-failed",
         "exit code 3",
-        again(),
+        recreate(),
         "resources.claims",
         pod=pod(lists={}),
     ),
@@ -273,7 +273,7 @@ SITUATIONS = (
         "absent-request",
         "container-failed",
         "exit code 3",
-        again(),
+        recreate(),
         "resources.claims",
         pod=pod(lists={"name": "c", "request": "x"}),
     ),
@@ -281,7 +281,9 @@ SITUATIONS = (
         "cdi-off",
         "container-failed",
         "exit code 3",
-        both(rewrite(CONTAINERD, "enable_cdi = false", "enable_cdi = true", "containerd"), again()),
+        all_steps(
+            rewrite(CONTAINERD, "enable_cdi = false", "enable_cdi = true", "containerd"), recreate()
+        ),
         "enable_cdi",
         "enable_cdi = false",
         rewrite(CONTAINERD, "enable_cdi = true", "enable_cdi = false", "containerd"),
@@ -290,7 +292,7 @@ SITUATIONS = (
         "init-crash",
         "container-failed",
         "init container first",
-        again(),
+        recreate(),
         "log of container first",
         pod=pod(initContainers=[INIT]),
     ),
@@ -298,7 +300,7 @@ SITUATIONS = (
         "out-of-memory",
         "container-failed",
         "OOMKilled",
-        again(),
+        recreate(),
         "memory limit",
         pod=pod("hog", "200", main=HOG),
     ),
@@ -330,7 +332,7 @@ SITUATIONS = (
         "runtime-handler",
         "not-started",
         'no runtime for "nvidia"',
-        again(),
+        recreate(),
         "handler nvidia",
         wrong=lambda n: n.apply(HANDLER),
         pod=pod(runtimeClassName="nvidia"),
@@ -357,7 +359,7 @@ SITUATIONS = (
         "unhealthy",
         "device-unhealthy",
         "ECC page retirement",
-        both(wrong(), delete),
+        all_steps(wrong(), delete),
         "reset or replace",
         gone=True,
         later=wrong(
@@ -371,7 +373,7 @@ SITUATIONS = (
         "unprepare",
         part("start", "lab"),
         "start driver",
-        later=both(part("stop", "lab"), delete),
+        later=all_steps(part("stop", "lab"), delete),
         gone=True,
     ),
     Situation(
@@ -380,7 +382,7 @@ SITUATIONS = (
         "unprepare",
         wrong(),
         "NodeUnprepareResources",
-        later=both(wrong(unprepare="busy"), delete),
+        later=all_steps(wrong(unprepare="busy"), delete),
         gone=True,
     ),
     Situation(

@@ -77,8 +77,8 @@ def answer(cluster: Any, name: str = "pod/train-0") -> dict[str, Any]:  # noqa: 
     return found
 
 
-def lacking(found: dict[str, Any]) -> list[str]:
-    """What may not be read of all that the answer depends on."""
+def unread_resources(found: dict[str, Any]) -> list[str]:
+    """Return the forbidden resources on which the answer depends."""
     return [one["resource"] for one in found["unread"] if "effect" in one]
 
 
@@ -87,7 +87,7 @@ def test_one_namespace_and_nothing_of_the_cluster(user: Any) -> None:
     assert found["verdict"] == "undecided"
     assert "0/1 nodes are available: 1 cannot allocate all claims" in found["headline"]
     assert "ResourceSlices and DeviceClasses may not be read" in found["headline"]
-    assert lacking(found) == [
+    assert unread_resources(found) == [
         "resourceslices.resource.k8s.io",
         "deviceclasses.resource.k8s.io",
         "nodes",
@@ -119,7 +119,7 @@ def test_claims_of_other_namespaces_hold_seemingly_free_devices(user: Any) -> No
     found = answer(user)
     assert found["verdict"] == "undecided"
     assert found["headline"].startswith("may fit on node-1, but the scheduler says")
-    assert lacking(found) == [
+    assert unread_resources(found) == [
         "devicetaintrules.resource.k8s.io",
         "resourceclaims.resource.k8s.io",
         "pods",
@@ -131,7 +131,7 @@ def test_printed_commands_allow_reading_cluster_scoped_kinds(user: Any) -> None:
     for command in answer(user)["next"][-1]["command"].split(" && "):
         user.kubectl(*shlex.split(command)[1:])
     found = answer(user)
-    assert lacking(found) == ["resourceclaims.resource.k8s.io", "pods"]
+    assert unread_resources(found) == ["resourceclaims.resource.k8s.io", "pods"]
     assert found["headline"].startswith("may fit on node-1, but the scheduler says")
     assert [one["name"] for one in found["nodes"]] == ["node-1"]
 
@@ -163,7 +163,7 @@ def test_devices_without_the_claims_of_others(user: Any) -> None:
     assert sorted(one["state"] for one in json.loads(out)["devices"]) == ["free", "held"]
 
 
-def recorded() -> list[Path]:
+def list_recordings() -> list[Path]:
     """The situations that are asked with the rights of one namespace; tests/explain/test_on_call_other.py has those
     that need no cluster."""
     shared = whole_dir()
@@ -175,7 +175,7 @@ def recorded() -> list[Path]:
     return [truth.parent for truth in found if "--as" in json.loads(truth.read_text())["args"]]
 
 
-@pytest.mark.parametrize("folder", recorded(), ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", list_recordings(), ids=lambda folder: folder.name)
 def test_cause_named_by_an_engineer_is_in_the_answer(folder: Path) -> None:
     """The dump is what an administrator saw; the user has its Role. What is to be changed is the user's own."""
     module = oracle()

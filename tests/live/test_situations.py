@@ -90,21 +90,21 @@ def test_a_story(plane: Any, story: Story) -> None:
     running = plane(story.gates)
     tell(running, story)
     namespace, kind, name = story.subject.split("/")
-    name = waiting(running, namespace, name)
+    name = find_waiting_pod(running, namespace, name)
     done = running.dractl("explain", f"{kind}/{name}", "-n", namespace, "-o", "json")
     assert done.returncode in (0, 1), done.stderr
     answer = json.loads(done.stdout)
     answer = answer.get("subjects", [answer])[0]
     first = [reason["message"] for reason in answer["reasons"][: max(2, len(story.says))]]
-    assert lacking(story.says, [answer["headline"], first, answer["notes"]]) == []
+    assert missing_ideas(story.says, [answer["headline"], first, answer["notes"]]) == []
     fixes = [[fix["title"], fix["effect"]] for fix in answer["fixes"][:2]]
-    assert lacking(story.does or (), [fixes, answer.get("next")]) == []
+    assert missing_ideas(story.does or (), [fixes, answer.get("next")]) == []
     if story.applies:
         outcome = after(running, kind, namespace, name, answer["fixes"][0])
         assert outcome.state == "scheduled", f"{outcome.script}{outcome.detail}"
 
 
-def waiting(plane: Plane, namespace: str, pattern: str) -> str:
+def find_waiting_pod(plane: Plane, namespace: str, pattern: str) -> str:
     """The name of a pod that waits, where the story names only its beginning."""
     if "*" not in pattern:
         return pattern
@@ -118,18 +118,18 @@ def waiting(plane: Plane, namespace: str, pattern: str) -> str:
     return name
 
 
-def lacking(ideas: Any, spoken: Any) -> list[Any]:
+def missing_ideas(ideas: Any, spoken: Any) -> list[Any]:
     """The ideas of which no wording occurs; digits must stand alone."""
     text = words(spoken).lower()
 
-    def heard(wording: str) -> bool:
+    def contains_wording(wording: str) -> bool:
         return (
             bool(re.search(rf"(?<![\w.]){wording}(?![\w.]*\w)", text))
             if wording.isdigit()
             else wording in text
         )
 
-    return [idea for idea in ideas if not any(map(heard, idea))]
+    return [idea for idea in ideas if not any(map(contains_wording, idea))]
 
 
 def words(value: Any) -> str:

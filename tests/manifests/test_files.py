@@ -1,4 +1,4 @@
-"""Where manifests come from: files, folders, archives, standard input."""
+"""Manifests come from files, folders, archives, standard input."""
 
 from __future__ import annotations
 
@@ -149,12 +149,12 @@ def test_unreadable_file_below_a_folder_is_an_error_or_unread(
 
     really = os.open
 
-    def opened(path: str, *arguments: Any, **more: Any) -> int:
+    def deny_open(path: str, *arguments: Any, **more: Any) -> int:
         if path.endswith("a.yaml"):
             raise PermissionError(errno.EACCES, "Permission denied")
         return really(path, *arguments, **more)
 
-    monkeypatch.setattr(os, "open", opened)
+    monkeypatch.setattr(os, "open", deny_open)
     with pytest.raises(InputError, match=r"a\.yaml: cannot be read: Permission denied"):
         load([str(tmp_path)])
     inputs = load_readable([str(tmp_path), str(tmp_path / "gone.yaml")])

@@ -1,4 +1,4 @@
-"""What git ignores is no input."""
+"""Files that git ignores are no input."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def tree(folder: Path) -> None:
     (folder / "deep" / ".gitignore").write_text("keep.yaml\n!drop.yaml\n", encoding="utf-8")
 
 
-def below(folder: Path, *, gitignore: bool = True) -> set[str]:
+def list_below(folder: Path, *, gitignore: bool = True) -> set[str]:
     found = [
         item
         for item in list_files([str(folder)], (), gitignore=gitignore)
@@ -48,20 +48,20 @@ def below(folder: Path, *, gitignore: bool = True) -> set[str]:
 def test_patterns_of_a_repository_and_of_its_folders(tmp_path: Path) -> None:
     tree(tmp_path)
     (tmp_path / ".git").mkdir()
-    assert below(tmp_path) == {"a.yaml", "deep/drop.yaml", "vendor/mine.yaml"}
-    assert below(tmp_path, gitignore=False) == set(FILES)
+    assert list_below(tmp_path) == {"a.yaml", "deep/drop.yaml", "vendor/mine.yaml"}
+    assert list_below(tmp_path, gitignore=False) == set(FILES)
 
 
 def test_patterns_above_the_folder_count_unless_it_is_ignored_itself(tmp_path: Path) -> None:
     tree(tmp_path)
     (tmp_path / ".git").mkdir()
-    assert below(tmp_path / "deep") == {"drop.yaml"}
-    assert below(tmp_path / "build") == {"b.yaml"}
+    assert list_below(tmp_path / "deep") == {"drop.yaml"}
+    assert list_below(tmp_path / "build") == {"b.yaml"}
 
 
 def test_without_a_repository_only_packages_are_passed_over(tmp_path: Path) -> None:
     tree(tmp_path)
-    assert below(tmp_path) == set(FILES) - {"node_modules/p/c.yaml", "go/vendor/theirs.yaml"}
+    assert list_below(tmp_path) == set(FILES) - {"node_modules/p/c.yaml", "go/vendor/theirs.yaml"}
 
 
 def test_more_patterns_than_are_compiled_at_once(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_more_patterns_than_are_compiled_at_once(tmp_path: Path) -> None:
         f"!{names[1]}",
     ]
     (tmp_path / ".gitignore").write_text("\n".join(lines))
-    assert below(tmp_path) == {names[1], "kept.yaml"}
+    assert list_below(tmp_path) == {names[1], "kept.yaml"}
     found = [item for item in list_files([str(tmp_path)], lines) if isinstance(item, Entry)]
     assert {item.path.rpartition("/")[2] for item in found} == {names[1], "kept.yaml"}
 
@@ -89,7 +89,7 @@ def test_pattern_file_as_a_pipe_is_not_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ".git" / "info" / "exclude")
     (tmp_path / "deep" / ".gitignore").unlink()
     os.mkfifo(tmp_path / "deep" / ".gitignore")
-    assert below(tmp_path) == {"a.yaml", "deep/keep.yaml", "vendor/mine.yaml"}
+    assert list_below(tmp_path) == {"a.yaml", "deep/keep.yaml", "vendor/mine.yaml"}
 
 
 @pytest.mark.parametrize("lines", [["a/"] * 5_001, ["a" * 1_000] * 132, ["#" + "x" * 300_000]])
@@ -100,7 +100,7 @@ def test_patterns_without_end_are_refused_with_their_file(tmp_path: Path, lines:
     with pytest.raises(
         UsageError, match=r"deep/\.gitignore: more than 5,000 patterns, or 131,072 characters"
     ):
-        below(tmp_path)
+        list_below(tmp_path)
 
 
 @pytest.mark.parametrize("lines", [["a/"] * 5_000, ["#", ""] * 5_000, ["#" * 131_072]])
@@ -109,7 +109,7 @@ def test_as_many_patterns_as_are_taken(tmp_path: Path, lines: list[str]) -> None
     tree(tmp_path)
     (tmp_path / ".git").mkdir()
     (tmp_path / "deep" / ".gitignore").write_text("\n".join(lines))
-    assert "deep/keep.yaml" in below(tmp_path)
+    assert "deep/keep.yaml" in list_below(tmp_path)
 
 
 def test_as_many_characters_as_are_excluded(tmp_path: Path) -> None:

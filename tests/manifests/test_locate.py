@@ -284,13 +284,9 @@ JSON_VALUES = st.recursive(
 
 def paths(value, prefix=()):
     yield prefix, value
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
+    items = enumerate(value) if isinstance(value, list) else ()
+    if isinstance(value, dict):
+        items = value.items()
     for step, child in items:
         yield from paths(child, (*prefix, step))
 

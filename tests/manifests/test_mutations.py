@@ -76,13 +76,9 @@ def damaged(data: bytes, pieces: list[bytes], chance: random.Random) -> bytes:
 
 def paths(value: object, prefix: tuple = ()) -> Iterator[tuple]:
     yield prefix
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
+    items = enumerate(value) if isinstance(value, list) else ()
+    if isinstance(value, dict):
+        items = value.items()
     for step, child in items:
         yield from paths(child, (*prefix, step))
 

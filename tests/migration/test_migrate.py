@@ -1,4 +1,4 @@
-"""What becomes of manifests with device-plugin requests, in text and before the scheduler."""
+"""Migration of manifests with device-plugin requests, in text and before the scheduler."""
 
 from __future__ import annotations
 

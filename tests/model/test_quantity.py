@@ -183,7 +183,7 @@ TABLE = json.loads((Path(__file__).parents[1] / "data" / "quantities.json").read
 
 
 def answers(asked: str | list[str], release: str) -> dict[str, Any]:
-    """What a release says of a text, or of a sum or difference."""
+    """Return the result of a release for a text, or for a sum or difference."""
 
     def parse(text: str) -> Quantity:
         quantity = Quantity.parse(text)

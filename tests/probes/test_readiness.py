@@ -1,4 +1,4 @@
-"""What DRA needs on a node, read from a mounted root."""
+"""Requirements of DRA on a node, read from a mounted root."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_invalid_cdi_specification_has_a_fault(data: bytes | None) -> None:
 
 
 def said(top: Path, name: str) -> list[str]:
-    """What is missing under a name."""
+    """Return the messages of a check by its name."""
     found = checks(probes.read(top), SysRoot.for_directory(top), ("gpu.nvidia.com",))
     return [check.evidence for check in found if (check.name, check.state) == (name, "missing")]
 

@@ -44,7 +44,7 @@ def joining(**more: Any) -> dict[str, Any]:
     return pod("p", {"name": "g", "resourceClaimName": "c"}, metadata={"uid": "uid-p"}, **more)
 
 
-FIRST = pod(
+FIRST_POD = pod(
     "first",
     {"name": "g", "resourceClaimName": "c"},
     metadata={"uid": "uid-first"},
@@ -68,7 +68,7 @@ FIRST = pod(
 def test_a_claim_allocated_without_a_time_cannot_be_joined(
     release: str, gates: dict[str, bool], joins: bool
 ) -> None:
-    answer = explain(*CLUSTER, FIRST, shared(None), joining(), release=release, gates=gates)
+    answer = explain(*CLUSTER, FIRST_POD, shared(None), joining(), release=release, gates=gates)
     assert answer.fits is joins
     if not joins:
         assert (answer.verdict, answer.reasons[0].code) == ("error", "upstream-bug")
@@ -79,7 +79,7 @@ def test_a_claim_allocated_without_a_time_cannot_be_joined(
 
 
 def test_a_claim_with_a_time_or_a_reservation_of_the_pod_can_be_joined() -> None:
-    assert explain(*CLUSTER, FIRST, shared(WHEN), joining()).fits
+    assert explain(*CLUSTER, FIRST_POD, shared(WHEN), joining()).fits
     assert explain(*CLUSTER, shared(None, user="p"), joining()).fits
 
 
@@ -129,7 +129,7 @@ def test_a_failed_device_is_deallocated() -> None:
 
 def test_a_failed_device_of_another_pod_stays_allocated() -> None:
     failed = {"type": "Failed", "status": "True", "reason": "NoFabric"}
-    answer = explain(*CLUSTER, FIRST, attached(failed, user="first"), joining())
+    answer = explain(*CLUSTER, FIRST_POD, attached(failed, user="first"), joining())
     assert (answer.verdict, answer.reasons[0].code) == ("unallocatable", "binding-pending")
     assert "resourceclaim not available on the node" in (answer.scheduler_message or "")
 
@@ -152,7 +152,7 @@ def test_an_allocation_on_another_node_without_other_users_is_released(user: str
 
 
 def test_an_allocation_with_another_user_is_not_released() -> None:
-    answer = explain(*BOTH, FIRST, shared(WHEN), joining(spec=ONLY_2))
+    answer = explain(*BOTH, FIRST_POD, shared(WHEN), joining(spec=ONLY_2))
     assert answer.verdict == "unallocatable"
     assert [r.code for n in answer.nodes if n.name == "node-2" for r in n.reasons] == [
         "pinned-node"

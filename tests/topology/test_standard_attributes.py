@@ -1,4 +1,4 @@
-"""What upstream's helper library publishes (k8s.io/dynamic-resource-allocation/deviceattribute)."""
+"""Attributes as upstream's helper library publishes them (k8s.io/dynamic-resource-allocation/deviceattribute)."""
 
 from __future__ import annotations
 
@@ -39,16 +39,17 @@ def test_pcie_root_and_bus_id(path: str, root: str | None, address: str | None) 
     assert pci_bus_id(device(path)) == address
 
 
+def _distance(a: int, b: int) -> int:
+    if a == b:
+        return 10
+    return 12 if a // 4 == b // 4 else 32
+
+
 # KEP-6072's own examples: an EPYC host in NPS4.
 _NPS4 = Machine(
     cpus=Cpus(packages=(Package(0, "0-3"), Package(1, "4-7"))),
     numa_nodes=tuple(
-        NumaNode(
-            i,
-            str(i),
-            distances=tuple(10 if i == j else 12 if i // 4 == j // 4 else 32 for j in range(8)),
-        )
-        for i in range(8)
+        NumaNode(i, str(i), distances=tuple(_distance(i, j) for j in range(8))) for i in range(8)
     ),
 )
 

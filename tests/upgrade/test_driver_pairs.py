@@ -29,7 +29,7 @@ STANDARD = "resource.kubernetes.io"
 
 
 class Ask(NamedTuple):
-    """What a claim asks for, of the devices of the driver."""
+    """A request of a claim for devices of the driver."""
 
     selector: str = ""
     match: str = ""
@@ -118,7 +118,7 @@ def vfio(**more: Any) -> list[dict[str, Any]]:
 
 
 def nics() -> list[dict[str, Any]]:
-    """What dra.net publishes of two functions on each of two NUMA nodes."""
+    """Return the slices of dra.net for two functions on each of two NUMA nodes."""
     return [
         device(
             f"pci-0000-{n + 1:02x}-00-0",

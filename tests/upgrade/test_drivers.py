@@ -48,7 +48,7 @@ def devices_of(slices: Any) -> dict[str, dict[str, Any]]:
 def wrong(
     device: dict[str, Any], real: dict[str, Any], coming: tuple[drivers.ComingAttribute, ...]
 ) -> list[str]:
-    """What is predicted otherwise than it came: names, types, values; a value that is unknown is right."""
+    """Return the wrong predictions: names, types, values; a value that is unknown is right."""
     unknown = {each.name: each for each in coming}
     had, has = device.get("attributes") or {}, real.get("attributes") or {}
     found = [

@@ -68,7 +68,7 @@ featureGates: {GATE: VALUE}
 
 
 def breaks(text: str, start: str = "1.37", to: str = "1.38") -> dict[str, list[Finding]]:
-    """What breaks, by step."""
+    """Return the breaks by step."""
     documents = load(["-"], stdin=text.encode(), relevant_only=False).documents
     settings = tuple(settings_of_documents(documents))
     steps = plan(UpgradeInput((), ClusterState({}), settings=settings), start, to).steps

@@ -161,7 +161,7 @@ SPECS = {
 
 
 def objects() -> list[dict[str, Any]]:
-    """What is stored by the oldest release."""
+    """Return the objects that the oldest release stores."""
     made: list[dict[str, Any]] = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}}
     ]

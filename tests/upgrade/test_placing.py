@@ -1,4 +1,4 @@
-"""What schedulers of two releases do with what a cluster has."""
+"""Results of the schedulers of two releases on a cluster."""
 
 from __future__ import annotations
 

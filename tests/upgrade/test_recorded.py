@@ -296,7 +296,7 @@ HELD = ("allocatedDevices", "allocatedSharedDeviceIDs", "allocatedCapacity")
 
 
 def replayed(case: dict[str, Any]) -> tuple[str, str | None, list[list[str]]]:
-    """What a scheduler shows of an allocator's verdict: fits, its text, its devices."""
+    """Return a scheduler's view of an allocator's verdict: fits, its text, its devices."""
     expected = case["expected"]
     devices = [
         f"{device['request']}: {device['driver']}/{device['pool']}/{device['device']}"

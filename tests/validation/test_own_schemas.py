@@ -34,7 +34,7 @@ def check(name: str, value: Any) -> None:
 
 
 def dractl(*arguments: str | Path) -> Any:
-    """What dractl prints as JSON."""
+    """Return the JSON output of dractl."""
     done = subprocess.run(
         [sys.executable, "-m", "dractl", *arguments], capture_output=True, check=False, cwd=ROOT
     )

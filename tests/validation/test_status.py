@@ -1,4 +1,4 @@
-"""What an API server says to the status of a claim, and how dractl says it."""
+"""Verdicts of an API server on the status of a claim, in dractl's words."""
 
 from __future__ import annotations
 

@@ -14,14 +14,14 @@ from tests.explain.test_fixes import DRIVER, GPU, changes, explain, gpus, replic
 CLAIM = claim("c", request("r", DRIVER))
 
 
-def pending_pod(**spec: Any) -> dict[str, Any]:
+def make_pod(**spec: Any) -> dict[str, Any]:
     return pod("p", {"name": "g", "resourceClaimName": "c"}, metadata={"uid": "p"}, spec=spec)
 
 
 def first(spec: dict[str, Any], *nodes: dict[str, Any]) -> str:
     """The title of the first fix."""
     published = [gpus(n["metadata"]["name"], "gpu-0") for n in nodes]
-    return explain("pod/p", GPU, *nodes, *published, CLAIM, pending_pod(**spec)).fixes[0].title
+    return explain("pod/p", GPU, *nodes, *published, CLAIM, make_pod(**spec)).fixes[0].title
 
 
 def test_a_typing_error_in_a_node_selector_is_corrected() -> None:
@@ -83,7 +83,7 @@ def test_the_missing_namespace_is_added_to_a_pod_affinity() -> None:
     term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
     affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     objects = GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, cache
-    answer = explain("pod/p", *objects, pending_pod(affinity=affinity))
+    answer = explain("pod/p", *objects, make_pod(affinity=affinity))
     assert "no such pod in the namespaces that it names; there is cache/kv-0" in answer.headline
     assert answer.fixes[0].title == "add namespace cache to the pod's podAffinity"
 
@@ -95,7 +95,7 @@ def test_a_node_of_another_architecture_needs_another_image() -> None:
     arm = {"key": "kubernetes.io/arch", "value": "arm64", "effect": "NoSchedule"}
     arm_node = node("gb-1", labels={"kubernetes.io/arch": "arm64"}, taints=[arm])
     other = node("cpu-1", labels={"kubernetes.io/arch": "amd64"})
-    spec = pending_pod(nodeSelector={"kubernetes.io/arch": "amd64"})
+    spec = make_pod(nodeSelector={"kubernetes.io/arch": "amd64"})
     two = claim("c", request("r", DRIVER, 2))
     answer = explain("pod/p", GPU, arm_node, other, gpus("gb-1", "gpu-0", "gpu-1"), two, spec)
     tolerate = "tolerate taint kubernetes.io/arch=arm64:NoSchedule"
@@ -114,12 +114,7 @@ def test_another_node_name_is_not_a_typing_error() -> None:
 def test_node_label_with_another_value_is_not_changed() -> None:
     a100 = node("node-1", labels={"pool": "a100"})
     answer = explain(
-        "pod/p",
-        GPU,
-        a100,
-        gpus("node-1", "gpu-0"),
-        CLAIM,
-        pending_pod(nodeSelector={"pool": "h100"}),
+        "pod/p", GPU, a100, gpus("node-1", "gpu-0"), CLAIM, make_pod(nodeSelector={"pool": "h100"})
     )
     assert not any(title.startswith("label") for title in titles(answer))
 
@@ -135,7 +130,7 @@ def test_the_value_of_a_toleration_is_corrected() -> None:
 
 def test_a_taint_of_the_node_controller_goes_away_by_itself() -> None:
     new = node("node-1", taints=[{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}])
-    answer = explain("pod/p", GPU, new, gpus("node-1", "gpu-0"), CLAIM, pending_pod())
+    answer = explain("pod/p", GPU, new, gpus("node-1", "gpu-0"), CLAIM, make_pod())
     assert answer.fixes[0].title.startswith("wait until node-1 is back")
     assert answer.fixes[0].changes == ()
 
@@ -143,14 +138,14 @@ def test_a_taint_of_the_node_controller_goes_away_by_itself() -> None:
 def test_cordoned_nodes_share_a_line() -> None:
     nodes = [node(n, unschedulable=True) for n in ("node-1", "node-2", "node-3")]
     published = [gpus(n["metadata"]["name"], "gpu-0") for n in nodes]
-    answer = explain("pod/p", GPU, *nodes, *published, CLAIM, pending_pod())
+    answer = explain("pod/p", GPU, *nodes, *published, CLAIM, make_pod())
     assert titles(answer) == ["uncordon node-1"]
     assert "or node-2, node-3" in answer.fixes[0].effect
     assert [step.command for step in answer.fixes[0].steps] == ["kubectl uncordon node-1"]
 
 
 def test_the_node_selector_of_a_runtime_class_is_removed_with_the_class() -> None:
-    pending = pending_pod(runtimeClassName="nvidia", nodeSelector={"runtime": "nvidia"})
+    pending = make_pod(runtimeClassName="nvidia", nodeSelector={"runtime": "nvidia"})
     answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, pending)
     assert titles(answer) == [
         "label node-1 with runtime=nvidia",
@@ -197,15 +192,15 @@ def test_the_runtime_class_of_a_workload_is_removed_from_its_template() -> None:
 
 @pytest.mark.parametrize("network", [False, True])
 def test_a_host_port_is_removed_unless_the_pod_uses_the_host_network(network: bool) -> None:
-    def listening_pod(name: str, **more: Any) -> dict[str, Any]:
+    def pod_with_host_port(name: str, **more: Any) -> dict[str, Any]:
         container = {"name": "main", "image": "x", "ports": [{"containerPort": 80, "hostPort": 80}]}
         spec = {"containers": [container], **({"hostNetwork": True} if network else {}), **more}
         return pod(name, {"name": "g", "resourceClaimName": "c"}, metadata={"uid": name}, spec=spec)
 
-    other = listening_pod("other", nodeName="node-1")
+    other = pod_with_host_port("other", nodeName="node-1")
     other["spec"]["resourceClaims"] = []
     answer = explain(
-        "pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, other, listening_pod("p")
+        "pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, other, pod_with_host_port("p")
     )
     removed = [{"op": "remove", "path": "/spec/containers/0/ports/0/hostPort"}]
     assert (
@@ -221,7 +216,7 @@ def test_all_rejections_of_a_node_are_fixed_together() -> None:
         taints=[{"key": "team", "value": "x", "effect": "NoSchedule"}],
     )
     answer = explain(
-        "pod/p", GPU, far, gpus("node-1", "gpu-0"), CLAIM, pending_pod(nodeSelector={"pool": "b"})
+        "pod/p", GPU, far, gpus("node-1", "gpu-0"), CLAIM, make_pod(nodeSelector={"pool": "b"})
     )
     both = (
         "remove nodeSelector pool=b from the pod, and add a toleration for team=x:NoSchedule to"
@@ -240,6 +235,6 @@ def test_node_gets_the_label_of_an_expression() -> None:
         }
     ]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-    asking = pending_pod(affinity={"nodeAffinity": required})
+    asking = make_pod(affinity={"nodeAffinity": required})
     answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, asking)
     assert "label node-1 with example.com/rack=r1" in titles(answer)

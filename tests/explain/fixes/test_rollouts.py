@@ -24,7 +24,7 @@ from tests.explain.test_fixes import (
 )
 
 
-def generated_claim(name: str, *requests: dict[str, Any], **more: Any) -> dict[str, Any]:
+def claim_of_pod(name: str, *requests: dict[str, Any], **more: Any) -> dict[str, Any]:
     """The claim of a pod that waits."""
     owner = [{"kind": "Pod", "uid": f"uid-{name}"}]
     metadata = {"ownerReferences": owner, "uid": f"uid-{name}-g"}
@@ -37,7 +37,7 @@ def new_replica(name: str) -> dict[str, Any]:
 
 def test_a_rollout_ends_an_old_replica_first() -> None:
     old = replica("web-0", "node-1"), replica("web-1", "node-1")
-    answer = explain("pod/web-2", *BUSY, generated_claim("web-2"), *old, new_replica("web-2"))
+    answer = explain("pod/web-2", *BUSY, claim_of_pod("web-2"), *old, new_replica("web-2"))
     (change,) = answer.fixes[0].changes
     assert isinstance(change, Patch)
     assert change.target == "Deployment/ml/web"
@@ -51,7 +51,7 @@ def test_pods_fitting_after_one_rollout_step_are_not_counted() -> None:
     """The rollout takes the next step by itself."""
     old = replica("web-0", "node-1"), replica("web-1", "node-1")
     new = new_replica("web-2"), new_replica("web-3")
-    state = state_of(*BUSY, generated_claim("web-2"), generated_claim("web-3"), *old, *new)
+    state = state_of(*BUSY, claim_of_pod("web-2"), claim_of_pod("web-3"), *old, *new)
     (answer,) = explain_each(
         Explainer(state, Features.for_release("1.37")),
         find_all_waiting(state, None),
@@ -68,7 +68,7 @@ def test_a_pod_of_a_job_waits_for_its_turn() -> None:
         owned_pod("web-1", "Job/web", node_name="node-1"),
     )
     answer = explain(
-        "pod/web-2", *BUSY, generated_claim("web-2"), *running, owned_pod("web-2", "Job/web")
+        "pod/web-2", *BUSY, claim_of_pod("web-2"), *running, owned_pod("web-2", "Job/web")
     )
     assert titles(answer) == ["wait until another pod of Job ml/web is done"]
     assert answer.fixes[0].changes == ()
@@ -90,7 +90,7 @@ def test_a_run_of_a_cron_job_waits_for_the_earlier_one() -> None:
         "pod/web-2",
         *BUSY,
         *jobs,
-        generated_claim("web-2"),
+        claim_of_pod("web-2"),
         *running,
         owned_pod("web-2", "Job/nightly-2"),
     )
@@ -99,7 +99,7 @@ def test_a_run_of_a_cron_job_waits_for_the_earlier_one() -> None:
 
 
 def test_a_pod_whose_claim_is_older_than_its_template_is_recreated() -> None:
-    stale = generated_claim("web-2", request("r", DRIVER, 8))
+    stale = claim_of_pod("web-2", request("r", DRIVER, 8))
     answer = explain("pod/web-2", *TWO, stale, replica("web-2"))
     (fix,) = answer.fixes
     assert fix.changes == (Delete("Pod/ml/web-2"),)
@@ -139,7 +139,7 @@ def test_replicas_sharing_a_device_get_one_claim() -> None:
         shared,
         allocated_claim("web-0", "node-1", "gpu-0"),
     )
-    waiting = generated_claim("web-1")
+    waiting = claim_of_pod("web-1")
     waiting["spec"] = shared["spec"]["spec"]
     answer = explain("pod/web-1", *cluster, waiting, replica("web-0", "node-1"), replica("web-1"))
     create, patch, at_once = answer.fixes[0].changes
@@ -163,7 +163,7 @@ def test_equal_replicas_get_the_same_smaller_count() -> None:
         allocated_claim(f"web-{n}", f"node-{n + 1}", "gpu-0", "gpu-1", "gpu-2") for n in range(2)
     ]
     pods = [owned_pod(f"web-{n}", "StatefulSet/web", node_name=f"node-{n + 1}") for n in range(2)]
-    waiting = generated_claim("web-2", request("r", DRIVER, 3))
+    waiting = claim_of_pod("web-2", request("r", DRIVER, 3))
     answer = explain(
         "pod/web-2",
         GPU,

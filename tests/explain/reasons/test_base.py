@@ -35,16 +35,16 @@ def test_causes_of_two_nodes_become_one_with_the_numbers_of_the_nearer_node() ->
 def test_mode_all_over_several_nodes_names_no_number_of_a_single_node() -> None:
     """Of the three tainted devices two are on one node: "all 2 matching devices; 3 are tainted" would be nonsense."""
 
-    def said(*nodes: str, tainted: int) -> str:
+    def sentence_of(*nodes: str, tainted: int) -> str:
         taints = (("x:NoSchedule", tainted),)
         return AllNeedsUntainted(request=GPU, want=2, have=0, nodes=nodes, taints=taints).sentence(
             Names(), Scope.ONE
         )
 
-    assert said("a", tainted=2).endswith(
+    assert sentence_of("a", tainted=2).endswith(
         "wants all 2 matching devices; 2 are tainted: x:NoSchedule ×2"
     )
-    assert said("a", "b", tainted=3).endswith(
+    assert sentence_of("a", "b", tainted=3).endswith(
         "wants all matching devices of a node; 3 are tainted: x:NoSchedule ×3"
     )
 

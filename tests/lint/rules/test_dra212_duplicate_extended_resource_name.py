@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.lint.written import device_class, documents, found
 
 
-def named(name: str, resource: str) -> str:
+def class_with_resource(name: str, resource: str) -> str:
     return (
         device_class(name, 'device.driver == "d.example.com"')
         + f"  extendedResourceName: {resource}\n"
@@ -14,7 +14,10 @@ def named(name: str, resource: str) -> str:
 
 def test_the_second_class_of_a_resource_is_reported() -> None:
     (finding,) = found(
-        documents(named("a", "example.com/gpu"), named("b", "example.com/gpu")), "DRA212"
+        documents(
+            class_with_resource("a", "example.com/gpu"), class_with_resource("b", "example.com/gpu")
+        ),
+        "DRA212",
     )
     assert finding.object is not None
     assert finding.object.name == "b"
@@ -23,7 +26,13 @@ def test_the_second_class_of_a_resource_is_reported() -> None:
 
 def test_different_resources_and_one_class_alone() -> None:
     assert (
-        found(documents(named("a", "example.com/gpu"), named("b", "example.com/nic")), "DRA212")
+        found(
+            documents(
+                class_with_resource("a", "example.com/gpu"),
+                class_with_resource("b", "example.com/nic"),
+            ),
+            "DRA212",
+        )
         == []
     )
-    assert found(named("a", "example.com/gpu"), "DRA212") == []
+    assert found(class_with_resource("a", "example.com/gpu"), "DRA212") == []

@@ -10,19 +10,21 @@ from dractl.model import Target
 from tests.lint.written import claim, documents, found, pod
 
 
-def unused(text: str) -> str:
+def drop_container_claims(text: str) -> str:
     return text.replace("resources: {claims: [{name: gpu}]}", "resources: {}")
 
 
 def test_claim_unused_by_containers_is_found() -> None:
-    text = documents(claim("gpu gpu.nvidia.com"), unused(pod("gpu=gpus")))
+    text = documents(claim("gpu gpu.nvidia.com"), drop_container_claims(pod("gpu=gpus")))
     (finding,) = found(text, "DRA421")
     assert (finding.severity, finding.path) == ("warning", "spec.resourceClaims[0].name")
     assert found(documents(claim("gpu gpu.nvidia.com"), pod("gpu=gpus")), "DRA421") == []
 
 
 def test_claim_absent_from_the_input_is_an_info() -> None:
-    assert [finding.severity for finding in found(unused(pod("gpu=gpus")), "DRA421")] == ["info"]
+    assert [
+        finding.severity for finding in found(drop_container_claims(pod("gpu=gpus")), "DRA421")
+    ] == ["info"]
 
 
 @pytest.mark.parametrize(
@@ -31,7 +33,7 @@ def test_claim_absent_from_the_input_is_an_info() -> None:
 def test_network_devices_are_moved_into_the_pod_and_named_by_no_container(
     device_class: str,
 ) -> None:
-    text = documents(claim(f"port {device_class}"), unused(pod("gpu=gpus")))
+    text = documents(claim(f"port {device_class}"), drop_container_claims(pod("gpu=gpus")))
     assert found(text, "DRA421") == []
 
 

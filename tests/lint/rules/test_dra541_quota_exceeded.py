@@ -17,7 +17,7 @@ def quota(hard: str, more: str = "", namespace: str = "") -> str:
 
 COUNT = "count/resourceclaims.resource.k8s.io"
 TWO = claim("gpu gpu.example.com {count: 2}", name="two")
-MANY = "replicas: 3\n"
+THREE_REPLICAS = "replicas: 3\n"
 
 
 @pytest.mark.parametrize(
@@ -31,18 +31,18 @@ MANY = "replicas: 3\n"
         (f"{DEVICES}: 1", claim("gpu other.example.com {count: 2}"), None),
         (
             f"{DEVICES}: 5",
-            documents(template(TWO), pod("a:two", kind="Deployment", spec=MANY)),
+            documents(template(TWO), pod("a:two", kind="Deployment", spec=THREE_REPLICAS)),
             "6 devices",
         ),
         (
             f"{DEVICES}: 6",
-            documents(template(TWO), pod("a:two", kind="Deployment", spec=MANY)),
+            documents(template(TWO), pod("a:two", kind="Deployment", spec=THREE_REPLICAS)),
             None,
         ),
         (f"{DEVICES}: 1", documents(TWO, pod("a=two")), "2 devices"),  # shared, not copied
         (f"{DEVICES}: 1", template(TWO), None),  # nobody has it made
         (f"{COUNT}: 1", documents(TWO, claim("gpu a", name="b")), "2 claims, its limit is 1"),
-        (f"{COUNT}: 2", pod("a:elsewhere", kind="StatefulSet", spec=MANY), "3 claims"),
+        (f"{COUNT}: 2", pod("a:elsewhere", kind="StatefulSet", spec=THREE_REPLICAS), "3 claims"),
         (f"{COUNT}: 0, cpu: 1", claim("gpu a"), "1 claims, its limit is 0"),
     ],
 )

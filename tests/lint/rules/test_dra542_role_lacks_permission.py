@@ -16,7 +16,7 @@ def role(name: str, *rules: str) -> str:
     return f"{HEAD}kind: ClusterRole\nmetadata: {{name: {name}}}\nrules:\n{''.join(rules)}"
 
 
-def bound(name: str, account: str) -> str:
+def bind_role(name: str, account: str) -> str:
     return (
         f"{HEAD}kind: ClusterRoleBinding\nmetadata: {{name: {name}-{account}}}\n"
         f"roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: {name}}}\n"
@@ -34,7 +34,7 @@ DAEMON_SET = (
 def test_a_controller_may_do_without_nodes_and_claims() -> None:
     controller = role("one", SLICES)
     assert {f.severity for f in found(controller, "DRA542")} == {"info"}
-    on_nodes = documents(controller, bound("one", "plugin"), DAEMON_SET)
+    on_nodes = documents(controller, bind_role("one", "plugin"), DAEMON_SET)
     assert {f.severity for f in found(on_nodes, "DRA542")} == {"warning"}
 
 
@@ -44,10 +44,12 @@ def test_the_place_is_the_rule_about_slices() -> None:
 
 
 def test_roles_of_one_account_are_taken_together() -> None:
-    both = documents(role("one", STATUS), role("two", DRIVER), bound("one", "a"), bound("two", "a"))
+    both = documents(
+        role("one", STATUS), role("two", DRIVER), bind_role("one", "a"), bind_role("two", "a")
+    )
     assert found(both, "DRA807") == []
     others = documents(
-        role("one", STATUS), role("two", DRIVER), bound("one", "a"), bound("two", "b")
+        role("one", STATUS), role("two", DRIVER), bind_role("one", "a"), bind_role("two", "b")
     )
     (finding,) = found(others, "DRA807")
     assert marked(finding) == "resourceclaims/status"

@@ -6,28 +6,28 @@ import pytest
 
 from tests.lint.written import GPU, claim, device_class, documents, found
 
-FIRST = 'device.attributes["gpu.example.com"].model == "A100"'
+IS_A100 = 'device.attributes["gpu.example.com"].model == "A100"'
 
 
 @pytest.mark.parametrize(
     ("expressions", "at"),
     [
         (('device.driver == "a.example.com"',), 'device.driver == "a.example.com"'),
-        ((FIRST, '"H100" == device.attributes["gpu.example.com"]["model"]'), '"H100" == device'),
+        ((IS_A100, '"H100" == device.attributes["gpu.example.com"]["model"]'), '"H100" == device'),
         (
-            (FIRST + ' && device.attributes["gpu.example.com"].model == "H100"',),
+            (IS_A100 + ' && device.attributes["gpu.example.com"].model == "H100"',),
             'device.attributes["gpu.example.com"].model == "H',
         ),
         (
-            (FIRST, 'device.attributes["gpu.example.com"].model in ["H100", "H200"]'),
+            (IS_A100, 'device.attributes["gpu.example.com"].model in ["H100", "H200"]'),
             "device.attributes",
         ),
         (
-            (FIRST, 'device.attributes["gpu.example.com"].?model.orValue("") == "H100"'),
+            (IS_A100, 'device.attributes["gpu.example.com"].?model.orValue("") == "H100"'),
             "device.attributes",
         ),
         (
-            (FIRST, 'true && (1 == 1 && device.attributes["gpu.example.com"].model == 1)'),
+            (IS_A100, 'true && (1 == 1 && device.attributes["gpu.example.com"].model == 1)'),
             "device.attributes",
         ),
     ],
@@ -45,12 +45,12 @@ def test_mutually_exclusive_selectors_leave_no_device(
 @pytest.mark.parametrize(
     "expressions",
     [
-        (FIRST, FIRST),
-        (FIRST, 'device.attributes["other.example.com"].model == "H100"'),
-        (FIRST + ' || device.attributes["gpu.example.com"].model == "H100"',),
-        (FIRST, '!(device.attributes["gpu.example.com"].model == "H100")'),
-        (FIRST, 'device.attributes["gpu.example.com"].model != "H100"'),
-        (FIRST, 'device.attributes["gpu.example.com"].model in ["H100", "A100"]'),
+        (IS_A100, IS_A100),
+        (IS_A100, 'device.attributes["other.example.com"].model == "H100"'),
+        (IS_A100 + ' || device.attributes["gpu.example.com"].model == "H100"',),
+        (IS_A100, '!(device.attributes["gpu.example.com"].model == "H100")'),
+        (IS_A100, 'device.attributes["gpu.example.com"].model != "H100"'),
+        (IS_A100, 'device.attributes["gpu.example.com"].model in ["H100", "A100"]'),
         (
             'device.attributes["gpu.example.com"].count == 1',
             'device.attributes["gpu.example.com"].count in [1.0]',

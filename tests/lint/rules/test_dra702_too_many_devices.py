@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.lint.written import API, claim, found, marked
 
 # k8s.io/api/resource/v1 AllocationResultsMaxSize
-MOST = 32
+MAX_DEVICES = 32
 
 
 def test_more_devices_than_a_claim_can_get() -> None:
@@ -15,13 +15,16 @@ def test_more_devices_than_a_claim_can_get() -> None:
 
 
 def test_as_many_as_it_can_get() -> None:
-    assert found(claim(f"a gpu {{count: {MOST}}}"), "DRA702") == []
+    assert found(claim(f"a gpu {{count: {MAX_DEVICES}}}"), "DRA702") == []
 
 
 def test_one_request_beside_them_is_one_more() -> None:
-    assert len(found(claim(f"a gpu {{count: {MOST}}}\nb gpu"), "DRA702")) == 1
+    assert len(found(claim(f"a gpu {{count: {MAX_DEVICES}}}\nb gpu"), "DRA702")) == 1
     assert (
-        len(found(claim(f"a gpu {{count: {MOST}}}\nb gpu {{allocationMode: All}}"), "DRA702")) == 1
+        len(
+            found(claim(f"a gpu {{count: {MAX_DEVICES}}}\nb gpu {{allocationMode: All}}"), "DRA702")
+        )
+        == 1
     )
 
 

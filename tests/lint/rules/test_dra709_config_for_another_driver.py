@@ -7,7 +7,7 @@ import pytest
 from tests.lint.written import GPU, NICS, claim, documents, found
 
 
-def configured(driver: str, requests: str = "") -> str:
+def make_config(driver: str, requests: str = "") -> str:
     names = f"requests: [{requests}], " if requests else ""
     return f"config: [{{{names}opaque: {{driver: {driver}, parameters: {{a: b}}}}}}]"
 
@@ -15,10 +15,10 @@ def configured(driver: str, requests: str = "") -> str:
 @pytest.mark.parametrize(
     ("config", "wrong"),
     [
-        (configured("gpu.example.com"), False),  # of one of the two requests
-        (configured("other.example.com"), True),
-        (configured("gpu.example.com", "gpu"), False),
-        (configured("gpu.example.com", "nic"), True),
+        (make_config("gpu.example.com"), False),  # of one of the two requests
+        (make_config("other.example.com"), True),
+        (make_config("gpu.example.com", "gpu"), False),
+        (make_config("gpu.example.com", "nic"), True),
     ],
 )
 def test_configuration_is_compared_with_the_driver_of_its_requests(
@@ -30,6 +30,8 @@ def test_configuration_is_compared_with_the_driver_of_its_requests(
 
 def test_unseen_class_may_be_of_any_driver() -> None:
     assert (
-        found(documents(GPU, claim("gpu another-class", configured("other.example.com"))), "DRA709")
+        found(
+            documents(GPU, claim("gpu another-class", make_config("other.example.com"))), "DRA709"
+        )
         == []
     )

@@ -9,7 +9,7 @@ from tests.lint.written import claim, found, marked
 GPU = "{apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig, "
 
 
-def configured(parameters: str, driver: str = "gpu.nvidia.com") -> str:
+def claim_with_parameters(parameters: str, driver: str = "gpu.nvidia.com") -> str:
     config = f"config: [{{opaque: {{driver: {driver}, parameters: {parameters}}}}}]"
     return claim("gpu gpu.nvidia.com", config)
 
@@ -42,7 +42,7 @@ def configured(parameters: str, driver: str = "gpu.nvidia.com") -> str:
 def test_settings_refused_by_the_driver_are_refused(
     parameters: str, place: str, message: str, nearest: str
 ) -> None:
-    (finding,) = found(configured(parameters), "DRA711")
+    (finding,) = found(claim_with_parameters(parameters), "DRA711")
     assert (finding.severity, finding.confidence, marked(finding)) == ("warning", "likely", place)
     assert finding.message.startswith(f"gpu.nvidia.com would refuse this: {message}")
     assert (finding.help or "").startswith(
@@ -61,8 +61,8 @@ def test_settings_refused_by_the_driver_are_refused(
     ],
 )
 def test_parameters_accepted_or_of_a_namesake_driver_are_fine(parameters: str) -> None:
-    assert found(configured(parameters), "DRA711") == []
+    assert found(claim_with_parameters(parameters), "DRA711") == []
 
 
 def test_parameters_of_an_unknown_driver_are_its_own() -> None:
-    assert found(configured("{a: b}", "gpu.vendor.example"), "DRA711") == []
+    assert found(claim_with_parameters("{a: b}", "gpu.vendor.example"), "DRA711") == []

@@ -7,7 +7,7 @@ import pytest
 from tests.lint.written import claim, found
 
 
-def constrained(*names: str) -> str:
+def claim_with_constraints(*names: str) -> str:
     requests = (
         "gpu-0 gpu.example.com\ngpu-1 gpu.example.com\nnic nic.example.com\ncpu cpu.example.com"
     )
@@ -16,7 +16,7 @@ def constrained(*names: str) -> str:
 
 
 def test_a_forgotten_request_is_named() -> None:
-    (advice,) = found(constrained("gpu-0, nic"), "DRA712")
+    (advice,) = found(claim_with_constraints("gpu-0, nic"), "DRA712")
     assert (advice.severity, advice.path) == ("info", "spec.devices.requests[1].name")
     assert "gpu-1" in advice.message
 
@@ -25,4 +25,4 @@ def test_a_forgotten_request_is_named() -> None:
     "names", [("gpu-0, gpu-1",), ("gpu-0, nic", "gpu-1, cpu"), ("gpu-0, nic", ""), ("gpu-0",)]
 )
 def test_requests_of_classes_without_constraints_are_left_alone(names: tuple[str, ...]) -> None:
-    assert not found(constrained(*names), "DRA712")
+    assert not found(claim_with_constraints(*names), "DRA712")

@@ -14,7 +14,7 @@ from dractl.model import Target, decode
 from tests.lint.written import A100, GPU_SLICE, claim, found
 
 
-def looking(expression: str) -> str:
+def claim_with_selector(expression: str) -> str:
     return claim("gpu any {selectors: [{cel: {expression: 'EXPRESSION'}}]}").replace(
         "EXPRESSION", expression
     )
@@ -38,7 +38,7 @@ def looking(expression: str) -> str:
     ],
 )
 def test_a_misspelt_attribute_of_a_known_driver(lookup: str, meant: str) -> None:
-    (advice,) = found(looking(f"device.{lookup}"), "DRA713")
+    (advice,) = found(claim_with_selector(f"device.{lookup}"), "DRA713")
     assert (advice.severity, advice.confidence) == ("warning", "likely")
     assert meant in advice.message
 
@@ -55,7 +55,7 @@ def test_a_misspelt_attribute_of_a_known_driver(lookup: str, meant: str) -> None
     ],
 )
 def test_possibly_right_names_are_left_alone(lookup: str) -> None:
-    assert not found(looking(f"device.{lookup}"), "DRA713")
+    assert not found(claim_with_selector(f"device.{lookup}"), "DRA713")
 
 
 def test_a_misspelt_attribute_of_a_constraint() -> None:
@@ -65,7 +65,7 @@ def test_a_misspelt_attribute_of_a_constraint() -> None:
 
 
 def test_published_devices_know_better_than_the_catalogue() -> None:
-    text = looking('device.attributes["gpu.nvidia.com"].architcture == "Hopper"')
+    text = claim_with_selector('device.attributes["gpu.nvidia.com"].architcture == "Hopper"')
     odd = GPU_SLICE.replace("gpu.example.com", "gpu.nvidia.com").replace(
         "DEVICES", A100.replace("model", "architcture")
     )
@@ -82,7 +82,7 @@ def test_a_clean_claim_needs_no_driver() -> None:
         "report = lint(load(['-'], stdin=sys.stdin.buffer.read()), Target.of())\nassert not report.findings\n"
         "print('dractl.drivers.nvidia.gpu' in sys.modules)"
     )
-    text = looking('device.attributes["gpu.nvidia.com"].architecture == "Hopper"')
+    text = claim_with_selector('device.attributes["gpu.nvidia.com"].architecture == "Hopper"')
     shown = subprocess.run(
         [sys.executable, "-c", program], input=text.encode(), capture_output=True, check=True
     )
@@ -90,7 +90,7 @@ def test_a_clean_claim_needs_no_driver() -> None:
 
 
 def test_name_of_a_slice_is_not_misspelt() -> None:
-    text = looking('device.attributes["gpu.nvidia.com"].productname == "H100"')
+    text = claim_with_selector('device.attributes["gpu.nvidia.com"].productname == "H100"')
     slice_of_it = GPU_SLICE.replace("gpu.example.com", "gpu.nvidia.com").replace(
         "DEVICES", "{name: gpu-0, attributes: {productname: {string: H100}}}"
     )
@@ -99,7 +99,7 @@ def test_name_of_a_slice_is_not_misspelt() -> None:
 
 
 def test_of_a_newer_driver_it_is_a_note() -> None:
-    text = looking('device.attributes["gpu.nvidia.com"].productname == "H100"')
+    text = claim_with_selector('device.attributes["gpu.nvidia.com"].productname == "H100"')
     report = lint(
         load(["-"], stdin=text.encode()), Target.of("1.37"), versions={"gpu.nvidia.com": "0.9.0"}
     )

@@ -9,23 +9,25 @@ from tests.lint.written import claim, found
 TYPE = "gpu.nvidia.com/type"
 
 
-def one(requests: str, constraint: str) -> tuple[str, str]:
+def only_finding(requests: str, constraint: str) -> tuple[str, str]:
     (finding,) = found(claim(requests, f"constraints:\n- {constraint}\n"), "DRA720")
     return finding.severity, finding.message
 
 
 def test_universal_value_is_always_equal() -> None:
-    severity, message = one("gpu gpu.nvidia.com {count: 2}", f"matchAttribute: {TYPE}")
+    severity, message = only_finding("gpu gpu.nvidia.com {count: 2}", f"matchAttribute: {TYPE}")
     assert (severity, message.endswith("the constraint always holds")) == ("info", True)
 
 
 def test_universal_value_never_differs() -> None:
-    severity, message = one("gpu gpu.nvidia.com {count: 2}", f"distinctAttribute: {TYPE}")
+    severity, message = only_finding("gpu gpu.nvidia.com {count: 2}", f"distinctAttribute: {TYPE}")
     assert (severity, message.endswith("no two differ")) == ("warning", True)
 
 
 def test_different_types_never_match() -> None:
-    severity, message = one("gpu gpu.nvidia.com\nmig mig.nvidia.com", f"matchAttribute: {TYPE}")
+    severity, message = only_finding(
+        "gpu gpu.nvidia.com\nmig mig.nvidia.com", f"matchAttribute: {TYPE}"
+    )
     assert (severity, message.endswith("they never match")) == ("warning", True)
 
 

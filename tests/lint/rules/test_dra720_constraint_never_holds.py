@@ -7,7 +7,7 @@ import pytest
 from tests.lint.written import claim, found, marked
 
 
-def matching(attribute: str, requests: str) -> str:
+def claim_with_constraint(attribute: str, requests: str) -> str:
     return claim(requests, f"constraints: [{{matchAttribute: {attribute}}}]")
 
 
@@ -40,7 +40,7 @@ BOTH = "gpu gpu.nvidia.com\nnic dranet"
     ],
 )
 def test_unsatisfiable_constraints_are_found(attribute: str, requests: str, message: str) -> None:
-    (finding,) = found(matching(attribute, requests), "DRA720")
+    (finding,) = found(claim_with_constraint(attribute, requests), "DRA720")
     assert (finding.severity, finding.confidence, marked(finding)) == (
         "warning",
         "likely",
@@ -50,7 +50,7 @@ def test_unsatisfiable_constraints_are_found(attribute: str, requests: str, mess
 
 
 def test_attributes_of_both_drivers_are_named() -> None:
-    (finding,) = found(matching("gpu.nvidia.com/parentUUID", BOTH), "DRA720")
+    (finding,) = found(claim_with_constraint("gpu.nvidia.com/parentUUID", BOTH), "DRA720")
     assert "resource.kubernetes.io/pcieRoot" in (finding.help or "")
 
 
@@ -65,7 +65,7 @@ def test_attributes_of_both_drivers_are_named() -> None:
     ],
 )
 def test_satisfiable_constraints_are_fine(attribute: str, requests: str) -> None:
-    assert found(matching(attribute, requests), "DRA720") == []
+    assert found(claim_with_constraint(attribute, requests), "DRA720") == []
 
 
 def test_distinct_identities_are_no_mistake() -> None:

@@ -9,7 +9,7 @@ from tests.lint.written import claim, device_class, documents, found, marked, pu
 PARAMETERS = "parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig}"
 
 
-def configured(driver: str, of_class: str = "gpu.nvidia.com") -> str:
+def claim_with_config(driver: str, of_class: str = "gpu.nvidia.com") -> str:
     return claim(f"gpu {of_class}", f"config: [{{opaque: {{driver: {driver}, {PARAMETERS}}}}}]")
 
 
@@ -23,20 +23,20 @@ def test_a_selector_on_a_misspelt_driver() -> None:
 
 @pytest.mark.parametrize("name", ["gpu.nvidia.io", "gpu.amd.com"])
 def test_configuration_never_reaching_devices_of_the_class_is_found(name: str) -> None:
-    (finding,) = found(configured(name), "DRA723")
+    (finding,) = found(claim_with_config(name), "DRA723")
     assert marked(finding) == name
     assert f"belong to gpu.nvidia.com: {name} never gets the configuration" in finding.message
 
 
 def test_a_configuration_of_a_misspelt_driver() -> None:
-    (finding,) = found(configured("gpu.nvida.com", "mine"), "DRA723")
+    (finding,) = found(claim_with_config("gpu.nvida.com", "mine"), "DRA723")
     assert finding.message == "unknown driver gpu.nvida.com; did you mean gpu.nvidia.com?"
 
 
 @pytest.mark.parametrize("name", ["gpu.nvidia.com", "nic.vendor.example"])
 def test_known_and_distinct_drivers_are_fine(name: str) -> None:
     assert found(selecting(f'device.driver == "{name}"'), "DRA723") == []
-    assert found(configured(name, "mine"), "DRA723") == []
+    assert found(claim_with_config(name, "mine"), "DRA723") == []
 
 
 def test_a_driver_of_the_input() -> None:

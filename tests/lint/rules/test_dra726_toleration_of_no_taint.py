@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from dractl.lint import Finding
 
 
-def found(text: str, release: str = "1.37") -> list[Finding]:
+def find(text: str, release: str = "1.37") -> list[Finding]:
     report = lint(load(["-"], stdin=text.encode()), Target.of(release))
     return [finding for finding in report.findings if finding.code == "DRA726"]
 
 
-def tolerating(device_class: str, toleration: str) -> str:
+def claim_with_toleration(device_class: str, toleration: str) -> str:
     return claim(f"a {device_class} {{tolerations: [{{{toleration}}}]}}")
 
 
@@ -54,13 +54,15 @@ LOST = "gpu.nvidia.com/gpu-lost"
     ],
 )
 def test_tolerations_without_effect(toleration: str, mark: str, message: str) -> None:
-    (finding,) = found(tolerating("gpu.nvidia.com", toleration))
+    (finding,) = find(claim_with_toleration("gpu.nvidia.com", toleration))
     assert (finding.severity, marked(finding).strip('"')) == ("warning", mark)
     assert message in finding.message
 
 
 def test_a_taint_with_a_value_needs_exists() -> None:
-    (finding,) = found(tolerating("gpu.nvidia.com", "key: gpu.nvidia.com/xid, effect: NoSchedule"))
+    (finding,) = find(
+        claim_with_toleration("gpu.nvidia.com", "key: gpu.nvidia.com/xid, effect: NoSchedule")
+    )
     assert "has a value, the Xid's number: this tolerates only an empty value" in finding.message
 
 
@@ -74,15 +76,17 @@ def test_a_taint_with_a_value_needs_exists() -> None:
     ],
 )
 def test_possible_taints_are_fine(toleration: str) -> None:
-    assert found(tolerating("gpu.nvidia.com", toleration)) == []
+    assert find(claim_with_toleration("gpu.nvidia.com", toleration)) == []
 
 
 def test_keys_of_administrators_are_an_info() -> None:
-    own = tolerating("gpu.nvidia.com", "key: gpu.nvidia.com/maintenance, operator: Exists")
-    (finding,) = found(own)
+    own = claim_with_toleration(
+        "gpu.nvidia.com", "key: gpu.nvidia.com/maintenance, operator: Exists"
+    )
+    (finding,) = find(own)
     assert finding.severity == "info"
     rule = (
         API.replace("v1\n", "v1beta2\n") + "kind: DeviceTaintRule\nmetadata: {name: r}\n"
         "spec: {taint: {key: gpu.nvidia.com/maintenance, effect: NoSchedule}}\n"
     )
-    assert found(documents(own, rule)) == []
+    assert find(documents(own, rule)) == []

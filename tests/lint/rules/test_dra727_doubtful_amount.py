@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from dractl.lint import Finding
 
 
-def found(text: str, release: str = "1.37") -> list[Finding]:
+def find(text: str, release: str = "1.37") -> list[Finding]:
     report = lint(load(["-"], stdin=text.encode()), Target.of(release))
     return [finding for finding in report.findings if finding.code == "DRA727"]
 
 
-def selecting(device_class: str, expression: str) -> str:
+def claim_with_selector(device_class: str, expression: str) -> str:
     return claim(f"a {device_class} {{selectors: [{{cel: {{expression: '{expression}'}}}}]}}")
 
 
 def memory(amount: str) -> str:
-    return selecting(
+    return claim_with_selector(
         "gpu.nvidia.com",
         f'device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("{amount}")) >= 0',
     )
@@ -33,7 +33,7 @@ def memory(amount: str) -> str:
 
 @pytest.mark.parametrize("amount", ["80", "81920", "80k", "80000m"])
 def test_amounts_too_small_for_bytes_are_found(amount: str) -> None:
-    (finding,) = found(memory(amount))
+    (finding,) = find(memory(amount))
     assert (finding.severity, marked(finding)) == ("warning", f'"{amount}"')
     assert finding.help is not None
     assert "is in bytes: write 8" in finding.help
@@ -41,21 +41,21 @@ def test_amounts_too_small_for_bytes_are_found(amount: str) -> None:
 
 @pytest.mark.parametrize("amount", ["0", "80Gi", "1Mi", "85899345920", "80G"])
 def test_amounts_of_bytes(amount: str) -> None:
-    assert found(memory(amount)) == []
+    assert find(memory(amount)) == []
 
 
 def test_numbers_have_no_binary_suffix() -> None:
     multiprocessors = (
         'device.capacity["gpu.nvidia.com"].multiprocessors.compareTo(quantity("{}")) >= 0'
     )
-    (finding,) = found(selecting("mig.nvidia.com", multiprocessors.format("14Gi")))
+    (finding,) = find(claim_with_selector("mig.nvidia.com", multiprocessors.format("14Gi")))
     assert "is a number, not an amount of bytes" in finding.message
-    assert found(selecting("mig.nvidia.com", multiprocessors.format("14"))) == []
+    assert find(claim_with_selector("mig.nvidia.com", multiprocessors.format("14"))) == []
 
 
 def test_amounts_of_requests() -> None:
     asking = claim('a gpu.nvidia.com {capacity: {requests: {memory: "40"}}}')
-    (finding,) = found(asking)
+    (finding,) = find(asking)
     assert marked(finding) == '"40"'
-    assert found(asking.replace("40", "40Gi")) == []
-    assert found(asking.replace("memory", "shares")) == []
+    assert find(asking.replace("40", "40Gi")) == []
+    assert find(asking.replace("memory", "shares")) == []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dractl.lint import Finding
 
 
-def found(text: str, release: str = "1.37") -> list[Finding]:
+def find(text: str, release: str = "1.37") -> list[Finding]:
     report = lint(load(["-"], stdin=text.encode()), Target.of(release))
     return [finding for finding in report.findings if finding.code == "DRA728"]
 
@@ -28,7 +28,7 @@ CONFIG = """    config:
 """
 
 
-def configured(requests: str, kind: str, names: str = "") -> str:
+def claim_with_config(requests: str, kind: str, names: str = "") -> str:
     return claim(requests) + CONFIG.format(requests=names, kind=kind)
 
 
@@ -52,26 +52,31 @@ def configured(requests: str, kind: str, names: str = "") -> str:
     ],
 )
 def test_another_kind(device_class: str, kind: str, names: str, message: str) -> None:
-    (finding,) = found(configured(f"a {device_class}", kind, names), "1.36")
+    (finding,) = find(claim_with_config(f"a {device_class}", kind, names), "1.36")
     assert (finding.severity, marked(finding)) == ("warning", kind)
     assert message in finding.message
 
 
 def test_configuration_for_all_requests_is_judged() -> None:
     """Seen with gpu.nvidia.com 0.4.1: on 1.37.1 the pod ran; with one of two requests named, the driver refused."""
-    (finding,) = found(configured("a gpu.nvidia.com", "MigDeviceConfig", "a"), "1.37")
+    (finding,) = find(claim_with_config("a gpu.nvidia.com", "MigDeviceConfig", "a"), "1.37")
     assert "does not apply MigDeviceConfig" in finding.message
-    (finding,) = found(
-        configured("a gpu.nvidia.com\nb gpu.nvidia.com", "MigDeviceConfig", "a"), "1.37"
+    (finding,) = find(
+        claim_with_config("a gpu.nvidia.com\nb gpu.nvidia.com", "MigDeviceConfig", "a"), "1.37"
     )
     assert "refuses MigDeviceConfig for request a" in finding.message
 
 
 def test_configuration_for_one_of_several_kinds_is_fine() -> None:
-    assert found(configured("a gpu.nvidia.com\nb mig.nvidia.com", "GpuConfig")) == []
-    assert found(configured("a gpu.nvidia.com\nb mig.nvidia.com", "MigDeviceConfig", "b")) == []
-    assert len(found(configured("a gpu.nvidia.com\nb mig.nvidia.com", "MigDeviceConfig", "a"))) == 1
-    assert found(configured("a ours", "GpuConfig", "a")) == []
+    assert find(claim_with_config("a gpu.nvidia.com\nb mig.nvidia.com", "GpuConfig")) == []
+    assert (
+        find(claim_with_config("a gpu.nvidia.com\nb mig.nvidia.com", "MigDeviceConfig", "b")) == []
+    )
+    assert (
+        len(find(claim_with_config("a gpu.nvidia.com\nb mig.nvidia.com", "MigDeviceConfig", "a")))
+        == 1
+    )
+    assert find(claim_with_config("a ours", "GpuConfig", "a")) == []
 
 
 def test_a_class() -> None:
@@ -81,6 +86,6 @@ def test_a_class() -> None:
         "  config: [{opaque: {driver: gpu.nvidia.com, parameters: "
         "{apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig}}}]\n"
     )
-    (finding,) = found(text)
+    (finding,) = find(text)
     assert "devices of this class, which are of type mig" in finding.message
-    assert found(text.replace("GpuConfig", "MigDeviceConfig")) == []
+    assert find(text.replace("GpuConfig", "MigDeviceConfig")) == []

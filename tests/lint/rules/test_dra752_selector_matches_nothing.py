@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dractl.lint import Finding
 
 
-def found(expression: str, devices: str = A100) -> list[Finding]:
+def find(expression: str, devices: str = A100) -> list[Finding]:
     slices = [
         item.value
         for item in load(["-"], stdin=GPU_SLICE.replace("DEVICES", devices).encode()).documents
@@ -33,7 +33,7 @@ MODEL = 'device.attributes["gpu.example.com"].model'
 
 
 def test_selector_false_on_all_devices_is_found() -> None:
-    (finding,) = found(f'{MODEL} == "H100"')
+    (finding,) = find(f'{MODEL} == "H100"')
     assert (finding.severity, finding.confidence) == ("warning", "likely")
     assert marked(finding) == "model"
     assert finding.message == "the only device left does not match this selector"
@@ -42,11 +42,11 @@ def test_selector_false_on_all_devices_is_found() -> None:
 
 def test_one_matching_device_is_enough() -> None:
     other = A100.replace("name: a", "name: b").replace("A100", "H100")
-    assert found(f'{MODEL} == "H100"', f"{A100}, {other}") == []
+    assert find(f'{MODEL} == "H100"', f"{A100}, {other}") == []
 
 
 def test_errors_are_those_of_dra751() -> None:
-    assert found('device.attributes["gpu.example.com"].colour == "red"') == []
+    assert find('device.attributes["gpu.example.com"].colour == "red"') == []
 
 
 def on_a_dgx(expression: str) -> list[Finding]:
@@ -99,5 +99,5 @@ def test_an_amount_is_reported_in_the_unit_of_the_devices() -> None:
 def test_without_a_value_the_drivers_are_named_where_they_decide(
     expression: str, help_: str | None
 ) -> None:
-    (finding,) = found(expression)
+    (finding,) = find(expression)
     assert finding.help == help_

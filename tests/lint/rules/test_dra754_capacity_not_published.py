@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 BIG = "{name: a, allowMultipleAllocations: true, capacity: {gpu.example.com/memory: {value: 80Gi}}}"
 
 
-def found(capacity: str, devices: str = BIG) -> list[Finding]:
+def find(capacity: str, devices: str = BIG) -> list[Finding]:
     slices = [
         item.value
         for item in load(["-"], stdin=GPU_SLICE.replace("DEVICES", devices).encode()).documents
@@ -33,7 +33,7 @@ def found(capacity: str, devices: str = BIG) -> list[Finding]:
 
 
 def test_capacity_of_no_device_is_found() -> None:
-    (finding,) = found("{gpu.example.com/memroy: 1Gi}")
+    (finding,) = find("{gpu.example.com/memroy: 1Gi}")
     assert (finding.severity, finding.confidence) == ("error", "likely")
     assert marked(finding) == "gpu.example.com/memroy"
     assert (
@@ -44,12 +44,12 @@ def test_capacity_of_no_device_is_found() -> None:
 
 
 def test_more_than_the_largest_device_has() -> None:
-    (finding,) = found("{gpu.example.com/memory: 81Gi}")
+    (finding,) = find("{gpu.example.com/memory: 81Gi}")
     assert marked(finding) == "81Gi"
     assert finding.help == "the largest available is 80Gi"
 
 
 def test_as_much_as_the_largest_has() -> None:
     small = BIG.replace("name: a", "name: b").replace("80Gi", "10Gi")
-    assert found("{gpu.example.com/memory: 80Gi}", f"{small}, {BIG}") == []
-    assert found("{gpu.example.com/memory: 81920Mi}") == []
+    assert find("{gpu.example.com/memory: 80Gi}", f"{small}, {BIG}") == []
+    assert find("{gpu.example.com/memory: 81920Mi}") == []

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dractl.lint import Finding
 
 
-def found(text: str, *, classes: bool = True) -> list[Finding]:
+def find(text: str, *, classes: bool = True) -> list[Finding]:
     slices = [
         item.value
         for item in load(["-"], stdin=GPU_SLICE.replace("DEVICES", A100).encode()).documents
@@ -31,22 +31,22 @@ def found(text: str, *, classes: bool = True) -> list[Finding]:
 
 
 def test_class_absent_from_the_cluster_is_found() -> None:
-    (finding,) = found(claim("gpu gpu.exmaple.com"))
+    (finding,) = find(claim("gpu gpu.exmaple.com"))
     assert (finding.severity, marked(finding)) == ("error", "gpu.exmaple.com")
     assert finding.message == "unknown device class gpu.exmaple.com"
     assert "gpu.example.com" in (finding.help or "")
 
 
 def test_installed_class_is_no_misspelling_of_another() -> None:
-    (finding,) = found(claim("gpu mig.nvidia.com"))
+    (finding,) = find(claim("gpu mig.nvidia.com"))
     assert finding.help == "the driver gpu.nvidia.com installs it"
 
 
 def test_classes_of_the_cluster_and_of_the_input() -> None:
-    assert found(claim("gpu gpu.example.com")) == []
+    assert find(claim("gpu gpu.example.com")) == []
     own = device_class("mine", 'device.driver == "gpu.example.com"')
-    assert found(documents(own, claim("gpu mine"))) == []
+    assert find(documents(own, claim("gpu mine"))) == []
 
 
 def test_devices_without_classes_say_nothing_of_them() -> None:
-    assert found(claim("gpu mine"), classes=False) == []
+    assert find(claim("gpu mine"), classes=False) == []

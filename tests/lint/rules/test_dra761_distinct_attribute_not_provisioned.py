@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dractl.lint import Finding
 
 
-def found(text: str, *consumers: str) -> list[Finding]:
+def find(text: str, *consumers: str) -> list[Finding]:
     report = lint(
         load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
     )
@@ -26,10 +26,10 @@ DISTINCT = claim(
 
 
 def test_karpenter_launches_nothing_for_distinct_attributes() -> None:
-    (finding,) = found(DISTINCT, "karpenter")
+    (finding,) = find(DISTINCT, "karpenter")
     assert (finding.severity, marked(finding)) == ("warning", "distinctAttribute")
 
 
 def test_others_and_match_attribute() -> None:
-    assert found(DISTINCT, "cluster-autoscaler", "kueue") == []
-    assert found(DISTINCT.replace("distinctAttribute", "matchAttribute"), "karpenter") == []
+    assert find(DISTINCT, "cluster-autoscaler", "kueue") == []
+    assert find(DISTINCT.replace("distinctAttribute", "matchAttribute"), "karpenter") == []

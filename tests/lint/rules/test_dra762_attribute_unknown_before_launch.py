@@ -10,14 +10,14 @@ from dractl.model import Target
 from tests.lint.written import claim, device_class
 
 
-def found(text: str, *consumers: str) -> list[Finding]:
+def find(text: str, *consumers: str) -> list[Finding]:
     report = lint(
         load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
     )
     return [finding for finding in report.findings if finding.code.startswith("DRA76")]
 
 
-def selecting(expression: str) -> str:
+def claim_with_selector(expression: str) -> str:
     return claim(f"gpu gpu.example.org {{selectors: [{{cel: {{expression: '{expression}'}}}}]}}")
 
 
@@ -26,27 +26,29 @@ ADDRESS = 'device.attributes["resource.kubernetes.io"].pciBusID == "0000:3b:00.0
 
 
 def test_only_where_a_consumer_is_named() -> None:
-    assert found(selecting(UUID)) == []
+    assert find(claim_with_selector(UUID)) == []
 
 
 def test_attribute_unique_to_a_device_is_unknown_to_both_autoscalers() -> None:
     for consumer in ("karpenter", "cluster-autoscaler"):
-        (finding,) = found(selecting(UUID), consumer)
+        (finding,) = find(claim_with_selector(UUID), consumer)
         assert finding.code == "DRA762"
         assert finding.excerpt[finding.position.column - 1 :].startswith(
             'device.attributes["gpu.example.org"].uuid'
         )
-    assert found(selecting(UUID), "kueue") == []
+    assert find(claim_with_selector(UUID), "kueue") == []
 
 
 def test_an_address_is_the_same_on_nodes_of_a_group() -> None:
-    assert [finding.code for finding in found(selecting(ADDRESS), "karpenter")] == ["DRA762"]
-    assert found(selecting(ADDRESS), "cluster-autoscaler") == []
+    assert [finding.code for finding in find(claim_with_selector(ADDRESS), "karpenter")] == [
+        "DRA762"
+    ]
+    assert find(claim_with_selector(ADDRESS), "cluster-autoscaler") == []
 
 
 def test_a_class_is_judged_too() -> None:
     text = device_class("one", f"'{UUID}'")
-    assert [finding.code for finding in found(text, "karpenter")] == ["DRA762"]
+    assert [finding.code for finding in find(text, "karpenter")] == ["DRA762"]
 
 
 def test_shared_root_may_be_declared() -> None:
@@ -54,10 +56,10 @@ def test_shared_root_may_be_declared() -> None:
         "gpu a.example.org\nnic b.example.org",
         "constraints:\n- matchAttribute: resource.kubernetes.io/pcieRoot",
     )
-    assert [(finding.code, finding.severity) for finding in found(text, "karpenter")] == [
+    assert [(finding.code, finding.severity) for finding in find(text, "karpenter")] == [
         ("DRA762", "info")
     ]
-    assert found(text, "cluster-autoscaler") == []
+    assert find(text, "cluster-autoscaler") == []
 
 
 GPU = 'device.attributes["gpu.nvidia.com"]'
@@ -76,7 +78,7 @@ def test_karpenter_on_aws_knows_a_list(selector: str, codes: list[str]) -> None:
     """aws/karpenter-provider-aws website, Supported Attributes by Driver."""
     text = claim(f"gpu gpu.nvidia.com {{selectors: [{{cel: {{expression: '{selector}'}}}}]}}")
     assert [
-        finding.code for finding in found(text, "karpenter") if finding.severity == "warning"
+        finding.code for finding in find(text, "karpenter") if finding.severity == "warning"
     ] == codes
 
 
@@ -85,19 +87,19 @@ def test_versions_can_be_compared_with_each_other() -> None:
         "gpu gpu.nvidia.com {count: 2}",
         "constraints:\n- matchAttribute: gpu.nvidia.com/driverVersion",
     )
-    assert found(text, "karpenter") == []
+    assert find(text, "karpenter") == []
     text = claim(
         "gpu gpu.nvidia.com {count: 2}",
         "constraints:\n- matchAttribute: gpu.nvidia.com/addressingMode",
     )
-    assert found(text, "karpenter") == []  # DRA773 finds it
+    assert find(text, "karpenter") == []  # DRA773 finds it
 
 
 def test_a_guarded_attribute_is_no_obstacle() -> None:
     """Karpenter 1.15.0 serves such a claim with every type: the attribute is absent there."""
     guarded = f'!("driverVersion" in {GPU}) || {GPU}.driverVersion.major() > 500'
     text = claim(f"gpu gpu.nvidia.com {{selectors: [{{cel: {{expression: '{guarded}'}}}}]}}")
-    assert found(text, "karpenter") == []
+    assert find(text, "karpenter") == []
 
 
 CLASS = (
@@ -114,6 +116,6 @@ spec:
 
 
 def test_extended_resources_are_no_claims_to_karpenter() -> None:
-    (finding,) = found(f"{CLASS}---\n{POD}", "karpenter")
+    (finding,) = find(f"{CLASS}---\n{POD}", "karpenter")
     assert "Karpenter launches no node for that" in finding.message
-    assert found(f"{CLASS}---\n{POD}", "cluster-autoscaler") == []
+    assert find(f"{CLASS}---\n{POD}", "cluster-autoscaler") == []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ADMIN = template(claim("gpu gpu.example.org {allocationMode: All, adminAccess: true}"))
 
 
-def found(text: str, *consumers: str) -> list[Finding]:
+def find(text: str, *consumers: str) -> list[Finding]:
     report = lint(
         load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
     )
@@ -23,9 +23,9 @@ def found(text: str, *consumers: str) -> list[Finding]:
 
 
 def test_only_where_a_consumer_is_named() -> None:
-    assert found(ADMIN) == []
+    assert find(ADMIN) == []
 
 
 def test_karpenter_ignores_admin_access() -> None:
-    assert [finding.code for finding in found(ADMIN, "karpenter")] == ["DRA763"]
-    assert found(ADMIN, "cluster-autoscaler") == []
+    assert [finding.code for finding in find(ADMIN, "karpenter")] == ["DRA763"]
+    assert find(ADMIN, "cluster-autoscaler") == []

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dractl.lint import Finding
 
 
-def found(text: str, *consumers: str) -> list[Finding]:
+def find(text: str, *consumers: str) -> list[Finding]:
     report = lint(
         load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
     )
@@ -29,11 +29,11 @@ ALTERNATIVES = (
 
 def test_kueue_refuses_alternatives_of_a_template() -> None:
     # kubernetes-sigs/kueue pkg/dra/claims.go: "FirstAvailable device selection is not supported"
-    (finding,) = found(template(ALTERNATIVES), "kueue")
+    (finding,) = find(template(ALTERNATIVES), "kueue")
     assert (finding.severity, marked(finding)) == ("warning", "firstAvailable")
 
 
 def test_claims_and_exact_requests_are_not_refused() -> None:
-    assert found(ALTERNATIVES, "kueue") == []
-    assert found(template(claim("gpu small")), "kueue") == []
-    assert found(template(ALTERNATIVES), "karpenter") == []
+    assert find(ALTERNATIVES, "kueue") == []
+    assert find(template(claim("gpu small")), "kueue") == []
+    assert find(template(ALTERNATIVES), "karpenter") == []

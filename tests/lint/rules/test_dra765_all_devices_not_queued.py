@@ -16,7 +16,7 @@ WHOLE = template(claim("gpu gpu.example.org {allocationMode: All}"))
 ADMIN = template(claim("gpu gpu.example.org {allocationMode: All, adminAccess: true}"))
 
 
-def found(text: str, *consumers: str) -> list[Finding]:
+def find(text: str, *consumers: str) -> list[Finding]:
     report = lint(
         load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
     )
@@ -24,10 +24,10 @@ def found(text: str, *consumers: str) -> list[Finding]:
 
 
 def test_only_where_a_consumer_is_named() -> None:
-    assert found(WHOLE) == []
+    assert find(WHOLE) == []
 
 
 def test_kueue_counts_templates_only() -> None:
-    assert [finding.code for finding in found(WHOLE, "kueue")] == ["DRA765"]
-    assert found(claim("gpu gpu.example.org {allocationMode: All}"), "kueue") == []
-    assert found(ADMIN, "kueue") == []
+    assert [finding.code for finding in find(WHOLE, "kueue")] == ["DRA765"]
+    assert find(claim("gpu gpu.example.org {allocationMode: All}"), "kueue") == []
+    assert find(ADMIN, "kueue") == []

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dractl.lint import Finding
 
 
-def found(text: str, *consumers: str) -> list[Finding]:
+def find(text: str, *consumers: str) -> list[Finding]:
     report = lint(
         load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
     )
@@ -24,20 +24,20 @@ SHARED = pod("gpu=gpus", kind="DaemonSet")
 
 
 def test_a_daemon_set_whose_pods_share_a_claim() -> None:
-    (finding,) = found(documents(SHARED, claim("gpu gpu.example.org")), "cluster-autoscaler")
+    (finding,) = find(documents(SHARED, claim("gpu gpu.example.org")), "cluster-autoscaler")
     assert (finding.severity, marked(finding)) == ("warning", "gpus")
 
 
 def test_admin_access_to_all_devices_is_fine_for_monitors() -> None:
     monitoring = claim("gpu gpu.example.org {allocationMode: All, adminAccess: true}")
-    assert found(documents(SHARED, monitoring), "cluster-autoscaler") == []
+    assert find(documents(SHARED, monitoring), "cluster-autoscaler") == []
     assert (
-        len(found(documents(SHARED, claim("a x {adminAccess: true}\nb x")), "cluster-autoscaler"))
+        len(find(documents(SHARED, claim("a x {adminAccess: true}\nb x")), "cluster-autoscaler"))
         == 1
     )
 
 
 def test_a_claim_for_each_pod_and_other_workloads() -> None:
-    assert found(pod("gpu:gpus", kind="DaemonSet"), "cluster-autoscaler") == []
-    assert found(pod("gpu=gpus", kind="Deployment"), "cluster-autoscaler") == []
-    assert found(SHARED, "karpenter") == []
+    assert find(pod("gpu:gpus", kind="DaemonSet"), "cluster-autoscaler") == []
+    assert find(pod("gpu=gpus", kind="Deployment"), "cluster-autoscaler") == []
+    assert find(SHARED, "karpenter") == []

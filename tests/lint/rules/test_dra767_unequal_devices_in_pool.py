@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dractl.lint import Finding
 
 
-def found(text: str, *consumers: str) -> list[Finding]:
+def find(text: str, *consumers: str) -> list[Finding]:
     report = lint(
         load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
     )
@@ -29,20 +29,20 @@ A, B = "attributes: {model: {string: A}}", "attributes: {model: {string: B}}"
 
 
 def test_two_models_in_a_pool() -> None:
-    (finding,) = found(pool(A, A, B, B), "cluster-autoscaler")
+    (finding,) = find(pool(A, A, B, B), "cluster-autoscaler")
     assert (finding.severity, marked(finding)) == ("warning", "gpu-2")
     assert "a different kind of device than gpu-0" in finding.message
 
 
 def test_equal_devices_and_pools_of_their_own() -> None:
-    assert found(pool(A, A), "cluster-autoscaler") == []
-    assert found(documents(pool(A), pool(B, name="others")), "cluster-autoscaler") == []
-    assert found(pool(A, B), "karpenter") == []
+    assert find(pool(A, A), "cluster-autoscaler") == []
+    assert find(documents(pool(A), pool(B, name="others")), "cluster-autoscaler") == []
+    assert find(pool(A, B), "karpenter") == []
 
 
 def test_partitions_sharing_counters_differ_by_design() -> None:
     counters = "consumesCounters: [{counterSet: c, counters: {slices: {value: 1}}}]"
-    assert found(pool(f"{A}, {counters}", f"{B}, {counters}"), "cluster-autoscaler") == []
+    assert find(pool(f"{A}, {counters}", f"{B}, {counters}"), "cluster-autoscaler") == []
 
 
 def test_devices_differing_only_in_identifiers_are_equal() -> None:
@@ -51,8 +51,8 @@ def test_devices_differing_only_in_identifiers_are_equal() -> None:
             f"attributes: {{uuid: {{string: {uuid}}}}}, capacity: {{memory: {{value: {memory}}}}}"
         )
 
-    assert found(pool(gpu("x", "80Gi"), gpu("y", "80Gi")), "cluster-autoscaler") == []
-    assert len(found(pool(gpu("x", "80Gi"), gpu("y", "40Gi")), "cluster-autoscaler")) == 1
+    assert find(pool(gpu("x", "80Gi"), gpu("y", "80Gi")), "cluster-autoscaler") == []
+    assert len(find(pool(gpu("x", "80Gi"), gpu("y", "40Gi")), "cluster-autoscaler")) == 1
 
 
 def test_counter_sets_of_a_pool() -> None:
@@ -63,7 +63,7 @@ def test_counter_sets_of_a_pool() -> None:
         )
         return published("node-1", "").replace("  devices:\n", "  sharedCounters:\n") + listed
 
-    (finding,) = found(sets("80Gi", "80Gi", "40Gi"), "cluster-autoscaler")
+    (finding,) = find(sets("80Gi", "80Gi", "40Gi"), "cluster-autoscaler")
     assert marked(finding) == "gpu-2"
     assert "counter set gpu-2 differs from gpu-0" in finding.message
-    assert found(sets("80Gi", "80Gi"), "cluster-autoscaler") == []
+    assert find(sets("80Gi", "80Gi"), "cluster-autoscaler") == []

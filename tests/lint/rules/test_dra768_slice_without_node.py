@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dractl.lint import Finding
 
 
-def found(text: str, *consumers: str) -> list[Finding]:
+def find(text: str, *consumers: str) -> list[Finding]:
     report = lint(
         load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
     )
@@ -21,27 +21,24 @@ def found(text: str, *consumers: str) -> list[Finding]:
 
 
 def test_devices_of_all_nodes() -> None:
-    (finding,) = found(published("", "gpu-0"), "cluster-autoscaler")
+    (finding,) = find(published("", "gpu-0"), "cluster-autoscaler")
     assert (finding.severity, marked(finding)) == ("warning", "allNodes")
 
 
 def test_devices_of_nodes_by_selector() -> None:
     terms = "nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists}]}]}"
-    (finding,) = found(
-        published("", "gpu-0").replace("allNodes: true", terms), "cluster-autoscaler"
-    )
+    (finding,) = find(published("", "gpu-0").replace("allNodes: true", terms), "cluster-autoscaler")
     assert marked(finding) == "nodeSelector"
 
 
 def test_devices_of_one_node_and_other_consumers() -> None:
-    assert found(published("node-1", "gpu-0"), "cluster-autoscaler") == []
-    assert found(published("", "gpu-0"), "karpenter") == []
+    assert find(published("node-1", "gpu-0"), "cluster-autoscaler") == []
+    assert find(published("", "gpu-0"), "karpenter") == []
 
 
 def test_slice_of_counters_alone_is_fine() -> None:
     """Counters alone (1.36 on): there are no devices in it."""
     counters = "sharedCounters: [{name: a, counters: {b: {value: 1}}}]"
     assert (
-        found(published("", "gpu-0").replace("allNodes: true", counters), "cluster-autoscaler")
-        == []
+        find(published("", "gpu-0").replace("allNodes: true", counters), "cluster-autoscaler") == []
     )

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from dractl.lint import Finding
 
 
-def found(text: str, *consumers: str) -> list[Finding]:
+def find(text: str, *consumers: str) -> list[Finding]:
     report = lint(
         load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
     )
     return [finding for finding in report.findings if finding.code == "DRA769"]
 
 
-def queued(text: str) -> str:
+def add_queue(text: str) -> str:
     name = "p" if "kind: Pod" in text else "w"
     labels = "{kueue.x-k8s.io/queue-name: team}"
     return text.replace(
@@ -30,11 +30,11 @@ def queued(text: str) -> str:
 
 def test_kueue_refuses_claims_by_name() -> None:
     for text in (pod("gpu=gpus"), pod("gpu=gpus", kind="StatefulSet")):
-        (finding,) = found(queued(text), "kueue")
+        (finding,) = find(add_queue(text), "kueue")
         assert (finding.severity, marked(finding)) == ("warning", "gpus")
 
 
 def test_templates_and_unqueued_pods_are_left_alone() -> None:
-    assert found(queued(pod("gpu:gpus")), "kueue") == []
-    assert found(pod("gpu=gpus"), "kueue") == []
-    assert found(queued(pod("gpu=gpus")), "karpenter") == []
+    assert find(add_queue(pod("gpu:gpus")), "kueue") == []
+    assert find(pod("gpu=gpus"), "kueue") == []
+    assert find(add_queue(pod("gpu=gpus")), "karpenter") == []

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from dractl.lint import Finding
 
 
-def found(text: str, *consumers: str) -> list[Finding]:
+def find(text: str, *consumers: str) -> list[Finding]:
     report = lint(
         load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
     )
     return [finding for finding in report.findings if finding.code == "DRA771"]
 
 
-def selecting(expression: str) -> str:
+def claim_with_selector(expression: str) -> str:
     return claim(f"nic nic.example.org {{selectors: [{{cel: {{expression: '{expression}'}}}}]}}")
 
 
@@ -34,15 +34,23 @@ def selecting(expression: str) -> str:
     ],
 )
 def test_selectors_not_compiled_by_kueue_are_found(expression: str, name: str) -> None:
-    (finding,) = found(template(selecting(expression)), "kueue")
+    (finding,) = find(template(claim_with_selector(expression)), "kueue")
     assert (finding.severity, marked(finding)) == ("warning", name)
-    assert found(selecting(expression), "kueue") == []  # of a claim, which Kueue does not count
-    assert found(template(selecting(expression)), "karpenter") == []
+    assert (
+        find(claim_with_selector(expression), "kueue") == []
+    )  # of a claim, which Kueue does not count
+    assert find(template(claim_with_selector(expression)), "karpenter") == []
 
 
 def test_strings_and_other_names() -> None:
-    assert found(template(selecting('device.driver == "allowMultipleAllocations"')), "kueue") == []
     assert (
-        found(template(selecting('device.attributes["a.example.org"].includes == 1')), "kueue")
+        find(template(claim_with_selector('device.driver == "allowMultipleAllocations"')), "kueue")
+        == []
+    )
+    assert (
+        find(
+            template(claim_with_selector('device.attributes["a.example.org"].includes == 1')),
+            "kueue",
+        )
         == []
     )

@@ -30,7 +30,7 @@ spec:
 """
 
 
-def found(text: str, consumer: str, version: str | None) -> list[str]:
+def find(text: str, consumer: str, version: str | None) -> list[str]:
     versions = {consumer: version} if version else {}
     terms = {"consumers": frozenset({consumer}), "versions": versions}
     report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), **terms)  # type: ignore[arg-type]
@@ -50,7 +50,7 @@ def found(text: str, consumer: str, version: str | None) -> list[str]:
 )
 def test_kueue_by_version(text: str, version: str | None, said: str | None) -> None:
     """kubernetes-sigs/kueue pkg/dra/claims.go at the tags."""
-    assert found(template(text), "kueue", version) == ([said] if said else [])
+    assert find(template(text), "kueue", version) == ([said] if said else [])
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_kueue_by_version(text: str, version: str | None, said: str | None) -> N
 )
 def test_counters_and_cluster_autoscaler(version: str | None, number: int) -> None:
     """kubernetes/autoscaler cluster-autoscaler/docs/dra_support.md, Additional KEP support"""
-    assert len(found(SLICE, "cluster-autoscaler", version)) == number
+    assert len(find(SLICE, "cluster-autoscaler", version)) == number
 
 
 def test_versions_of_consumers_as_they_are_written() -> None:

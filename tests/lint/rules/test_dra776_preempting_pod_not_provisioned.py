@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dractl.lint import Finding
 
 
-def found(text: str, *consumers: str) -> list[Finding]:
+def find(text: str, *consumers: str) -> list[Finding]:
     report = lint(
         load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
     )
@@ -31,30 +31,30 @@ def priority_class(policy: str = "") -> str:
     return text + (f"preemptionPolicy: {policy}\n" if policy else "")
 
 
-def of_class(name: str) -> str:
+def pod_of_class(name: str) -> str:
     return pod("gpu:gpus").replace("spec:", f"spec:\n  priorityClassName: {name}", 1)
 
 
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        (documents(of_class("train"), priority_class()), ["train"]),
-        (documents(of_class("train"), priority_class("PreemptLowerPriority")), ["train"]),
-        (documents(of_class("train"), priority_class("Never")), []),
-        (of_class("train"), []),
-        (of_class("system-node-critical"), ["system-node-critical"]),
+        (documents(pod_of_class("train"), priority_class()), ["train"]),
+        (documents(pod_of_class("train"), priority_class("PreemptLowerPriority")), ["train"]),
+        (documents(pod_of_class("train"), priority_class("Never")), []),
+        (pod_of_class("train"), []),
+        (pod_of_class("system-node-critical"), ["system-node-critical"]),
         (documents(pod("gpu:gpus"), priority_class()), []),
     ],
 )
 def test_preempting_pods_with_claims_are_found(text: str, named: list[str]) -> None:
-    assert list(map(marked, found(text, "cluster-autoscaler"))) == named
-    assert found(text, "karpenter") == []
-    assert found(text) == []
+    assert list(map(marked, find(text, "cluster-autoscaler"))) == named
+    assert find(text, "karpenter") == []
+    assert find(text) == []
 
 
 def test_a_class_in_another_file(tmp_path: Path) -> None:
     (tmp_path / "class.yaml").write_text(priority_class())
-    (tmp_path / "pod.yaml").write_text(of_class("train"))
+    (tmp_path / "pod.yaml").write_text(pod_of_class("train"))
     report = lint(
         load([str(tmp_path)]), Target.of("1.37"), consumers=frozenset({"cluster-autoscaler"})
     )

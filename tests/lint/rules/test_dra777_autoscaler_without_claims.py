@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dractl.lint import Finding
 
 
-def found(text: str, *consumers: str) -> list[Finding]:
+def find(text: str, *consumers: str) -> list[Finding]:
     report = lint(
         load(["-"], stdin=text.encode()), Target.of("1.37"), consumers=frozenset(consumers)
     )
@@ -34,19 +34,19 @@ FLAG = "--enable-dynamic-resource-allocation"
 
 
 def test_claims_are_off_by_default() -> None:
-    (finding,) = found(deployment("1.34.5", "--cloud-provider=oci"), "cluster-autoscaler")
+    (finding,) = find(deployment("1.34.5", "--cloud-provider=oci"), "cluster-autoscaler")
     assert (finding.code, finding.severity) == ("DRA777", "warning")
     assert marked(finding) == "registry.example/cluster-autoscaler:v1.34.5"
 
 
 def test_the_flag_is_the_place() -> None:
     text = deployment("1.36.1", "--cloud-provider=oci", f"{FLAG}=false")
-    (finding,) = found(text, "cluster-autoscaler")
+    (finding,) = find(text, "cluster-autoscaler")
     assert (finding.severity, marked(finding)) == ("error", f"{FLAG}=false")
 
 
 def test_other_versions_and_consumers_get_no_finding() -> None:
     text = deployment("1.34.5", "--cloud-provider=oci")
-    assert found(text) == []
-    assert found(text, "karpenter") == []
-    assert found(deployment("1.36.1", "--cloud-provider=oci"), "cluster-autoscaler") == []
+    assert find(text) == []
+    assert find(text, "karpenter") == []
+    assert find(deployment("1.36.1", "--cloud-provider=oci"), "cluster-autoscaler") == []

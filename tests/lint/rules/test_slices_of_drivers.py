@@ -9,7 +9,7 @@ from tests.lint.written import documents, found
 HEAD = "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\n"
 
 
-def published(
+def make_slice(
     *devices: str, name: str = "s", count: int = 1, driver: str = "gpu.acme.com", rest: str = ""
 ) -> str:
     """Return a slice whose devices are flow mappings."""
@@ -23,17 +23,17 @@ def published(
 
 def counters(amount: str) -> str:
     rest = f"  sharedCounters:\n  - name: set\n    counters: {{memory: {{value: {amount}}}}}\n"
-    return published(name="counters", count=2, rest=rest)
+    return make_slice(name="counters", count=2, rest=rest)
 
 
 def consumer(amount: str) -> str:
     consumed = f"consumesCounters: [{{counterSet: set, counters: {{memory: {{value: {amount}}}}}}}]"
-    return published(f"name: gpu-0, {consumed}", count=2)
+    return make_slice(f"name: gpu-0, {consumed}", count=2)
 
 
 def test_differing_counts_are_reported_at_the_differing_slice() -> None:
     text = documents(
-        published("name: a", name="s-1", count=2), published("name: b", name="s-2", count=3)
+        make_slice("name: a", name="s-1", count=2), make_slice("name: b", name="s-2", count=3)
     )
     (finding,) = found(text, "DRA359")
     assert finding.object.name == "s-2"
@@ -63,25 +63,25 @@ def test_counters_of_an_incomplete_pool_are_not_compared() -> None:
 
 def test_a_capacity_under_both_names() -> None:
     device = "name: gpu-0, capacity: {memory: {value: 1Gi}, gpu.acme.com/memory: {value: 1Gi}}"
-    (finding,) = found(published(device), "DRA361")
+    (finding,) = found(make_slice(device), "DRA361")
     assert finding.path == "spec.devices[0].capacity[gpu.acme.com/memory]"
 
 
 def test_the_same_name_in_another_domain_is_another_attribute() -> None:
     device = "name: gpu-0, attributes: {model: {string: a}, other.example.com/model: {string: a}}"
-    assert not found(published(device), "DRA361")
+    assert not found(make_slice(device), "DRA361")
 
 
 def test_types_are_compared_over_slices_and_names() -> None:
-    one = published("name: a, attributes: {size: {int: 1}}", name="s-1", count=2)
-    other = published("name: b, attributes: {gpu.acme.com/size: {string: x}}", name="s-2", count=2)
+    one = make_slice("name: a, attributes: {size: {int: 1}}", name="s-1", count=2)
+    other = make_slice("name: b, attributes: {gpu.acme.com/size: {string: x}}", name="s-2", count=2)
     (finding,) = found(documents(one, other), "DRA362")
     assert "of type string on b and of type int on a" in finding.message
 
 
 def test_types_of_two_drivers_may_differ() -> None:
-    one = published("name: a, attributes: {size: {int: 1}}", name="s-1")
-    other = published(
+    one = make_slice("name: a, attributes: {size: {int: 1}}", name="s-1")
+    other = make_slice(
         "name: b, attributes: {size: {string: x}}", name="s-2", driver="nic.example.com"
     )
     assert not found(documents(one, other), "DRA362")
@@ -98,7 +98,7 @@ def test_types_of_two_drivers_may_differ() -> None:
     ],
 )
 def test_a_standard_attribute_under_another_name_alone(attribute: str, standard: str) -> None:
-    (finding,) = found(published(f"name: a, attributes: {{{attribute}}}"), "DRA363")
+    (finding,) = found(make_slice(f"name: a, attributes: {{{attribute}}}"), "DRA363")
     assert finding.severity == "info"
     assert f"not resource.kubernetes.io/{standard}" in finding.message
 
@@ -115,22 +115,24 @@ def test_a_standard_attribute_under_another_name_alone(attribute: str, standard:
     ],
 )
 def test_no_standard_attribute_is_missed(attributes: str) -> None:
-    assert not found(published(f"name: a, attributes: {{{attributes}}}"), "DRA363")
+    assert not found(make_slice(f"name: a, attributes: {{{attributes}}}"), "DRA363")
 
 
 def test_names_defined_by_kubernetes_are_its_own() -> None:
     names = 'resource.kubernetes.io/pcieRoot: {string: "pci0000:17"}, resource.kubernetes.io/numaNode: {int: 0}'
-    assert not found(published(f"name: a, attributes: {{{names}}}"), "DRA364")
+    assert not found(make_slice(f"name: a, attributes: {{{names}}}"), "DRA364")
 
 
 def test_a_misspelt_standard_name_is_one_finding() -> None:
-    text = published("name: a, attributes: {resource.kubernetes.io/pcieroot: {string: pci0000:17}}")
+    text = make_slice(
+        "name: a, attributes: {resource.kubernetes.io/pcieroot: {string: pci0000:17}}"
+    )
     assert found(text, "DRA701")
     assert not found(text, "DRA364")
 
 
 def test_a_subproject_of_kubernetes_may_have_a_domain() -> None:
-    text = published("name: a, attributes: {k8s.cni.cncf.io/deviceID: {string: x}}")
+    text = make_slice("name: a, attributes: {k8s.cni.cncf.io/deviceID: {string: x}}")
     assert not found(text, "DRA364")
     assert not found(text, "DRA365")
 
@@ -146,7 +148,7 @@ def test_a_subproject_of_kubernetes_may_have_a_domain() -> None:
     ],
 )
 def test_strings_with_a_type(attribute: str, *, is_reported: bool) -> None:
-    assert bool(found(published(f"name: a, attributes: {{{attribute}}}"), "DRA366")) is is_reported
+    assert bool(found(make_slice(f"name: a, attributes: {{{attribute}}}"), "DRA366")) is is_reported
 
 
 BUS = 'resource.kubernetes.io/pciBusID: {string: "0000:3b:00.0"}'
@@ -161,17 +163,17 @@ BUS = 'resource.kubernetes.io/pciBusID: {string: "0000:3b:00.0"}'
     ],
 )
 def test_partitions_share_a_pci_function(second: str) -> None:
-    assert not found(published(f"name: gpu-0, attributes: {{{BUS}}}", second), "DRA367")
+    assert not found(make_slice(f"name: gpu-0, attributes: {{{BUS}}}", second), "DRA367")
 
 
 def test_devices_of_one_counter_set_exclude_each_other() -> None:
     consumed = "consumesCounters: [{counterSet: set, counters: {use: {value: 1}}}]"
     devices = [f"name: {name}, {consumed}, attributes: {{{BUS}}}" for name in "ab"]
-    assert not found(published(*devices), "DRA367")
+    assert not found(make_slice(*devices), "DRA367")
 
 
 def test_the_same_address_on_two_nodes_is_two_devices() -> None:
-    one = published(f"name: a, attributes: {{{BUS}}}", name="s-1")
+    one = make_slice(f"name: a, attributes: {{{BUS}}}", name="s-1")
     assert not found(
         documents(one, one.replace("node-1", "node-2").replace("s-1", "s-2")), "DRA367"
     )
@@ -179,8 +181,8 @@ def test_the_same_address_on_two_nodes_is_two_devices() -> None:
 
 def test_a_uuid_is_compared_on_a_node() -> None:
     device = "attributes: {uuid: {string: U}}"
-    assert len(found(published(*(f"name: {n}, {device}" for n in "abc")), "DRA368")) == 1
-    one = published(f"name: a, {device}", name="s-1")
+    assert len(found(make_slice(*(f"name: {n}, {device}" for n in "abc")), "DRA368")) == 1
+    one = make_slice(f"name: a, {device}", name="s-1")
     assert not found(
         documents(one, one.replace("node-1", "node-2").replace("s-1", "s-2")), "DRA368"
     )
@@ -190,13 +192,13 @@ def test_a_device_with_one_policy_is_meant_to_be_shared() -> None:
     policy = "requestPolicy: {default: 1Gi, validRange: {min: 1Gi, step: 1Gi}}"
     capacity = f"memory: {{value: 80Gi, {policy}}}, engines: {{value: 7}}, encoders: {{value: 0}}"
     device = f"name: a, allowMultipleAllocations: true, capacity: {{{capacity}}}"
-    (finding,) = found(published(device), "DRA369")
+    (finding,) = found(make_slice(device), "DRA369")
     assert finding.severity == "warning"
     assert "names no engines" in finding.message
 
 
 def test_a_device_for_one_claim_needs_no_policy() -> None:
-    assert not found(published("name: a, capacity: {memory: {value: 80Gi}}"), "DRA369")
+    assert not found(make_slice("name: a, capacity: {memory: {value: 80Gi}}"), "DRA369")
 
 
 @pytest.mark.parametrize(
@@ -210,4 +212,4 @@ def test_a_device_for_one_claim_needs_no_policy() -> None:
     ],
 )
 def test_amounts_published_as_attributes_are_found(attribute: str, *, is_reported: bool) -> None:
-    assert bool(found(published(f"name: a, attributes: {{{attribute}}}"), "DRA370")) is is_reported
+    assert bool(found(make_slice(f"name: a, attributes: {{{attribute}}}"), "DRA370")) is is_reported
