@@ -44,7 +44,8 @@ class Requirement(Struct, frozen=True):
         if lowest is not None and highest is not None and lowest > highest:
             return Requirement()
         if self.excludes and other.excludes:
-            return Requirement(self.values | other.values, True, lowest, highest)
+            values = {v for v in self.values | other.values if _is_within(v, lowest, highest)}
+            return Requirement(frozenset(values), True, lowest, highest)
         listed, limit = (other, self) if self.excludes else (self, other)
         return Requirement(frozenset(v for v in listed.values if limit.allows(v)))
 

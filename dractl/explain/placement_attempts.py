@@ -71,6 +71,10 @@ def find_refused_selector(pod: Pod, well_known: Collection[str]) -> str | None:
     terms = pod.node_affinity.node_selector_terms if pod.node_affinity is not None else ()
     if any(term.match_fields for term in terms):
         return "its affinity has matchFields, which Karpenter does not support"
+    # validateKarpenterManagedLabelCanExist looks at the heaviest preference, too.
+    first = next(list_attempts(pod, has_soft_taints=False)).requirements.get(POOL_LABEL)
+    if first is not None and first.is_empty:
+        return f"its node selector and affinity leave no value of {POOL_LABEL}"
     selected = [
         *(NodeSelectorRequirement(key, "In", (value,)) for key, value in pod.node_selector.items()),
         *(expression for term in terms for expression in term.match_expressions),
@@ -83,8 +87,6 @@ def find_refused_selector(pod: Pod, well_known: Collection[str]) -> str | None:
         )
         if is_restricted and item.key not in well_known:
             return f"it selects nodes by {item.key}, which Karpenter does not allow"
-        if item.key == POOL_LABEL and item.operator == "DoesNotExist":
-            return f"its affinity excludes nodes with {POOL_LABEL}"
         if (
             item.key == CAPACITY_TYPE
             and item.operator == "In"

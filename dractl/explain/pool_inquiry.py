@@ -8,6 +8,7 @@ from msgspec import Struct
 from dractl.autoscaler import Judgement, judge
 from dractl.autoscaler.requirements import Requirement, Requirements, require_labels
 from dractl.cluster.state import ClusterState
+from dractl.explain.placement_attempts import CAPACITY_TYPE, CAPACITY_TYPES
 from dractl.facts.autoscalers import DeviceTables
 from dractl.machines import labels_of, room_of
 from dractl.model import Quantity, ResourceClaim
@@ -20,8 +21,18 @@ NVIDIA_GPU = "nvidia.com/gpu"
 """The resource whose amount is that label's value (computeCapacity in karpenter-provider-aws
 v1.15.1 pkg/providers/instancetype/types.go).
 """
-_ACCELERATOR_LABELS = (f"{_AWS}/instance-accelerator-", f"{_AWS}/instance-gpu-")
+_OPTIONAL_LABELS = tuple(
+    f"{_AWS}/instance-{part}" for part in ("accelerator-", "gpu-", "local-nvme")
+)
 """Labels that an instance type either has, or does not (computeRequirements there)."""
+
+
+_OF_EVERY_NODE = {
+    "topology.kubernetes.io/zone": Requirement(excludes=True),
+    "topology.kubernetes.io/region": Requirement(excludes=True),
+    CAPACITY_TYPE: Requirement(CAPACITY_TYPES),
+}
+"""Labels of every instance type, with values that depend on the account."""
 
 
 class PoolInquiry(Struct, frozen=True):
@@ -54,10 +65,10 @@ def _type_requirements(name: str, tables: DeviceTables) -> Requirements:
     absent = {
         key: Requirement()
         for key in tables.well_known_labels
-        if key.startswith(_ACCELERATOR_LABELS) and key not in labels
+        if key.startswith(_OPTIONAL_LABELS) and key not in labels
     }
     present = {key: labels[key] for key in tables.well_known_labels if key in labels}
-    return {**absent, **require_labels(present)}
+    return {**_OF_EVERY_NODE, **absent, **require_labels(present)}
 
 
 def has_room(pod: Pod, name: str) -> bool:

@@ -21,7 +21,7 @@ from dractl.machines import labels_of, room_of
 Situation = dict[str, Any]
 
 DATA = Path(__file__).parents[1] / "data" / "karpenter-pools.json"
-ZONES = ["eu-west-1a", "eu-west-1b"]
+ZONES = ["eu-west-1a", "eu-west-1b", "eu-west-1c"]
 CAPACITY_TYPES = ["on-demand", "spot"]
 
 
@@ -38,7 +38,7 @@ def situations() -> list[Situation]:
 
 @cache
 def instance_types() -> dict[str, dict[str, Any]]:
-    """All types with devices, as a cloud with two zones has them: the labels and amounts that Karpenter documents."""
+    """All types with devices, as a cloud with three zones has them: the labels and amounts that Karpenter documents."""
     types = {}
     for name in device_tables()["karpenter"].types:
         labels = labels_of(name)
