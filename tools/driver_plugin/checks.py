@@ -45,6 +45,8 @@ class Session:
     slices: list[dict[str, Any]] = field(default_factory=list)
     snapshots: list[list[dict[str, Any]]] = field(default_factory=list)
     """The slices before and after each start."""
+    refused_claim: dict[str, str] = field(default_factory=dict)
+    """The claim with a configuration that no driver knows."""
     _changed_at: float = 0.0
 
     @property
@@ -299,7 +301,8 @@ def check_configuration(session: Session) -> None:
     (device,) = session.devices(1)
     parameters = {"apiVersion": "driver-plugin-check.example.com/v1", "kind": "Unknown"}
     config = [{"opaque": {"driver": session.name, "parameters": parameters}}]
-    answers = session.prepare(session.claim("configuration", device, config=config))
+    session.refused_claim = session.claim("configuration", device, config=config)
+    answers = session.prepare(session.refused_claim)
     if not session.driver.is_running:
         raise FailureError(f"the driver has ended; it wrote: {session.driver.last_words()}")
     if not any(answer.error for answer in answers.values()):
@@ -310,7 +313,10 @@ def check_configuration(session: Session) -> None:
 
 def check_after_failure(session: Session) -> None:
     """A device whose preparation failed can be prepared for another claim."""
-    session.prepare_one(session.claim("after-failure", *session.devices(1)))
+    try:
+        session.prepare_one(session.claim("after-failure", *session.devices(1)))
+    finally:  # as a kubelet does when the pod of the refused claim is gone
+        session.unprepare(session.refused_claim)
 
 
 def check_restart(session: Session) -> None:
@@ -470,6 +476,8 @@ def run_checks(session: Session) -> Iterable[Result]:
             yield Result(check.id, "skipped", str(reason))
         except (FailureError, DriverError, ApiError) as error:
             yield Result(check.id, "failed", str(error))
+            # A driver that panics runs until its stacks are written: not into the next check.
+            wait_until(lambda: not session.driver.is_running, _SETTLED_SECONDS)
         else:
             passed.add(check.id)
             yield Result(check.id, "passed")
