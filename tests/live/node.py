@@ -21,6 +21,7 @@ RELEASE = "1.37"
 NAME = "node-1"
 DRIVER = "lab.node.test"
 CDI = Path("/var/run/cdi")
+KUBELET = Path("/var/lib/kubelet")
 CNI = Path("/etc/cni/net.d/10-oracle.conflist")
 CONTAINERD = Path("/etc/containerd/config.toml")
 _PROGRAMS = Path.home() / ".cache" / "dractl-oracle"
@@ -55,6 +56,7 @@ class Node:
         self._directory = tempfile.TemporaryDirectory(prefix="dractl-node-")
         self.folder = Path(self._directory.name)
         self._faults = self.folder / "faults.json"
+        self.kubeconfig = Path()
 
     def __enter__(self) -> Self:
         self._faults.write_text("{}")
@@ -70,21 +72,11 @@ class Node:
         if started.returncode:
             self.__exit__()
             raise RuntimeError(started.stderr)
-        kubeconfig = started.stdout.partition("=")[2].strip()
-        lab = _PROGRAMS / f"node-{self.release}" / "lab"
-        options = (
-            "-kubeconfig",
-            kubeconfig,
-            "-node-name",
-            self.name,
-            "-faults",
-            str(self._faults),
-            "-v=4",
-        )
-        self.part("driver", "lab", "--", str(lab), *options)
+        self.kubeconfig = Path(started.stdout.partition("=")[2].strip())
+        self.run_driver(self.own_driver)
         kubectl = self.folder / "kubectl"
         kubectl.write_text(
-            f'#!/bin/sh\nexec {_PROGRAMS / f"kube-{self.release}"} kubectl --kubeconfig={kubeconfig} "$@"\n'
+            f'#!/bin/sh\nexec {_PROGRAMS / f"kube-{self.release}"} kubectl --kubeconfig={self.kubeconfig} "$@"\n'
         )
         kubectl.chmod(0o755)
         self.apply(
@@ -105,6 +97,22 @@ class Node:
             text=True,
             check=check,
         )
+
+    @property
+    def own_driver(self) -> Path:
+        """The driver that the node's oracle has built."""
+        return _PROGRAMS / f"node-{self.release}" / "lab"
+
+    def run_driver(self, program: Path) -> None:
+        """Start a driver as the part ``lab``, which must not run."""
+        options = ("-kubeconfig", str(self.kubeconfig), "-node-name", self.name)
+        options += ("-faults", str(self._faults), "-v=4")
+        self.part("driver", "lab", "--", str(program), *options)
+
+    def log(self, name: str) -> str:
+        """What a part has logged since the node is up."""
+        folder = self.part("status").stdout.partition("logs: ")[2].splitlines()[0]
+        return (Path(folder) / f"{name}.log").read_text(encoding="utf-8", errors="replace")
 
     def faults(self, **wrong: Any) -> None:
         self._faults.write_text(json.dumps(wrong))
