@@ -61,6 +61,20 @@ def live(session: nox.Session) -> None:
 
 
 @nox.session
+def driver(session: nox.Session) -> None:
+    """Check check-driver: released drivers, the mutants of one on a real node, and 20,000 devices.
+
+    What needs the oracles skips, with a reason, where they are not built.
+    """
+    install(session, "dev")
+    tests = ("tests/driver_checks", "tests/cli/test_check_driver.py", "tests/test_determinism.py")
+    plugin = ("tests/test_driver_plugin.py", "tests/live/test_driver_mutants.py")
+    session.run("python", "-m", "pytest", "-q", "-m", "", *tests, *plugin, *session.posargs)
+    page = f"{session.create_tmp()}/benchmarks.md"
+    session.run("python", "benchmarks/run.py", "--only", "snapshots", "--output", page)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Check style and types, and that generated files are those that their tools write."""
     install(session, "dev")
