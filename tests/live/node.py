@@ -105,9 +105,13 @@ class Node:
 
     def run_driver(self, program: Path) -> None:
         """Start a driver as the part ``lab``, which must not run."""
+        options = self.driver_options(self._faults)
+        self.part("driver", "lab", "--", str(program), *options, "-v=4")
+
+    def driver_options(self, faults: Path) -> tuple[str, ...]:
+        """The options of a driver with a file that says what it does wrong."""
         options = ("-kubeconfig", str(self.kubeconfig), "-node-name", self.name)
-        options += ("-faults", str(self._faults), "-v=4")
-        self.part("driver", "lab", "--", str(program), *options)
+        return (*options, "-faults", str(faults))
 
     def log(self, name: str) -> str:
         """What a part has logged since the node is up."""
