@@ -16,6 +16,7 @@ from msgspec import Struct
 from dractl.inputs.patching import NeedsProgram, selects
 from dractl.lint.model import Manifest, manifest
 from dractl.manifests import Document, load_readable
+from dractl.manifests.embedded import is_inline_patch
 from dractl.manifests.kustomize import Kustomization, Kustomizations, is_kustomization
 from dractl.objects import mapping, text
 from dractl.validation.violation import Path
@@ -56,8 +57,11 @@ def bases_of(
     patch: Document, subjects: Sequence[Manifest], kustomizations: Kustomizations
 ) -> list[Manifest]:
     """Return the objects that a patch of a kustomization changes, as they are written: those of
-    ``subjects``, else of files that the kustomization lists.
+    ``subjects``, else of files that the kustomization lists. A patch of Flux or Argo CD changes
+    what they deliver.
     """
+    if is_inline_patch(patch) and not is_kustomization(patch.file):
+        return _find_delivered_bases(patch, subjects)
     if is_kustomization(patch.file):
         holder = kustomizations.kustomization(kustomizations.folder(patch.file))
     else:
@@ -76,6 +80,28 @@ def bases_of(
         for subject in (loaded[file] if file in loaded else _read(file))
         if _changes_object(patch, targets, subject)
     ]
+
+
+def _find_delivered_bases(patch: Document, subjects: Sequence[Manifest]) -> list[Manifest]:
+    """Return the written form of the delivered objects that a patch of an applier changes."""
+    place = _place_of(patch)
+    changed = {
+        (subject.document.file, subject.document.index)
+        for subject in subjects
+        if any(_place_of(layer) == place for layer in subject.document.layers)
+    }
+    return [
+        subject
+        for subject in subjects
+        if not subject.document.rendered
+        and (subject.document.file, subject.document.index) in changed
+    ]
+
+
+def _place_of(patch: Document) -> tuple[str, int, Path, int] | None:
+    """Return what tells an inline patch from all others; None for what is no inline text."""
+    home = patch.embedding
+    return (patch.file, home.document.index, home.path, home.number) if home is not None else None
 
 
 def _targets_of(patch: Document, holder: Kustomization) -> list[Mapping[str, Any] | None]:

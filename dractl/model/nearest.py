@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+_MIN_EXCHANGED_LENGTH = 4
 _MAX_COMPARED_LENGTH = (
     100  # compared characters: the time grows with their square, and a name may be a whole file
 )
@@ -25,7 +26,20 @@ def nearest_names(name: str, known: Iterable[str], alike: float = 0.7, most: int
     }
     if not by_lower:
         return []
-    return [
-        by_lower[match]
-        for match in get_close_matches(name.lower()[:_MAX_COMPARED_LENGTH], by_lower, most, alike)
-    ]
+    lower = name.lower()[:_MAX_COMPARED_LENGTH]
+    exchanged = [other for other in by_lower if _is_exchanged(lower, other)]
+    matches = [*exchanged, *get_close_matches(lower, by_lower, most, alike)]
+    return [by_lower[match] for match in dict.fromkeys(matches)][:most]
+
+
+def _is_exchanged(name: str, other: str) -> bool:
+    """Return True for names that differ in the order of two neighbouring letters: one slip of the
+    fingers, which counts for much in the ratio of short names.
+    """
+    if len(name) != len(other) or len(name) < _MIN_EXCHANGED_LENGTH:
+        return False
+    places = [place for place, letter in enumerate(name) if letter != other[place]]
+    if len(places) != 2 or places[1] != places[0] + 1:
+        return False
+    pair = name[places[0] : places[1] + 1]
+    return pair.isalpha() and pair == other[places[0] : places[1] + 1][::-1]

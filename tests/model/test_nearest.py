@@ -20,3 +20,9 @@ def test_how_alike_is_for_the_caller_to_say() -> None:
 
 def test_a_whole_file_as_a_name_is_compared_by_its_beginning() -> None:
     assert nearest("count" * 1_000_000, ["count" * 1_000_000]) == "count" * 1_000_000
+
+
+def test_two_exchanged_letters_are_one_slip_in_a_short_name_too() -> None:
+    assert nearest("shraed", ["shared", "spread"], alike=0.85) == "shared"
+    assert nearest("gpu01", ["gpu10"], alike=0.85) is None  # numbers name different things
+    assert nearest("abc", ["bac"], alike=0.85) is None
