@@ -18,6 +18,8 @@ from typing import IO
 
 from msgspec import Struct
 
+from dractl.model.go import unquote
+
 try:
     import resource
 except ImportError:  # Windows
@@ -27,6 +29,7 @@ _MIB = 2**20
 _UNREACHABLE_PROXY = "http://127.0.0.1:9"
 _MAX_ERROR_BYTES = _MIB
 _MAX_ERROR_CHARACTERS = 300
+_LOGGED_ERROR = re.compile(r'(?m)^E\d{4} [^\n]*\] "command failed" err="((?:[^"\\\n]|\\.)*)"$')
 _MAX_FIRST_LINE = 256
 _SCRIPT = re.compile(rb"#!\s*/usr/bin/env\s+([\w.-]+)\s*$", re.MULTILINE)
 _OUT_OF_MEMORY = ("out of memory", "cannot allocate memory")
@@ -208,8 +211,12 @@ def _drain(
 
 def _error_line(text: str) -> str:
     """Return a program's error message in one line, from its first ``Error:`` on, without warnings
-    and advice; of a long one both ends, as the end of a wrapped error in Go is its cause.
+    and advice; of a long one both ends, as the end of a wrapped error in Go is its cause. kubectl
+    logs some errors, with a time and a number of its own in each run (k8s.io/klog).
     """
+    logged = _LOGGED_ERROR.search(text)
+    if logged is not None:
+        text = unquote(logged[1])
     start = max(text.lower().find("error:"), 0)
     lines = [
         line.strip()

@@ -96,3 +96,14 @@ def test_the_message_of_a_program_is_one_line(home: Path) -> None:
         "sys.exit(1)"
     )
     assert finish(home, body).problem == "helm template failed: Error: no such value"
+
+
+def test_an_error_that_kubectl_logs_is_without_its_time(home: Path) -> None:
+    line = (
+        'E1128 21:36:22.869282   21406 run.go:72] "command failed" '
+        'err="add operation does not apply: doc is missing path: \\"/spec/a\\""\n'
+    )
+    body = f"sys.stderr.write({line!r}); sys.exit(1)"
+    assert finish(home, body).problem == (
+        'helm template failed: add operation does not apply: doc is missing path: "/spec/a"'
+    )

@@ -47,12 +47,12 @@ def check(run: Run) -> Found:
             for request in claim.alternatives
             if (profile := devices_of_request(run, request)) is not None
         }
-        for name, (known_driver, request) in drivers.items():
+        for name, (known_driver, request) in drivers.items() if len(drivers) > 1 else ():
             version = driver_of_run(run, known_driver).newest
             limit = known_driver.fact.limit("foreign-devices", version)
-            others = [other for other in drivers if other != name]
-            if limit is None or not others:
+            if limit is None:
                 continue
+            others = [other for other in drivers if other != name]
             mended = f", or update it to {limit.removed}" if limit.removed else ""
             yield Advice(
                 claim.subject,
