@@ -67,6 +67,7 @@ class WorldDocuments:
                     delivery.applier,
                     f"{delivery.label} uses {names}, which nothing in this repository defines",
                     "Flux puts nothing in its place; define it in postBuild.substitute",
+                    ("spec", "postBuild", "substitute"),
                 )
         self._note_remote()
 

@@ -6,7 +6,7 @@ other makes, so that each has the patches and the variables of the ones above it
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -31,6 +31,7 @@ from dractl.model.paths import at, map_at, text_at
 from dractl.objects import items, mapping
 
 _MAX_DEPTH = 16
+_MAX_NAMED = 4
 _MAX_DELIVERIES = 5_000
 _OF_ONE_CLUSTER = frozenset({flux.HELM, flux.KUSTOMIZE, argo.ARGO, "resource.k8s.io"})
 
@@ -91,6 +92,7 @@ class DeliveryReader:
         self._made: dict[tuple[str, int], list[Delivery]] = {}
         self._urls: dict[str, str] = {}
         self._skipped: dict[tuple[str, str], Skipped] = {}
+        self._causes: dict[tuple[str, str], list[str]] = {}
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
@@ -100,7 +102,11 @@ class DeliveryReader:
             for name, path in self._layers.remote.items()
             if "crd" not in name.lower()  # definitions are not judged
         )
-        return (*self._skipped.values(), *remote)
+        causes = (
+            Skipped(place, f"{_enumerate(labels)} not built: {why}")
+            for (place, why), labels in self._causes.items()
+        )
+        return (*self._skipped.values(), *causes, *remote)
 
     def skip(
         self,
@@ -208,9 +214,13 @@ class DeliveryReader:
             self.skip(applier, why, place=flux.find_missing_folder(applier))
             delivery = Delivery(applier)
         except NotRenderable as error:
-            why = f"{applier.kind} {applier.name} was not built: {error.why}"
-            self.skip(applier, why, place=flux.find_missing_folder(applier))
             delivery = Delivery(applier)
+            if error.place is not None:  # one cause of all that consist of it
+                labels = self._causes.setdefault((error.place, error.why), [])
+                labels.append(delivery.label)
+            else:
+                why = f"{delivery.label} was not built: {error.why}"
+                self.skip(applier, why, place=flux.find_missing_folder(applier))
         earlier.append(delivery)
         return delivery
 
@@ -228,7 +238,7 @@ class DeliveryReader:
                 "patches": spec.get("patches"),
             }
             components = [os.path.join(folder, str(item)) for item in items(spec.get("components"))]
-            return self._run_program(folder, need.why, settings, components)
+            return self._run_program(folder, need, settings, components)
 
     def _check_source(self, spec: Any) -> None:
         """Raise NotRenderable for the source of a Kustomization that is another repository."""
@@ -238,11 +248,13 @@ class DeliveryReader:
             raise NotInRepository("its source is another repository")
 
     def _run_program(
-        self, folder: str, why: str, settings: dict[str, Any], components: list[str]
+        self, folder: str, need: NeedsProgram, settings: dict[str, Any], components: list[str]
     ) -> list[Member]:
         """Return what kustomize makes of a kustomization; nothing if no file of it matters."""
         if self._files.kustomization(folder) is None:
-            raise NotRenderable(f"{why}, and there is no kustomization in {display_path(folder)}")
+            raise NotRenderable(
+                f"{need.why}, and there is no kustomization in {display_path(folder)}"
+            )
         tree = read_kustomization(folder, NO_OVERLAY, components)
         if not any(map(is_relevant, tree.files.values())):
             return []
@@ -254,7 +266,7 @@ class DeliveryReader:
         settings["patches"] = list(map(_inline_patch, items(settings.get("patches"))))
         rendered = self._builder.build(folder, settings, components)
         if rendered.data is None:
-            raise NotRenderable(f"{why}, and {rendered.why}")
+            raise NotRenderable(f"{need.why}, and {rendered.why}", need.place)
         members: list[Member] = []
         for item in read_text(display_path(folder), decode(rendered.data)):
             if isinstance(item, Document) and isinstance(item.value, dict):
@@ -300,7 +312,15 @@ class DeliveryReader:
             components = [
                 os.path.join(folder, str(item)) for item in items(options.get("components"))
             ]
-            return self._run_program(folder, need.why, settings, components)
+            return self._run_program(folder, need, settings, components)
+
+
+def _enumerate(labels: Sequence[str]) -> str:
+    """Return the first of some things that were not built, as the subject of a sentence."""
+    names = sorted(set(labels))
+    more = len(names) - _MAX_NAMED
+    listed = ", ".join(names[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"{listed} {'were' if len(names) > 1 else 'was'}"
 
 
 def _inline_patch(row: Any) -> dict[str, Any]:

@@ -228,7 +228,7 @@ class Layers:
         folder = os.path.dirname(path)
         made = list(members)
         for name in self._names(path, value, "resources", "bases"):
-            made += self._resource(folder, name, way)
+            made += self._resource(path, name, way)
         for name in self._names(path, value, "components"):
             made = self.add_component(os.path.join(folder, name), made, way)
         if "configMapGenerator" in value:
@@ -265,15 +265,26 @@ class Layers:
                 else:
                     yield name
 
-    def _resource(self, folder: str, name: str, way: tuple[str, ...]) -> list[Member]:
-        path = os.path.normpath(os.path.join(folder, name))
+    def _resource(self, home: str, name: str, way: tuple[str, ...]) -> list[Member]:
+        path = os.path.normpath(os.path.join(os.path.dirname(home), name))
         if os.path.isdir(path):
             if self._files.kustomization(path) is None:
                 raise NotRenderable(f"{display_path(path)} has no kustomization")
             return self.members(path, way)
         if not os.path.isfile(path):
-            raise NotRenderable(f"{display_path(path)} does not exist")
+            raise NotRenderable(f"{display_path(path)} does not exist", self._place(home, name))
         return self._read_file(path)
+
+    def _place(self, path: str, name: str) -> str:
+        """Return the file and the line at which a kustomization names a resource."""
+        document = self._files.documents(path)[0]
+        places = (
+            (field, number)
+            for field in ("resources", "bases")
+            for number, item in enumerate(items(document.value.get(field)))
+            if item == name
+        )
+        return f"{document.file}:{document.locate(next(places, ())).line}"
 
     def _patch(
         self, path: str, value: Mapping[str, Any], members: Sequence[Member]
@@ -331,7 +342,8 @@ def apply_patch(
         else:
             changed = merge_patch(member.value, value)
         if changed is None:
-            raise NeedsProgram(f"a patch of {member.kind} {member.name} needs kustomize")
+            place = f"{patch.file}:{patch.locate(()).line}"
+            raise NeedsProgram(f"a patch of {member.kind} {member.name} needs kustomize", place)
         if changed:
             made.append(replace(member, value=changed, patches=(*member.patches, patch)))
     return made

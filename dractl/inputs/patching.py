@@ -17,9 +17,11 @@ _OPERATIONS = frozenset({"add", "replace", "remove"})
 class NeedsProgram(Exception):
     """The reason why a kustomization cannot be built without kustomize."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, place: str | None = None) -> None:
         super().__init__(why)
         self.why = why
+        self.place = place
+        """The file and the line of the patch."""
 
 
 def selects(target: Mapping[str, Any], value: Mapping[str, Any]) -> bool:

@@ -20,9 +20,11 @@ MAX_TREE_BYTES = 128 * 2**20
 class NotRenderable(Exception):
     """The reason not to hand files to a program that renders them."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, place: str | None = None) -> None:
         super().__init__(why)
         self.why = why
+        self.place = place
+        """The file and the line at fault, if they are not those of what was to be built."""
 
 
 class NotInRepository(NotRenderable):

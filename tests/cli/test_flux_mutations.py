@@ -298,3 +298,49 @@ def test_there_are_twenty_mistakes_and_five_components() -> None:
     assert len(IN_COMPONENTS + IN_APPS) >= 20
     assert len({mistake.file.split("/")[1] for mistake in IN_COMPONENTS}) >= 4
     assert sum(name.endswith("kustomization.yaml") and "components/" in name for name in FILES) == 5
+
+
+@pytest.mark.parametrize(
+    ("mistake", "place"),
+    [
+        (
+            Mistake(
+                "components/gpu/kustomization.yaml", "- template.yaml", "- templates.yaml", "", ""
+            ),
+            "components/gpu/kustomization.yaml:4: skipped, Kustomization film was not built",
+        ),
+        (
+            Mistake("apps/media/film/ks.yaml", "components/gpu]", "components/gpus]", "", ""),
+            "apps/media/film/ks.yaml:8: skipped, Kustomization film was not built",
+        ),
+        (
+            Mistake("apps/media/film/ks.yaml", "APP: film", "NAME: film", "", ""),
+            "apps/media/film/ks.yaml:11: skipped, Kustomization film uses ${APP}",
+        ),
+        (
+            Mistake("apps/media/film/ks.yaml", "apps/media/film/app", "apps/film/app", "", ""),
+            "apps/media/film/ks.yaml:7: skipped, the Kustomization was not built",
+        ),
+    ],
+    ids=["resource", "component", "variable", "path"],
+)
+def test_what_cannot_be_built_is_noted_at_the_line_at_fault(
+    mistake: Mistake, place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = Path(mistake.file).read_text()
+    Path(mistake.file).write_text(text.replace(mistake.before, mistake.after, 1))
+    main(["lint", ".", "--no-cache"])
+    assert f"note: {place}" in capsys.readouterr().err
+
+
+def test_one_cause_of_several_kustomizations_is_noted_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("components/gpu/kustomization.yaml").write_text(f"{COMPONENT}resources: [none.yaml]\n")
+    music = Path("apps/media/music/ks.yaml")
+    music.write_text(music.read_text().replace("components/share", "components/gpu"))
+    main(["lint", ".", "--no-cache"])
+    notes = [line for line in capsys.readouterr().err.splitlines() if "none.yaml" in line]
+    (note,) = notes
+    assert note.startswith("note: components/gpu/kustomization.yaml:3: skipped, ")
+    assert "Kustomization film, Kustomization music were not built" in note

@@ -297,7 +297,7 @@ def test_no_format_shows_the_value_of_a_secret_beside_a_finding(
 def test_undefined_variable_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     edit("components/gpu/template.yaml", "gpu.intel.com", "${GPU_CLASS}")
     text = notes(capsys)
-    assert "apps/media/film/ks.yaml: skipped, Kustomization film uses ${GPU_CLASS}" in text
+    assert "apps/media/film/ks.yaml:10: skipped, Kustomization film uses ${GPU_CLASS}" in text
     assert main(["lint", ".", "--fail-on-skipped", "--no-cache"]) == 1
 
 
