@@ -187,7 +187,8 @@ def test_two_claims_too_large_for_every_node_share_a_headline() -> None:
         *both,
         pod("p", *uses),
     )
-    assert [r.code for r in answer.reasons] == ["not-enough"]
+    # Smaller claims would meet the holder next: he comes second.
+    assert [r.code for r in answer.reasons] == ["not-enough", "device-in-use"]
     assert "g/r, h/r want 6 devices together; the node has 4" in answer.headline
     # Where it would be large enough, whoever holds the devices is to blame.
     answer = explain(
