@@ -1,11 +1,11 @@
-"""Garbage collection, where it can find nothing."""
+"""A pause of garbage collection while objects are made that all stay alive."""
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 _ALLOCATIONS = 400_000
-"""Objects that may be left of earlier inputs; modules and their classes have a quarter of it."""
+"""Frozen objects above which earlier inputs are collected; modules and classes are a quarter."""
 
 
 @contextmanager
@@ -13,8 +13,8 @@ def pause_collection() -> Iterator[None]:
     """Disable garbage collection while an input is read.
 
     Its million small objects live until the end, and examining them takes up to a third of the
-    time. They are not examined later either, until another input is read: a command that watches
-    reads one after the other.
+    time. So they are frozen afterwards. A command that watches reads many inputs: if too many
+    objects are frozen, the next pause collects them first.
     """
     if gc.get_freeze_count() > _ALLOCATIONS:
         gc.unfreeze()

@@ -64,16 +64,16 @@ class MeasuredPairs(Struct, frozen=True):
     """Pairs of devices with their distances."""
 
     pairs: tuple[Pair, ...]
-    """The pairs, with unknown levels as far as they can be."""
+    """The pairs; an unknown level counts as the farthest that is possible."""
 
     levels: Mapping[str, int]
     """Number of pairs by level."""
 
     max_ranks: tuple[int, ...]
-    """Ranks of these pairs."""
+    """Ranks of ``pairs``."""
 
     min_ranks: tuple[int, ...]
-    """Ranks of the pairs with unknown levels as near as they can be."""
+    """Ranks of the pairs if an unknown level counts as the nearest that is possible."""
 
 
 class Aligner:
@@ -128,7 +128,7 @@ class Aligner:
             return replace(alignment, comparison_failure=failure.fault.text)
 
     def _measure(self, devices: ClaimDevices) -> MeasuredPairs:
-        """Pair the devices twice: with unknown levels as far, and as near, as they can be."""
+        """Pair the devices twice: unknown levels count as the farthest, then as the nearest."""
         every = (*devices.first, *devices.second)
         locations = [self.locator.locate(device, devices.node) for device in every]
         levels = self.locator.levels.get(devices.node or "")
@@ -209,7 +209,10 @@ class Aligner:
 
     @cached_property
     def _claims_by_node(self) -> dict[str | None, list[ResourceClaim]]:
-        """Allocated claims by the node of their devices; claims of other devices on every node."""
+        """Allocated claims by the node of their devices.
+
+        A claim counts for every node if the node of one of its devices is unknown.
+        """
         claims: dict[str | None, list[ResourceClaim]] = {node: [] for node in self.nodes}
         for claim in self.state.decoded_claims:
             allocation = claim.status.allocation if claim.status is not None else None
@@ -254,9 +257,10 @@ class Aligner:
         alignments: Sequence[Alignment],
         excluded: frozenset[DeviceID],
     ) -> frozenset[DeviceID]:
-        """Choose free devices for claims that are aligned as well as on the empty node.
+        """Choose free devices for claims, as well aligned as on the empty node.
 
-        None of them is ``excluded``. Empty if there are no such devices, or if devices are shared.
+        The choice avoids ``excluded``. It is empty if no devices are as good, or if devices are
+        shared.
         Raises TooManyAllocations and AttemptFailed.
         """
         held = AllocatedState.from_claims(self._claims_by_node.get(node, ()), self.features)

@@ -55,7 +55,6 @@ class Pool(Struct):
     invalid: PoolFault | None = None
     devices: tuple[PoolDevice, ...] = ()
     binding: bool = False
-    # results for its devices, shared by all nodes that see it
     memory: dict[Hashable, Any] = field(default_factory=dict)
     """Results for its devices, shared by all nodes that see it."""
 
@@ -123,7 +122,7 @@ class SliceIndex:
                 self._shared.append(number)
 
     def gather(self, node: Node) -> tuple[Pool, ...]:
-        """Return the pools in the scheduler's order; sorted if that is random.
+        """Return the pools in the scheduler's order; sorted if the scheduler's order is random.
 
         Raises AttemptFailed if the scheduler fails.
         """
@@ -325,8 +324,9 @@ def _node_key(node: Node) -> Hashable:
 
 
 def node_selection(node: Node, pool: Pool) -> tuple[bool | str, ...]:
-    """Return for each device of a pool whether its own node selection has the node; upstream's
-    words for a selector that cannot be parsed.
+    """Return for each device of a pool whether its own node selection has the node.
+
+    A selector that cannot be parsed has upstream's message instead.
     """
     key = ("nodes", _node_key(node))
     if key not in pool.memory:

@@ -39,9 +39,9 @@ _UNKNOWN: Range = (0, UNBOUNDED)
 class Path:
     """The steps from a variable to a value: a Go slice, as in checker/cost.go.
 
-    ``room`` is its capacity: appending within it to one of two equal paths overwrites what was
-    appended to the other, so that the first variable of ``device.attributes["d"].all(k, v, …)`` is
-    as large as the second.
+    ``room`` is the capacity of the slice. Two paths may share one slice: as long as it has room, a
+    step that is appended to one path overwrites the step of the other. Therefore the first variable
+    of ``device.attributes["d"].all(k, v, …)`` is as large as the second.
     """
 
     __slots__ = ("_room", "_size", "_steps")
@@ -69,7 +69,7 @@ _NO_PATH = Path([])
 
 
 def estimate(checked: Checked, declarations: Declarations) -> int:
-    """Return the upper bound; 2^64-1 is unbounded."""
+    """Return the upper bound of the cost; 2^64-1 means unbounded."""
     return _Estimator(declarations).cost(checked.root)[1]
 
 
@@ -187,8 +187,7 @@ def _size_limit(path: list[str], release: int) -> Range | None:
     place = "device"
     for step in path[1:]:
         steps = _STEPS.get(place, {})
-        # The inner map of attributes also gives its values to a selection; that of capacities does
-        # not.
+        # A selection by name has a size in the inner map of attributes, but not of capacities.
         next_place = steps.get(step) or (
             "attribute" if place == "attributes" and not step.startswith("@") else None
         )

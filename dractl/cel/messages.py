@@ -119,7 +119,8 @@ def issues_of(
         for i in kept
         if _NO_FIELD_NAME.fullmatch(i.message)
     ]
-    if not any(macro in text for macro in _OPTIONAL_MACROS):  # which have their operand twice
+    # Optional macros repeat their operand, so an issue in it is reported twice.
+    if not any(macro in text for macro in _OPTIONAL_MACROS):
         kept = list(dict.fromkeys(kept))
     return tuple(sorted(kept, key=place)) or (_depth_issue(text),)
 
@@ -170,7 +171,7 @@ class _Reporter:
             message = self.restore_escapes(message, offset)
         overload = _NO_OVERLOAD.fullmatch(message)
         if overload and self.namespace_function(offset) not in (None, overload[1]):
-            return None  # said of the namespace
+            return None  # the issue is about the namespace, not the function
         if overload and self.is_member_call(offset, overload[1]):
             return Issue(_member(overload), offset, line, column)
         if message.endswith("second variable must be different from the first variable"):
@@ -191,8 +192,9 @@ class _Reporter:
         return f"{_UNREADABLE}{part}'" if self.text.startswith(part, offset) else message
 
     def operand_types(self) -> Iterator[Issue]:
-        """Yield an issue for each operand of ``&&`` and ``||`` that is no bool, which cel-cpp is
-        not asked to check.
+        """Yield an issue for each operand of ``&&`` and ``||`` that is no bool.
+
+        dractl does not let cel-cpp check them.
         """
         for i, token in enumerate(self.tokens):
             if token.kind == "operator" and token.text in ("&&", "||"):
@@ -266,7 +268,7 @@ class _Reporter:
         token = self.tokens[at]
         if token.text == "(":
             if self.namespace_function(offset):
-                return None  # said of the namespace
+                return None  # the issue is about the namespace, not the function
             if name != "has" and at and self.tokens[at - 1].text == "has" and self.token(at + 1):
                 root = self.tokens[at + 1]  # for has(a.b.c), cel-cpp reports a.b.c
                 return issue_at(

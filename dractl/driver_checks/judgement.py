@@ -1,4 +1,4 @@
-"""The report on a driver: lint's findings in its slices, and what only several inputs show."""
+"""The report on a driver: lint's findings in its slices, and faults between inputs."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -90,9 +90,10 @@ def _list_remarks(subject: Subject, target: Target) -> Iterator[Remark]:
 
 
 def _judge_snapshots(subject: Subject, terms: Terms) -> Iterator[Located]:
-    """Yield lint's findings in each snapshot; what several have is reported of the newest.
+    """Yield lint's findings in each snapshot.
 
-    Of a recording only the last state is judged: the ones before it are in the middle of a write.
+    If several snapshots have a finding, it is reported for the newest one. Only the last state of a
+    recording is judged, since the driver had not finished its writes in earlier ones.
     """
     # Without a snapshot, there are still the classes.
     snapshots = subject.publication.snapshots or (Snapshot("", ()),)
@@ -106,7 +107,7 @@ def _judge_snapshots(subject: Subject, terms: Terms) -> Iterator[Located]:
     for snapshot in reversed(chosen):
         later, contents = contents, Counter(map(encode_content, snapshot.slices))
         if later == contents:
-            continue  # it has the findings of the one after it
+            continue  # the later snapshot is equal, and so are its findings
         placed = _judge(snapshot, subject.beside, subject.publication.driver, terms)
         keys = [(item.finding.code, item.finding.message) for item in placed]
         yield from (item for item, key in zip(placed, keys, strict=True) if key not in reported)
@@ -138,12 +139,12 @@ def _advise(subjects: Sequence[Manifest], driver: str, terms: Terms) -> Iterator
 
 
 def _drop_fix(located: Located) -> Located:
-    """Return a finding without a fix of its file: the driver writes the slices, not a person."""
+    """Return a finding without its fix: the driver writes the slices, so nobody edits the file."""
     return replace(located, finding=replace(located.finding, fix=None))
 
 
 def _make_certain(located: Located) -> Located:
-    """Return a finding about an incomplete pool as an error: a snapshot is all that there is."""
+    """Return a finding about an incomplete pool as an error: a snapshot has all slices."""
     return replace(
         located, finding=replace(located.finding, severity="error", confidence="certain")
     )

@@ -23,19 +23,19 @@ SCHEMA = "dractl/facts/v1"
 
 
 class DriverLine(Struct, frozen=True, omit_defaults=True):
-    """A driver with the versions that are known and the version that runs."""
+    """A driver with the versions in the pack and the version in the cluster."""
 
     name: str
     known: str
-    """The newest release that is known."""
+    """The newest release in the pack."""
     read: str
-    """The date on which it was read."""
+    """The date on which the pack's facts about the driver were read."""
     seen: str = ""
-    """A later state that was seen."""
+    """An unreleased version in the pack, with its date."""
     running: str = ""
     """The version that runs."""
     newer: bool = False
-    """True if the version that runs is not known."""
+    """True if the version that runs is newer than the pack."""
 
 
 class Old(Struct, frozen=True):
@@ -47,7 +47,7 @@ class Old(Struct, frozen=True):
 
 
 class ComingLine(Struct, frozen=True):
-    """Something that a release of Kubernetes will bring whose rules are not known completely."""
+    """A change of a coming release of Kubernetes whose rules are not all in the pack."""
 
     release: str
     what: str
@@ -74,11 +74,9 @@ class Summary(Struct, frozen=True):
     caveat: str = ""
     """A caveat about the rules of that release."""
     unread: Sequence[Mapping[str, str]] = ()
-    """What was not seen of the cluster or the files: versions that run may be newer
-    than is seen.
-    """
+    """Resources that could not be read: newer versions than those reported may run."""
     unknown: tuple[UnknownDriver, ...] = ()
-    """Drivers that publish slices, and of which nothing is known."""
+    """Drivers that publish slices and that the pack lacks."""
 
     @property
     def title(self) -> str:
@@ -98,9 +96,10 @@ def summary(
     caveat: str | None = None,
     unread: Sequence[Mapping[str, str]] = (),
 ) -> Summary:
-    """Summarize a pack on a day, beside the drivers that run by the ``objects``. ``cluster`` is the
-    release that runs, with the ``caveat`` about its rules, ``unread`` the resources that may not be
-    read of it.
+    """Summarize a pack, and compare it with the drivers that the ``objects`` show.
+
+    ``cluster`` is the release of the cluster, ``caveat`` a warning about the rules of the release.
+    ``unread`` are resources of the cluster that could not be read.
     """
     running = versions(objects)
     return Summary(

@@ -1,4 +1,4 @@
-"""Notes on kinds that decide and that the input does not show."""
+"""Notes on kinds that affect the report and that the input lacks."""
 
 from collections.abc import Iterable, Iterator
 
@@ -17,7 +17,7 @@ _RESOURCES = {"PodDisruptionBudget": "poddisruptionbudgets", "DaemonSet": "daemo
 
 
 def note_missing_kinds(state: ClusterState, kinds: Iterable[str]) -> Iterator[str]:
-    """Yield a note for each kind that decides and that the input does not show whole."""
+    """Yield a note for each of the kinds that the input lacks and a cluster may have."""
     for kind in kinds:
         if state.has(kind) or state.covers(kind):
             continue

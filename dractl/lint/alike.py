@@ -1,6 +1,6 @@
-"""One cause in many devices as one finding, for reports that people read.
+"""The merger of findings with one cause in many devices, for reports that people read.
 
-Programs get each of them.
+Reports for programs keep each finding.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from dractl.lint.finding import Finding, Report
 
 MAX_SEPARATE: Final = 2
-"""Findings that are shown one by one: so few are places to visit."""
+"""Findings of one cause that are shown one by one; a reader can visit so few places."""
 _DEVICE = re.compile(r"\bspec\.devices\[\d+\]")
 
 
@@ -58,6 +58,6 @@ def _count(group: Sequence[Finding]) -> Finding:
 
 
 def _with_place(first: Finding, message: str) -> str:
-    """Return the message about another device as one about the first."""
+    """Return the message with the path of the first device in place of another device's."""
     device = _DEVICE.search(first.path)
     return _DEVICE.sub(device[0], message) if device is not None else message

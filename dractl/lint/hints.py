@@ -1,4 +1,4 @@
-"""Hints for violations whose message, the API server's own, does not contain one."""
+"""Hints for violations: the API server's messages have none."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
 
 
 def _hint_for_field(document: Document, violation: Violation) -> str | None:
-    """Return where a field belongs that stands in the wrong place, or has the wrong type."""
+    """Return a hint for a field in the wrong place, or of the wrong type."""
     path = violation.path
     is_unknown = violation.rule == "unknown-field"
     if not is_unknown and path[-1:] == ("cel",) and violation.meant:
@@ -57,7 +57,8 @@ def _hint_for_field(document: Document, violation: Violation) -> str | None:
 
 
 def _hint_for_expression(document: Document, violation: Violation, target: Target) -> str | None:
-    from dractl.lint.cel_hints import hint_for_cost, hint_for_issues  # not without selectors
+    # Files without selectors need no CEL.
+    from dractl.lint.cel_hints import hint_for_cost, hint_for_issues
 
     written = document.at(violation.path)
     if violation.rule in ("RC-14", "DC-05"):
@@ -112,7 +113,8 @@ def _hint_for_reference(document: Document, violation: Violation) -> str | None:
 
 def rewrite(written: str, issues: Sequence[Issue]) -> tuple[tuple[int, int, str], ...]:
     """Return the parts of an expression that the hint replaces: start, end and the new text."""
-    from dractl.lint.cel_hints import rewrite  # not for files without selectors
+    # Files without selectors need no CEL.
+    from dractl.lint.cel_hints import rewrite
 
     return rewrite(written, issues)
 

@@ -1,16 +1,16 @@
-"""The files beside a named one that are read: the nearest first, within a budget."""
+"""A budget for reading the files around those that the user names, the nearest first."""
 
 import os
 import time
 from collections.abc import Callable, Iterable
 
 MAX_SCANNED_BYTES = 64 * 2**20
-"""Bytes that are searched for the words of DRA, a fraction of a millisecond each MiB."""
+"""Bytes that are searched for the words of DRA; a MiB takes a fraction of a millisecond."""
 MAX_PARSED_BYTES = 1 * 2**20
-"""Bytes of files with such words that are parsed, a quarter of a second each MiB.
+"""Bytes of files with such words that are parsed; a MiB takes a quarter of a second.
 
-Such a file is parsed twice, to learn what it defines and to judge the named file beside it: half a
-second together.
+Such a file is parsed twice, to learn what it defines and to judge the named file. Together a MiB
+takes half a second.
 """
 MAX_SECONDS = 0.25
 """Processor time of one step: of learning what files define, and of loading some of them."""

@@ -25,8 +25,8 @@ AttributeNames = frozenset[str] | None
 """Bare names of the attributes that a question may read; None if it may read any."""
 
 _PLAIN_TYPES = frozenset({"string", "int", "bool"})
-"""Values of other types may make every selector fail, read or not: versions and lists are
-converted.
+"""Types that cannot fail. A version or a list is converted, which may fail every selector, even one
+that does not read it.
 """
 
 
@@ -127,7 +127,7 @@ class NodeGroups:
         )
 
     def pools(self, node: str) -> tuple[PoolName, ...]:
-        """Return the pool of each slice of one node. Those of nodes with equal keys correspond."""
+        """Return the pool of each slice of a node, in an order that matches between equal nodes."""
         return tuple(map(_pool_of, self._slices_of(node)))
 
     def _slices_of(self, node: str) -> Sequence[ResourceSlice]:
@@ -145,7 +145,7 @@ class _NodeReach(Struct, frozen=True):
     slices: tuple[ResourceSlice, ...]
     """The slices of the node alone."""
     pools: tuple[PoolName, ...]
-    """The pool of each of them."""
+    """The pool of each of ``slices``."""
     network_slices: tuple[int, ...]
     """The identities of other slices that it reaches."""
     declared_features: tuple[str, ...]
@@ -165,22 +165,22 @@ class _IdleNodeKey(Struct, frozen=True):
 
 
 class _Signature(Struct, frozen=True):
-    """Hashes of what decides about a slice."""
+    """Hashes of the parts of a slice that affect verdicts."""
 
     base_hash: int
-    """Ignores plain attributes."""
+    """The hash of the slice without plain attributes."""
     hash_by_names: dict[AttributeNames, int]
-    """Adds the attributes that a question reads."""
+    """The hash with the attributes that a question reads, by their names."""
     similar: ResourceSlice | None = None
-    """A slice that is the same but for the attributes that differ."""
+    """A slice that differs only in the attributes ``differing_names``."""
     differing_names: frozenset[str] = frozenset()
 
 
 class SliceSignatures:
     """Hashes of slices.
 
-    Most slices of a driver are equal but for a few attributes, such as uuid, which questions seldom
-    read: these share their hashes.
+    Most slices of a driver differ only in a few attributes that questions seldom read, such as
+    uuid. Such slices share their hashes.
     """
 
     def __init__(self, cache: DerivedValues) -> None:
@@ -188,8 +188,9 @@ class SliceSignatures:
         self._latest_of_driver: dict[str, tuple[ResourceSlice, _Signature]] = {}
 
     def hash(self, resource_slice: ResourceSlice, names: AttributeNames) -> int:
-        """Return a number that is equal for slices of which a question that reads ``names`` sees
-        the same.
+        """Return the hash of a slice for a question that reads the attributes ``names``.
+
+        Slices have equal hashes if they differ only in plain attributes that it does not read.
         """
         signature = self._cache.from_object(
             "slice-signature", resource_slice, lambda: self._signature(resource_slice)
@@ -270,7 +271,7 @@ def _slice_header(resource_slice: ResourceSlice) -> tuple[Hashable, ...]:
 
 
 def _strip_plain_attributes(device: Raw) -> Raw:
-    """Return a device without the attributes that decide nothing unless they are read."""
+    """Return a device without the attributes that only affect selectors that read them."""
     attributes = device.get("attributes")
     if not isinstance(attributes, dict):
         return device

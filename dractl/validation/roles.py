@@ -1,8 +1,8 @@
 """Roles of DRA drivers: which requests of a driver the API server of a release forbids.
 
-An account has the rules of all roles that are bound to it. What a driver asks for is read in the
-library that drivers are built with (k8s.io/dynamic-resource-allocation v0.37.1), what the API
-server asks the authorizer in kubernetes/kubernetes v1.37.1 pkg/registry/resource/utils.go.
+An account has the rules of all roles that are bound to it. Sources: the library that drivers are
+built with (k8s.io/dynamic-resource-allocation v0.37.1) makes the requests, and
+kubernetes/kubernetes v1.37.1 pkg/registry/resource/utils.go asks the authorizer about them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -90,15 +90,15 @@ class RoleFault(Struct, frozen=True):
     """A request of a driver that its role does not allow."""
 
     kind: Kind
-    """What the request is about."""
+    """The objects that the request is about."""
     path: Path
-    """Where in the role: the rule that is about the same resource."""
+    """Path in the role to the rule for the same resource."""
     message: str
     help: str
     rule: Mapping[str, Any]
     """The rule that is missing, as it is written in a role."""
     sure: bool = True
-    """False if only a driver that runs on nodes asks for it, and this may be a controller."""
+    """False if only drivers on nodes make the request, and this driver may be a controller."""
 
 
 def binding_of(value: Mapping[str, Any]) -> Binding | None:
@@ -130,9 +130,9 @@ def identity(role: Mapping[str, Any]) -> Identity:
 def companions(
     role: Mapping[str, Any], roles: Iterable[Mapping[str, Any]], bindings: Sequence[Binding]
 ) -> list[Mapping[str, Any]]:
-    """Return the other roles that an account of this one may have, too.
+    """Return the other roles of the accounts that have this role.
 
-    Without a binding that names the role its accounts are unknown, and each of ``roles`` counts.
+    If no binding names the role, its accounts are unknown, and each of ``roles`` counts.
     """
     role_id = identity(role)
     accounts = {account for one in bindings if one.role == role_id for account in one.accounts}
@@ -150,8 +150,9 @@ def find_faults(
     *,
     on_nodes: bool = False,
 ) -> tuple[RoleFault, ...]:
-    """Return what a DRA driver with this role is forbidden; nothing for a role that is none of a
-    driver's.
+    """Return the requests that a DRA driver needs and its role does not allow.
+
+    Roles of other programs have none.
 
     ``others``: further roles of its account. ``on_nodes``: a DaemonSet runs as the account.
     """
@@ -183,9 +184,9 @@ class _Account(Struct, frozen=True):
     """The rules of all roles of an account."""
 
     everywhere: tuple[Rule, ...]
-    """Those of ClusterRoles."""
+    """The rules of ClusterRoles."""
     somewhere: tuple[Rule, ...]
-    """Those of Roles, which grant nothing on objects without a namespace."""
+    """The rules of Roles, which grant nothing on objects without a namespace."""
 
     def allows(self, verb: str, resource: str) -> bool:
         """Return whether it may ask for a verb on the claims of some namespace."""
@@ -213,8 +214,10 @@ def _account(roles: Iterable[Mapping[str, Any]]) -> _Account:
 
 
 def _is_completed(role: Mapping[str, Any]) -> bool:
-    """Return whether others complete the role: it is made of parts, is one itself, or the API
-    server keeps it (plugin/pkg/auth/authorizer/rbac/bootstrappolicy).
+    """Return whether the role cannot be judged alone.
+
+    It is aggregated from other roles, or into one, or the API server reconciles it
+    (plugin/pkg/auth/authorizer/rbac/bootstrappolicy).
     """
     labels = mapping(mapping(role.get("metadata")).get("labels"))
     return (
@@ -243,8 +246,9 @@ def _texts(values: Any) -> tuple[str, ...]:
 
 
 def _position(rules: Sequence[Rule], resource: str, verbs: Sequence[str] = ()) -> int | None:
-    """Return the position of the rule that spells out a resource, with one of the verbs if there
-    are any.
+    """Return the position of the first rule that spells out a resource.
+
+    If ``verbs`` is not empty, the rule must have one of them.
     """
     asked = {*verbs, "*"}
     return next(
@@ -319,8 +323,7 @@ def _slices(rules: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iter
 
 
 def _status(rules: Sequence[Rule], account: _Account, target: Target) -> Iterator[RoleFault]:
-    """Yield a role that may write the status of claims, of which the API server then forbids every
-    field.
+    """Yield the fault of a role that may write the status of claims, but none of its fields.
 
     AuthorizedForBinding asks for the verb of the request in the whole cluster,
     AuthorizedForDeviceStatus for that verb with a prefix, by the driver's name.

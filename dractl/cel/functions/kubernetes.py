@@ -53,7 +53,7 @@ def as_integer(q: Quantity) -> int:
 
 
 def saturate_integer(q: Quantity) -> int:
-    """Return the integer as 1.38 does, which takes 19 digits for an integer, too."""
+    """Return the integer of a quantity as 1.38 does, which accepts 19 digits."""
     return as_integer(SaturatingQuantity.of(q))
 
 

@@ -1,9 +1,9 @@
 """``dra.net``: dranet, network interfaces and RDMA devices.
 
 Source: kubernetes-sigs/dranet, pkg/inventory (db.go, net.go, sysfs.go), pkg/names,
-pkg/apis/attributes.go. What cloud providers' metadata services add is
-:mod:`dractl.drivers.dranet.cloud`. dractl does not ask the kernel for eBPF programs: an interface
-is rendered as one without.
+pkg/apis/attributes.go. :mod:`dractl.drivers.dranet.cloud` adds the attributes from the metadata
+services of cloud providers. dractl does not ask the kernel for eBPF programs: it renders each
+interface as if it had none.
 """
 
 import ipaddress
@@ -151,8 +151,9 @@ def _standalone_rdma(machine: Machine) -> Iterator[tuple[str, str, str]]:
 def _interfaces(
     machine: Machine, facts_by_name: dict[str, dict[str, Any]], options: Options
 ) -> None:
-    """Add the interfaces (discoverNetworkInterfaces): of a function's interfaces the last one
-    listed counts, but attributes that it does not set stay as an earlier one has set them.
+    """Add the attributes of interfaces (discoverNetworkInterfaces).
+
+    If a function has several interfaces, a later one overwrites the attributes that it sets.
     """
     skip_ipoib = options.setting(NAME, "moveIBInterfaces") == "false"
     for interface in sorted(machine.net_interfaces, key=_order):
@@ -176,8 +177,9 @@ _SortKey = tuple[bool, int, bool, str]
 
 
 def _order(interface: NetInterface) -> _SortKey:
-    """Return a sort key: netlink lists interfaces by their index; without it representors count as
-    the newest.
+    """Return a sort key: netlink lists interfaces by their index.
+
+    Interfaces without an index come last; among them, representors follow the others.
     """
     return interface.index is None, interface.index or 0, interface.representor, interface.name
 
@@ -281,7 +283,7 @@ def _pci(
 
 
 def _cut(text: str, options: Options) -> str:
-    """Return a name of pci.ids; main cuts it at the longest text that an attribute takes."""
+    """Return a name of pci.ids; dranet's main branch cuts it to the length of an attribute."""
     if not options.has(NAME, "limited-names"):
         return text
     return text.encode()[:_MAX_TEXT].decode(errors="ignore")

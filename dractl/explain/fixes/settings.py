@@ -116,7 +116,7 @@ def is_refusal(text: str) -> bool:
 
 
 def recreate_subject(problem: FixProblem) -> tuple[Change, ...]:
-    """Recreate the waiting pod; if it has a controller, that recreates a deleted pod."""
+    """Recreate the waiting pod; a pod with a controller is only deleted."""
     deletion = Delete("/".join(("Pod", *problem.question.key)))
     pod = problem.state.get("Pod", problem.question.key)
     if pod is None or workload_target(pod, problem.question.key[0]) is not None:
@@ -159,9 +159,7 @@ def _find_gate(cause: Cause) -> str | None:
 
 @fix_for(UpstreamBug)
 def upgrade_cluster(problem: FixProblem, cause: UpstreamBug) -> Iterator[Candidate]:
-    """Upgrade to the first release without a known bug, or to the newest where that is not
-    enough.
-    """
+    """Upgrade to the release that fixes the bug, or to the newest one."""
     for release in dict.fromkeys((cause.mended or NEWEST, NEWEST)):
         if release != problem.scheduler.features.release:
             yield Candidate(

@@ -137,8 +137,9 @@ def _alignment_hint(item: ComparedDevices) -> str | None:
 
 
 def _explain_types(item: ComparedDevices) -> tuple[str, str | None] | None:
-    """Return the types that never match; a list and a single value can, where list attributes are
-    on.
+    """Return a message about types that never match.
+
+    A list and a single value of one type can match if list attributes are enabled.
     """
     first_requests: dict[str, str] = {}
     for reference, side in item.sides.items():
@@ -180,7 +181,7 @@ def _value(item: ComparedDevices, side: RequestDevices) -> str | None:
 
 
 def _constant_value(item: ComparedDevices) -> str | None:
-    """Return the one value that a constraint compares with itself."""
+    """Return the value if all devices of a matchAttribute have the same one."""
     values = {_value(item, side) for side in item.sides.values()}
     single = item.whole and len(values) == 1 and item.field == "matchAttribute"
     return values.pop() if single and not item.claim.binds_one(item.constraint) else None

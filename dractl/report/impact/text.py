@@ -9,11 +9,11 @@ from dractl.report.canvas import Canvas
 from dractl.report.plain import printable, wrap
 
 MAX_PODS = 12
-"""Paragraphs about pods of one effect unless every one is wanted."""
+"""Paragraphs about pods of one effect, without ``every``."""
 MAX_NAMES = 4
-"""Pods that a paragraph names unless every one is wanted."""
+"""Pods that a paragraph names, without ``every``."""
 MAX_DEVICE_GROUPS = 8
-"""Groups of devices that are named unless every one is wanted."""
+"""Groups of devices that are named, without ``every``."""
 _STYLES = {"blocked": "1;31", "evicted": "33", "waits": "33", "kept": "2"}
 _TITLES = {"blocked": "blocked", "evicted": "evicted", "waits": "waiting", "kept": "kept"}
 _INDENT = "    "
@@ -34,7 +34,7 @@ def render(impact: Impact, canvas: Canvas, release: str, *, every: bool = False)
 
 
 def headline(impact: Impact) -> str:
-    """Return what changes, and how many pods that hits."""
+    """Return the change, and how many pods it affects."""
     counts = Counter(pod.effect for pod in impact.pods)
     parts = [
         f"{counts[effect]} {_TITLES[effect]}"
@@ -52,7 +52,7 @@ def _describe_places(impact: Impact) -> str:
 
 
 def _pods(pods: tuple[PodImpact, ...], canvas: Canvas, *, every: bool) -> Iterator[str]:
-    """Yield the pods of one effect; those of which the same is said share a paragraph."""
+    """Yield the pods of one effect; pods with one time, reason and new node share a paragraph."""
     if not pods:
         return
     effect = pods[0].effect

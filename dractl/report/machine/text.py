@@ -46,8 +46,8 @@ def labels(
     """Return short names of devices by address: the published name if it is short, else GPU0, NIC0,
     NVME0 ... by address.
 
-    Names in capitals thus differ from those in an allocation, and names with a question mark are
-    guessed. The numbers of GPUs in capitals are NVML's indices if it knows all GPUs.
+    So a name in capitals is never the name of an allocated device. A name with a question mark is a
+    guess. The number of a GPU is NVML's index if NVML knows all GPUs.
     """
     devices = list(devices)
     indices = {gpu.bdf: gpu.index for gpu in machine.gpus}
@@ -109,9 +109,10 @@ def profiles(gpu: Gpu) -> str:
 
 
 def _max_instances(profile: MigProfile, offered: Sequence[MigProfile]) -> int:
-    """Return how many instances of a profile an empty GPU holds, as ``nvidia-smi mig -lgip`` counts
-    them: a profile with all media extensions (+me) has seven placements on an H100, whose one OFA
-    engine only one instance can have.
+    """Return how many instances of a profile an empty GPU holds, as ``nvidia-smi mig -lgip`` does.
+
+    Placements alone are too many: an H100 has seven for a profile with all media extensions (+me),
+    but only one OFA engine.
     """
     whole = max(offered, key=lambda item: item.slices)
     engines = ("decoders", "encoders", "jpeg_engines", "ofa_engines")
@@ -142,7 +143,7 @@ def description(device: PciDevice, gpu: Gpu | None) -> str:
 
 
 def binding(device: PciDevice) -> str:
-    """Return the bound kernel driver, if it is not the usual one; virtual functions in use."""
+    """Return the kernel driver unless it is the usual one, and the number of VFs in use."""
     words = []
     if device.kind != "bridge" and device.driver != "nvidia":
         words.append(device.driver or "no driver")
@@ -454,8 +455,9 @@ def span(names: list[str]) -> str:
 
 
 def note_lines(machine: Machine, publication: Publication) -> list[tuple[str, str]]:
-    """Notes on the machine, then those of the drivers, as (about, message); those with the same
-    message are one.
+    """Return pairs of subject and message: notes on the machine, then notices of drivers.
+
+    Notes with the same message are merged.
     """
     notes = [(note.about, note.message) for note in machine.notes]
     for notice in publication.notices:
