@@ -1,5 +1,5 @@
-"""What explain says of a real node whose driver is a pod of a DaemonSet, keeps a record that is stale, or finds its state
-broken after a restart of the node; and that the cure which it names helps.
+"""What explain says of a real node whose drivers are pods of a DaemonSet, keep a record that is stale, wait for what
+they made, or are two; and that the cure which it names helps.
 
 ``pytest -m node tests/live/test_node_drivers.py -k crash`` plays one situation.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.live.node import CDI, DRIVER, RELEASE, Node, claim, lacking, pod
-from tests.live.test_node import Situation, all_steps, play, wrong
+from tests.live.test_node import Situation, all_steps, part, play, recreate, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.node
 
 NAMESPACE, PLUGIN = "drivers", "lab-plugin"
-NVIDIA = "gpu.nvidia.com"
+NVIDIA, TWO = "gpu.nvidia.com", "two.node.test"
+IMAGE = "registry.k8s.io/dra-driver-nvidia/dra-driver-nvidia-gpu:v0.4.1"
 TOOL = "node.test/tool:1"
 ABSENT_UID = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
 HOST_FOLDERS = ("/lib", "/lib64", "/usr")  # the driver is linked dynamically, and its image empty
@@ -31,6 +32,11 @@ LABEL = {"node.test/devices": "present"}
 TAINT = "node.test/devices=present:NoSchedule"
 # kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/device_state.go
 HELD = f"requested device dev-0 is already allocated to different claim {ABSENT_UID}"
+MPS = (
+    "prepare devices failed: error applying config: MPS control daemon is not yet ready: waiting"
+    " for MPS control daemon to come online"
+)
+LEVEL = "pod-security.kubernetes.io/enforce"
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +46,10 @@ def node() -> Iterator[Node]:
         pytest.skip(f"no real node: {why}")
     with Node(release=RELEASE) as running:
         running.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-        spec = {"selectors": [{"cel": {"expression": f'device.driver == "{NVIDIA}"'}}]}
-        named = {"kind": "DeviceClass", "metadata": {"name": NVIDIA}, "spec": spec}
-        running.apply({"apiVersion": "resource.k8s.io/v1", **named})
+        for name in (NVIDIA, TWO):
+            spec = {"selectors": [{"cel": {"expression": f'device.driver == "{name}"'}}]}
+            named = {"kind": "DeviceClass", "metadata": {"name": name}, "spec": spec}
+            running.apply({"apiVersion": "resource.k8s.io/v1", **named})
         yield running
 
 
@@ -140,6 +147,46 @@ def tolerate(node: Node) -> None:
     node.apply(plugin(node, tolerations=[{"operator": "Exists"}]))
 
 
+# -- what a driver makes for a claim --
+
+
+def mps_daemon() -> dict[str, Any]:
+    """The Deployment of an MPS daemon, as the driver makes it: its pod sees the host's processes."""
+    labels = {"app": "mps"}
+    container = {"name": "mps", "image": IMAGE, "imagePullPolicy": "Never", "args": ["run"]}
+    pods = {"hostPID": True, "containers": [container]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "mps-control-daemon-0", "namespace": NAMESPACE},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pods},
+        },
+    }
+
+
+def refuse_its_pods(node: Node) -> None:
+    node.part("ctr", "image", "tag", TOOL, IMAGE, check=False)
+    node.kubectl("label", "namespace", NAMESPACE, "--overwrite", f"{LEVEL}=baseline")
+    node.apply(mps_daemon())
+
+
+def admit_its_pods(node: Node) -> None:
+    """The driver stops to refuse when the Deployment has its pod."""
+    node.kubectl("label", "namespace", NAMESPACE, "--overwrite", f"{LEVEL}=privileged")
+    ready = (
+        "get",
+        "deployment",
+        "-n",
+        NAMESPACE,
+        "-o",
+        "jsonpath={.items[*].status.readyReplicas}",
+    )
+    node.until("the daemon runs", lambda: node.kubectl(*ready).strip() == "1")
+    faults_of(node, NVIDIA).write_text("{}")
+
+
 # -- the node --
 
 
@@ -154,6 +201,10 @@ def reboot(node: Node) -> None:
     node.faults(prepare="unable to get checkpoint: checkpoint is corrupted")
     for name in ("lab", "kubelet"):
         node.part("start", name)
+
+
+def change_image(node: Node) -> None:
+    node.kubectl("set", "image", "pod/train", f"main={TOOL}")
 
 
 SITUATIONS = (
@@ -202,6 +253,49 @@ SITUATIONS = (
         wrong=run_as(NVIDIA, prepare=HELD),
         claim=claim_of(NVIDIA),
     ),
+    Situation(
+        "mps-refused",
+        "not-prepared",
+        "violates PodSecurity",
+        admit_its_pods,
+        f"let namespace {NAMESPACE} run such pods",
+        wrong=all_steps(run_as(NVIDIA, prepare=MPS), refuse_its_pods),
+        claim=claim_of(NVIDIA),
+    ),
+    Situation(
+        "second-driver-refuses",
+        "not-prepared",
+        "no room in the enclosure",
+        lambda node: faults_of(node, TWO).write_text("{}"),
+        "read the log of the DRA driver on node-1",
+        wrong=run_as(TWO, prepare="no room in the enclosure"),
+        claim=claim_of("lab", TWO),
+    ),
+    Situation(
+        "second-driver-stopped",
+        "not-prepared",
+        f"driver {TWO} publishes nothing on node-1 any more",
+        part("start", TWO),
+        "restart it",
+        wrong=all_steps(run_as(TWO), part("stop", TWO)),
+        claim=claim_of("lab", TWO),
+    ),
+    Situation(
+        "image-pull",
+        "not-started",
+        "ErrImagePull",
+        change_image,
+        "image",
+        pod=pod(main={"image": "127.0.0.1:1/none:1"}),
+    ),
+    Situation(
+        "command",
+        "not-started",
+        "/absent",
+        recreate(),
+        "command",
+        pod=pod(main={"command": ["/absent"]}),
+    ),
 )
 
 
@@ -216,16 +310,17 @@ def test_a_situation_of_drivers(node: Node, situation: Situation) -> None:
 def sweep(node: Node) -> None:
     """Nothing is left of what a situation made for its drivers."""
     remove = partial(node.kubectl, check=False)
-    remove("delete", "daemonsets", "--all", "-n", NAMESPACE)
+    remove("delete", "daemonsets,deployments", "--all", "-n", NAMESPACE)
+    remove("label", "namespace", NAMESPACE, f"{LEVEL}-")
     remove("label", "node", node.name, "node.test/devices-")
     remove("taint", "node", node.name, "node.test/devices-")
     pods = ("get", "pods", "-n", NAMESPACE, "-o", "name")
     node.until("its pods are gone", lambda: not node.kubectl(*pods).strip())
-    started = faults_of(node, NVIDIA).exists()
-    if started:  # once more: the pod's devices are unprepared
-        faults_of(node, NVIDIA).write_text("{}")
-        node.part("start", NVIDIA)
+    started = [name for name in (NVIDIA, TWO) if faults_of(node, name).exists()]
+    for name in started:  # once more: the pod's devices are unprepared
+        faults_of(node, name).write_text("{}")
+        node.part("start", name)
     node.clean()
-    if started:
-        node.part("stop", NVIDIA)
-        faults_of(node, NVIDIA).unlink()
+    for name in started:
+        node.part("stop", name)
+        faults_of(node, name).unlink()
