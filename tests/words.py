@@ -6,6 +6,7 @@ Each function yields ``Remark`` values, one for each name or sentence that break
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -152,12 +153,28 @@ def constants(path: Path, module: ast.Module) -> Iterator[Remark]:
 
 
 def headless_docstrings(path: Path, module: ast.Module) -> Iterator[Remark]:
-    """Yield the docstrings that begin with a relative clause whose noun is elsewhere."""
+    """Yield the docstrings that begin with a relative clause whose noun is elsewhere.
+
+    The strings below fields and constants count, too.
+    """
     for node in ast.walk(module):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
             text = ast.get_docstring(node)
             if text and HEADLESS.match(text):
                 yield Remark(path, getattr(node, "lineno", 1), text.splitlines()[0])
+        if isinstance(node, ast.ClassDef | ast.Module):
+            for field, comment in itertools.pairwise(node.body):
+                text = field_string(field, comment)
+                if HEADLESS.match(text):
+                    yield Remark(path, comment.lineno, text.splitlines()[0])
+
+
+def field_string(field: ast.stmt, comment: ast.stmt) -> str:
+    """Return the string below a field or a constant; empty if the statement is none."""
+    if not isinstance(field, ast.AnnAssign | ast.Assign) or not isinstance(comment, ast.Expr):
+        return ""
+    value = comment.value
+    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
 
 
 def begins_with_verb(text: str) -> bool:

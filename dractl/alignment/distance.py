@@ -20,7 +20,7 @@ from dractl.topology.levels import nearest
 from dractl.topology.machine import Machine
 
 Source = Literal["slices", "snapshot", "hardware"]
-"""Where a level is known from."""
+"""The origin of a level."""
 
 KindPair = tuple[str, str]
 """Two kinds of devices that belong together."""
@@ -83,7 +83,7 @@ class Distance(Struct, frozen=True):
     """Rank of the farthest level that is possible."""
 
     source: Source
-    """Where the level is known from."""
+    """The origin of the level."""
 
 
 def _exact_distance(level: str, source: Source) -> Distance:
@@ -107,7 +107,7 @@ class Levels(Struct, frozen=True):
     """The machine."""
 
     source: Source
-    """Where the machine is known from."""
+    """The origin of the machine."""
 
     by_functions: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """The nearest level of every two functions, by their PCI addresses."""

@@ -25,7 +25,7 @@ class Pair(Struct, frozen=True):
     """The level between them; None if it is unknown."""
 
     source: str
-    """Where it is known from: ``slices``, a ``snapshot`` of the node, or its ``hardware``."""
+    """The origin of the level: ``slices``, a ``snapshot`` of the node, or its ``hardware``."""
 
 
 class Improvement(Struct, frozen=True):
@@ -82,7 +82,7 @@ class Alignment(Struct, frozen=True):
     """A constraint that leads to ``best_now``."""
 
     comparison_failure: str = ""
-    """Why the best allocation is unknown; empty if it is known."""
+    """The reason why the best allocation is unknown; empty if it is known."""
 
     @property
     def is_best(self) -> bool:

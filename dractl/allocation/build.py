@@ -170,7 +170,7 @@ class _AllDevices(Struct, frozen=True):
     every: tuple[int, ...]
     """The devices in their order."""
     selectable: int
-    """The same devices as a set."""
+    """The set of these devices, as a bit for each number."""
     wants: tuple[Vector | None, ...] | None
     """The consumption of a share by device."""
 

@@ -18,7 +18,7 @@ from dractl.model.quantity import Quantity, SaturatingQuantity
 _MAX_INT64 = (1 << 63) - 1
 _NOT_REPRESENTABLE = "capacity request cannot be represented in the device's range arithmetic"
 _DIVIDED_BY_ZERO = "runtime error: integer divide by zero"
-"""What Go says of a step that wraps to zero, such as 2^64: kube-scheduler panics."""
+"""Go's message for a step that wraps to zero, such as 2^64: kube-scheduler panics."""
 
 
 class CapacityFault(ValueError):

@@ -27,7 +27,7 @@ class AddedNodes(Struct, frozen=True):
     source: str
     """A file, or a described machine."""
     count: int
-    """How often the nodes of the source are added."""
+    """The number of times that the nodes of the source are added."""
 
     def __str__(self) -> str:
         return f"{self.option} {self.source}" + (f"*{self.count}" if self.count > 1 else "")

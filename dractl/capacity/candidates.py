@@ -53,7 +53,7 @@ class Candidate(Struct, frozen=True):
     """A claim that has the devices of a shape."""
 
     alignment: str
-    """How near the devices are; empty where no alignment is asked for."""
+    """The alignment of the devices; empty if the user asks for none."""
     claim: Mapping[str, Any]
 
 

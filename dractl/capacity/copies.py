@@ -43,13 +43,13 @@ class Copies(Struct, frozen=True):
     """``Kind/namespace/name``, or the shape as it was written."""
     state: ClusterState
     pod: Raw
-    """What all copies have in common."""
+    """The part of the pod that all copies share."""
     is_stand_in: bool = False
     """True if the pod stands for whoever would use a claim or template that is asked about."""
     shape: Shape | None = None
     """The shape that is asked about."""
     alignment: str = ""
-    """How near the devices of each copy of a shape are; empty where no alignment is asked for."""
+    """The alignment of the devices of each copy of a shape; empty if the user asks for none."""
 
     def copy(self, number: int) -> dict[str, Any]:
         """Return the pod with the given number, as if it were just created."""

@@ -43,7 +43,7 @@ class Suggestion(Struct, frozen=True):
     shape: Shape
     claim: Mapping[str, Any]
     alignment: str
-    """How near the devices are to each other; empty if no alignment was asked for."""
+    """The alignment of the devices; empty if the user asked for none."""
     devices: tuple[str, ...]
     """The devices of the first claim: ``request: driver/device``."""
     copies: int
@@ -63,7 +63,7 @@ class Preference(Struct, frozen=True):
     copies: int
     """Claims that fit the node while all of its devices are free."""
     aligned: int
-    """Those of them that are aligned as demanded."""
+    """The number of these claims that are aligned as demanded."""
 
 
 class _Node:

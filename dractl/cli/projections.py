@@ -7,7 +7,7 @@ from dractl.errors import UsageError
 from dractl.report import custom_columns, jsonpath
 
 KINDS = ("jsonpath=", "custom-columns=")
-"""What the values of ``--output`` begin with."""
+"""Prefixes of values of ``--output``."""
 
 Projection = Callable[[str], str]
 """A function from a report as JSON to what is printed of it."""

@@ -39,7 +39,7 @@ EFFECTS = {
     "DeviceTaintRule": "taints that they put on devices were not applied",
     "Pod": "who uses the claims, and what pods use on nodes, is not known",
 }
-"""What an answer lacks where the input has nothing, or only a part, of a kind."""
+"""Effects on an answer if the input has nothing, or only a part, of a kind."""
 _NO_NODES = ("no nodes available to schedule pods", "0/0 nodes are available")
 """Words of kube-scheduler that prove that there is no Node (pkg/scheduler/schedule_one.go,
 framework/types.go).
@@ -57,7 +57,7 @@ class Unread(Struct, frozen=True):
     """The only namespace in which it was seen, "" if that is not known or it was seen nowhere."""
     why: Why = "forbidden"
     extent: Extent | None = None
-    """How much was seen of it; None: the namespace tells."""
+    """The extent to which it was seen; None if ``namespace`` shows it."""
     reason: str = ""
     """The reason why files were not rendered."""
 
@@ -93,7 +93,7 @@ class Coverage(Struct, frozen=True):
     namespaces: Mapping[str, str] = {}
     """The only namespace in which a kind was seen in part, where there is only one."""
     unrendered: tuple[Unread, ...] = ()
-    """What was not rendered, and may hold objects of any kind."""
+    """Files that were not rendered, and may hold objects of any kind."""
 
     def extent(self, kind: str) -> Extent:
         """Return how much was seen of a kind."""

@@ -42,7 +42,7 @@ class DriverWorkloads(Struct, frozen=True):
     daemon_sets: tuple[Workload, ...] = ()
     """The DaemonSets that run its kubelet plugin."""
     deployments: tuple[Workload, ...] = ()
-    """Its controller, and what it makes for claims."""
+    """Its controller, and the Deployments that it creates for claims."""
     pods: tuple[Pod, ...] = ()
     """The pods of its kubelet plugin."""
     is_inferred: bool = False

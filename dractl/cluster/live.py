@@ -52,7 +52,7 @@ class _Resource(Struct, frozen=True):
     """Its name with its group."""
     kind: str
     note_name: str = ""
-    """What a note calls it, "" if no note names it."""
+    """The name in notes; "" if no note names it."""
     namespaced: bool = True
     is_vital: bool = False
     """True if devices cannot be compared without it."""

@@ -44,7 +44,7 @@ class Manager(Struct, frozen=True):
 
     name: str
     change_location: str
-    """Where a change belongs, such as ``in git``."""
+    """The location of changes, such as ``in git``."""
     reverts: bool = True
     """True if the tool undoes a manual change at once."""
 

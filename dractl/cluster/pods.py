@@ -10,7 +10,7 @@ NEW_POD_SECONDS = 10.0
 MAX_NAMED_PODS = 3
 _CONSUMER_KINDS = {"podgroups": "PodGroup"}
 IMAGE_REASONS = ("ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull")
-"""Why a container waits for its image (kubernetes pkg/kubelet/images/types.go)."""
+"""Reasons why a container waits for its image (kubernetes pkg/kubelet/images/types.go)."""
 _STUCK_REASONS = (
     "CrashLoopBackOff",
     *IMAGE_REASONS,
@@ -18,7 +18,7 @@ _STUCK_REASONS = (
     "CreateContainerError",
     "RunContainerError",
 )
-"""Why a container waits and will not run soon (kubernetes pkg/kubelet/container)."""
+"""Reasons why a container waits and will not run soon (kubernetes pkg/kubelet/container)."""
 
 
 def is_new(state: ClusterState, pod: Pod) -> bool:

@@ -126,9 +126,9 @@ class PodScheduler(Struct, frozen=True):
 
     name: str
     facts: SchedulerFacts | None
-    """What is known of it; None for an unknown scheduler."""
+    """The facts about the scheduler; None for an unknown one."""
     workloads: tuple[SchedulerWorkload, ...]
-    """What runs it in this input."""
+    """The workloads that run it in this input."""
     profile: Profile | None
     """The profile of that name, if a configuration is in the input."""
     words: tuple[Utterance, ...]

@@ -34,7 +34,7 @@ class Sources(Struct, frozen=True):
     files: tuple[str, ...]
     """Files to read."""
     devices: tuple[str, ...] = ()
-    """Where devices come from: files, ``local``, or ``cluster``."""
+    """The inputs of devices: files, ``local``, or ``cluster``."""
     described: bool = False
     """True if machines that an option describes are all the nodes, unless files or devices are
     named.

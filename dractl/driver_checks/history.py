@@ -43,7 +43,7 @@ class Pool(Struct, frozen=True):
     slices: tuple[Manifest, ...]
     devices: tuple[Placed, ...]
     is_new: bool
-    """It has had no slice at a time since the snapshot before: any generation is right."""
+    """True if it had no slice for a time since the previous snapshot: any generation is right."""
 
     @property
     def generation(self) -> int:

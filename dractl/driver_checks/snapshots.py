@@ -33,7 +33,7 @@ class Snapshot(Struct, frozen=True):
     slices: tuple[Manifest, ...]
     """The slices, of every generation."""
     is_recorded: bool = False
-    """It is a state in a recording, between two writes of the driver."""
+    """True for a state in a recording, between two writes of the driver."""
     emptied: frozenset[PoolName] = frozenset()
     """The pools that have had no slice at a time since the snapshot before."""
 

@@ -53,7 +53,7 @@ class Reason(Struct, frozen=True):
     brief: str
     """The sentence without them."""
     facts: Facts = field(default_factory=dict)
-    """What JSON shows besides, by its keys."""
+    """Further facts for JSON, by their keys."""
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -212,9 +212,9 @@ class Obstacle(Struct, frozen=True):
     object: str
     """The object in which the demand stands, as ``Kind/namespace/name``; empty for the subject."""
     want: str
-    """What is demanded."""
+    """The demand, as a phrase."""
     have: str
-    """What is there, where nothing else is in the way."""
+    """The state that does not meet the demand, as a phrase."""
     nodes: tuple[str, ...] = ()
     """The nodes that read the same."""
     code: str = ""
@@ -233,7 +233,7 @@ class DeviceStatus(Struct, frozen=True):
     holders: tuple[Holder, ...] = ()
     taints: tuple[str, ...] = ()
     detail: str = ""
-    """Why, or what remains of a shared device."""
+    """The reason for the status, or the remainder of a shared device."""
     requests: tuple[str, ...] = ()
     """The requests that could use it if it were free."""
     root: str | None = None

@@ -69,7 +69,7 @@ class Parts(Struct, frozen=True):
     """Steps that follow the causes' next steps."""
     notes: tuple[str, ...] = ()
     blind: MissingPermissions = MissingPermissions()
-    """What may not be read."""
+    """Permissions that the user lacks."""
     alignment: tuple[Alignment, ...] = ()
     expected_nodes: tuple[ExpectedNode, ...] = ()
     """Nodes that an autoscaler would launch for the pod."""

@@ -35,7 +35,7 @@ class Inquiry(Struct, frozen=True):
     claim: PodClaim | None = None
     """The claim, or the claim that a template would make."""
     entry: PreEnqueueResult | None = None
-    """What PreEnqueue says of a pod; None if the attempt is enough."""
+    """The result of PreEnqueue for a pod; None if the attempt is enough."""
     attempt: Attempt | None = None
     """The scheduler's attempt to place the pod, if there is one already."""
     notes: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class InquiryResult(Struct, frozen=True):
     subject: Subject
     attempt: Attempt
     blind: MissingPermissions = MissingPermissions()
-    """What may not be read."""
+    """Permissions that the user lacks."""
     compares: bool = True
     """True if devices may be read and were compared."""
     notes: tuple[str, ...] = ()

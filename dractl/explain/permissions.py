@@ -38,11 +38,11 @@ class UnreadableResource(Struct, frozen=True):
     """A resource that was not read whole, and what an answer lacks without it."""
 
     row: Unread
-    """How much was seen of it, and why no more."""
+    """The part that was seen, and the reason why no more was."""
     what: str
     """The resource as people call it."""
     effect: str
-    """What the answer lacks without it."""
+    """The effect on the answer."""
 
     @property
     def resource(self) -> str:

@@ -21,7 +21,7 @@ from dractl.scheduler.rejection import Rejection
 
 MIN_NODES_FOR_MAJORITY = 10
 MAJORITY = 0.8
-"""What holds on this share of many nodes comes before what the others would add."""
+"""A cause on this share of many nodes comes before the causes on the others."""
 MIN_MIXED_CAUSES = 4
 """So many different causes, none of them on most nodes, are called mixed."""
 

@@ -19,7 +19,7 @@ Component = Literal[
     "scheduler", "controller-manager", "kubelet", "kernel", "runtime", "driver", "library", "image"
 ]
 Operation = Literal["drain", "reboot", "restart"]
-"""What is done to a node: its pods are evicted, it is rebooted, or a driver on it is restarted."""
+"""An operation on a node: its pods are evicted, it is rebooted, or a driver on it is restarted."""
 
 
 class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -147,7 +147,7 @@ class Preview(Struct, frozen=True, forbid_unknown_fields=True):
     due: str
     """The day on which it is to be released."""
     basis: str
-    """What it is judged by, as a phrase."""
+    """The basis of verdicts, as a phrase."""
     source: str
     read: str
 
@@ -165,7 +165,7 @@ class Coming(Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     read: str = ""
     landed: bool = False
-    """It is in the code of a preview; otherwise somebody plans it."""
+    """True if it is in the code of a preview, not only planned."""
 
 
 class Kubernetes(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):

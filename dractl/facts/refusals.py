@@ -74,7 +74,7 @@ class RefusalFact(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     words: tuple[str, ...]
     """Patterns (RE2) of which one is found in the words. Named groups can stand in texts."""
     blames: Blame
-    """What is at fault. Only ``hardware`` advises to reset or replace a device."""
+    """The part at fault. Only ``hardware`` advises to reset or replace a device."""
     meaning: tuple[str, ...]
     steps: tuple[StepFact, ...]
     general: bool = False
@@ -88,9 +88,9 @@ class RefusalFact(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     foreign: Advice | None = None
     """The advice where the words name a device that the claim has from another driver."""
     is_not: str = ""
-    """What it is easily taken for."""
+    """A fault with which it is easily confused."""
     waits_for: str = ""
-    """How the names of the Deployments begin whose pods the driver waits for."""
+    """The prefix of the names of Deployments whose pods the driver waits for."""
     source: str
     """Path and line in the repository that the file names."""
     read: str = ""

@@ -74,7 +74,7 @@ class Impact(Struct, frozen=True):
     """The effects of a change on what runs."""
 
     change: tuple[str, ...]
-    """What changes, such as ``DeviceTaintRule/maintenance`` or ``drain Node/gpu-1``."""
+    """The objects that change, such as ``DeviceTaintRule/maintenance`` or ``drain Node/gpu-1``."""
     devices: tuple[DeviceChange, ...] = ()
     """The devices whose state or taints change, and those that a rule without effect selects."""
     pods: tuple[PodImpact, ...] = ()
@@ -82,9 +82,9 @@ class Impact(Struct, frozen=True):
     pending: tuple[PendingPod, ...] = ()
     """The pods that wait for a node after the change, or get another one through it."""
     steps: tuple[NextStep, ...] = ()
-    """What to do, in the order in which it works."""
+    """Steps to take, in the order in which they work."""
     notes: tuple[str, ...] = ()
-    """What else follows, and what the input does not show."""
+    """Notes on further effects, and on what the input does not show."""
 
     def list_pods(self, *effects: Effect) -> tuple[PodImpact, ...]:
         """Return the pods with one of the effects."""

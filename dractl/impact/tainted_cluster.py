@@ -30,7 +30,7 @@ class TaintedCluster(Struct, frozen=True):
     rules: tuple[TaintRule, ...]
     """The DeviceTaintRules that change, as they are stored."""
     change: tuple[str, ...]
-    """What changes: ``KIND/NAME`` of each."""
+    """The objects that change, each as ``KIND/NAME``."""
 
     @property
     def rehearsal(self) -> ClusterState:

@@ -69,9 +69,9 @@ class ValueChoice(Struct, frozen=True):
     """The user's values for the charts of one run."""
 
     named: ChartValues = NO_VALUES
-    """Those of the command line, for the only chart."""
+    """Values of the command line, for the only chart."""
     by_chart: Mapping[str, ChartValues] = MappingProxyType({})
-    """Those of the configuration, by the absolute path of the chart's folder."""
+    """Values of the configuration, by the absolute path of the chart's folder."""
 
 
 NO_CHOICE = ValueChoice()
@@ -96,7 +96,7 @@ class _Layer(Struct, frozen=True):
     names: tuple[str, ...]
     """The paths of the values files."""
     contents: tuple[bytes, ...]
-    """Their contents."""
+    """The contents of the values files."""
     settings: tuple[str, ...] = ()
     """Arguments of ``--set``."""
     release: str = RELEASE

@@ -42,7 +42,7 @@ class Chart(Struct, frozen=True):
     folder: str
     """The absolute path of the chart."""
     options: argo.HelmOptions
-    """What the Application says about it."""
+    """Helm's options in the Application."""
 
 
 class Delivery(Struct, frozen=True):

@@ -28,7 +28,7 @@ class Delivered(Struct, frozen=True):
     documents: tuple[Document, ...]
     """The objects that may concern DRA, each with the cluster that it is applied to."""
     skipped: tuple[Skipped, ...]
-    """What was not built."""
+    """Parts that were not built."""
     files: frozenset[str]
     """The absolute paths of all files that were read for them."""
     charts: frozenset[str]

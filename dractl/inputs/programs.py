@@ -33,7 +33,7 @@ _LOGGED_ERROR = re.compile(r'(?m)^E\d{4} [^\n]*\] "command failed" err="((?:[^"\
 _MAX_FIRST_LINE = 256
 _SCRIPT = re.compile(rb"#!\s*/usr/bin/env\s+([\w.-]+)\s*$", re.MULTILINE)
 _OUT_OF_MEMORY = ("out of memory", "cannot allocate memory")
-"""How a Go program ends at its limit of memory (runtime/malloc.go, runtime/mem_linux.go)."""
+"""Words of a Go program at its limit of memory (runtime/malloc.go, runtime/mem_linux.go)."""
 
 
 class Limits(Struct, frozen=True):

@@ -252,7 +252,7 @@ def replacement(document: Document, change: Replacement) -> TextFix:
 
 _QUOTES = ("'", '"')
 _SPECIAL = tuple("\"'[]{}&*!|>%@`#,?:-")
-"""What no plain scalar of YAML begins with."""
+"""Characters with which no plain scalar of YAML begins."""
 
 
 def _quote(text: str, quote: str) -> str:

@@ -38,7 +38,7 @@ PodSpec: TypeAlias = "objects.PodSpec[Manifest]"
 
 _GROUPS = (GROUP, "", "apps", "batch", ROLE_GROUP)
 PODS = ("Pod template",)
-"""What :attr:`Manifest.kinds` calls everything that holds a pod's specification."""
+"""The kind in :attr:`Manifest.kinds` of everything that holds a pod's specification."""
 
 
 class Manifest:
@@ -369,9 +369,9 @@ class Advice(Struct, frozen=True):
     path: Path
     """The path of the document in v1."""
     message: str
-    """What is wrong."""
+    """The fault."""
     help: str | None = None
-    """What to do."""
+    """The remedy, as an imperative."""
     key: bool = False
     """True if the finding is about the key."""
     span: tuple[int, int] | None = None
@@ -379,7 +379,7 @@ class Advice(Struct, frozen=True):
     severity: Severity | None = None
     """The severity, if it differs from the rule's own in a lesser case."""
     confidence: Confidence = "certain"
-    """How certain it is."""
+    """The certainty of the fault."""
     fix: Replacement | None = None
     """The fix, if the intended value is clear."""
     related: tuple[tuple[str, Manifest, Path], ...] = ()

@@ -63,10 +63,10 @@ REJECTED = {
     ),
     "taint rule": "The API server rejects the rule.",
 }
-"""Why a violation is bad, by the kind of object that has it."""
+"""Sentences on why a violation is bad, by the kind of object that has it."""
 
 CONSUMERS = ("karpenter", "cluster-autoscaler", "kueue")
-"""What reads claims besides kube-scheduler, and has limits of its own."""
+"""Readers of claims besides kube-scheduler, with limits of their own."""
 
 DOCUMENTATION = ""
 """The address of the documentation site, without a slash at its end; empty until

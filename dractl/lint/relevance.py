@@ -19,7 +19,7 @@ KINDS = (
 )
 _MAX_DEPTH = 64
 PER_CLASS = f".deviceclass.{GROUP}/devices"
-"""What follows a class in a ResourceQuota's name for its devices."""
+"""The suffix of a class in a ResourceQuota's name for its devices."""
 
 
 def group(value: dict[str, Any]) -> str:
@@ -29,7 +29,7 @@ def group(value: dict[str, Any]) -> str:
 
 
 Concern = Literal["claims", "resources"]
-"""Why a document matters: it is about claims, or it is a pod with extended resources only."""
+"""The reason why a document matters: claims, or nothing but extended resources of a pod."""
 
 
 def concern(value: dict[str, Any]) -> Concern | None:

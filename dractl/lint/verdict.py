@@ -18,7 +18,7 @@ _DOUBLED = frozenset({"duplicate-key", "merged-key"})
 _ROUNDS = 4
 _LACKS_A_VALUE = ("FieldValueInvalid", "FieldValueRequired")
 _OF_VERSIONS = frozenset({"not-served", "served-on-demand", "dropped-field"})
-"""What the version says that was taken in place of one that is not served."""
+"""Rules about the served version, which do not count if a document is judged in another one."""
 
 
 class Flagged(Struct, frozen=True):

@@ -51,7 +51,7 @@ class Skipped(Struct, frozen=True):
     why: str
     """The reason."""
     hint: str | None = None
-    """What to do about it."""
+    """The remedy, as an imperative."""
     unread: bool = False
     """True if it could not be read, so that the results for the others are incomplete."""
     judged: bool = False

@@ -22,8 +22,8 @@ SEMVER_ORG: Final = re.compile(
     r"(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?",
     re.ASCII,
 )
-"""What the API server takes as a version attribute: semver.org's own expression, in which numbers
-have no bound.
+"""The API server's pattern of version attributes: semver.org's expression, in which numbers have
+no bound.
 """
 
 

@@ -25,7 +25,7 @@ class _Piece(Struct, frozen=True):
     """A pod to arrange."""
 
     amounts: _Amounts
-    """What it takes of each resource."""
+    """The amount that it takes of each resource."""
 
     stays: str
     """The node where it is, "" for a pod that waits."""

@@ -24,7 +24,7 @@ class Batch(Struct, frozen=True):
 
     steps: tuple[Step, ...]
     commands: tuple[str, ...]
-    """What to run, one after the other."""
+    """Commands to run one after the other."""
 
 
 def list_batches(steps: Sequence[Step]) -> list[Batch]:

@@ -36,7 +36,7 @@ class Demand(Struct, frozen=True):
     """The devices that would serve, whether or not a movable pod holds them."""
 
     count: int
-    """How many of them are needed."""
+    """The number of devices that are needed."""
 
 
 _RequestKey = tuple[int, str]
@@ -87,7 +87,7 @@ class NodeUse(Struct, frozen=True):
     """The devices that movable pods hold whole."""
 
     room: Mapping[str, int]
-    """What remains of each resource, in the scheduler's units."""
+    """The amount that remains of each resource, in the scheduler's units."""
 
 
 class Landscape:

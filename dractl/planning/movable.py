@@ -40,7 +40,7 @@ class Unit(Struct, frozen=True, eq=False):
     """The workload that recreates the pods; None for a bare pod, which can only end."""
 
     loss: int = 0
-    """How much work a restart repeats, by the kind of the owner; see :func:`_rank_loss`."""
+    """The rank of the work that a restart repeats, by kind of owner; see :func:`_rank_loss`."""
 
     @property
     def size(self) -> int:
@@ -62,7 +62,7 @@ class Movability(Struct, frozen=True):
     """The running pods of a cluster, by whether they may move."""
 
     units: tuple[Unit, ...]
-    """What may move, and may end."""
+    """The units that may move, and may end."""
 
     kept: Mapping[Key, str]
     """The other running pods, each with the reason."""
@@ -71,7 +71,7 @@ class Movability(Struct, frozen=True):
     """Pods without a controller that nothing else protects: they can end, but not move."""
 
     failures_left: Mapping[WorkloadKey, int] = {}
-    """How many pods of a Job may be evicted before it fails; other workloads have no limit."""
+    """The pods of a Job that may be evicted before it fails; other workloads have no limit."""
 
 
 class Protection:

@@ -61,16 +61,16 @@ class Plan(Struct, frozen=True):
     """The pods of the subject."""
 
     steps: tuple[Step, ...] = ()
-    """What to do, in this order."""
+    """The steps in their order."""
 
     places: tuple[tuple[Key, str], ...] = ()
     """The nodes of the pods that moved, under their old names, and of the subject's pods."""
 
     reasons: tuple[str, ...] = ()
-    """Why there is no plan, or what was not looked at."""
+    """The reasons why there is no plan, or the parts that were not examined."""
 
     notes: tuple[str, ...] = ()
-    """What to know before the plan is carried out."""
+    """Warnings to read before the plan is carried out."""
 
     is_hopeless: bool = False
     """True if the subject would fit on no node even if no other pod ran."""

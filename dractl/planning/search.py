@@ -77,10 +77,10 @@ class _Agenda(Struct, frozen=True):
     """The next node of each pod that leaves, by unit and index."""
 
     departures_left: int
-    """How many more pods may leave."""
+    """The number of further pods that may leave."""
 
     ends_left: int
-    """How many of them may end."""
+    """The number of these pods that may end."""
 
 
 class Search:

@@ -41,7 +41,7 @@ class Check(Struct, frozen=True):
     evidence: str
     """The facts that decide it."""
     advice: str = ""
-    """What to do if the state is not ``ok``."""
+    """The remedy if the state is not ``ok``."""
 
 
 class Runtime(Struct, frozen=True):

@@ -22,7 +22,7 @@ Usage = Mapping[str, Quantity]
 
 CLAIM_COUNT = "count/resourceclaims.resource.k8s.io"
 DEVICES_SUFFIX = ".deviceclass.resource.k8s.io/devices"
-"""What follows the name of a class in the name of the resource that limits its devices."""
+"""The suffix of a class's name in the name of the resource that limits its devices."""
 _ALL_MODE_DEVICES = 32
 """The devices that allocationMode All counts as (resourceapi.AllocationResultsMaxSize)."""
 _ONE = Quantity(1)

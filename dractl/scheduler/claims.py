@@ -25,7 +25,7 @@ class PodClaim(Struct, frozen=True):
     value: Raw | None = None
     """The claim as it is, or as its template would make it; None if there is none."""
     claim: ResourceClaim | None = None
-    """The same, decoded."""
+    """The claim, decoded."""
     template: str | None = None
     """The name of the template, if the claim is made from one."""
     editable: EditableSpec | None = None

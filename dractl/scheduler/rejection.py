@@ -81,7 +81,7 @@ class SkewExceeded(Struct, frozen=True):
     matching: int
     """The matching pods of this domain."""
     minimum: int
-    """Those of the domain that has the fewest."""
+    """The matching pods of the domain that has the fewest."""
     max_skew: int
     emptiest: str = ""
     """The domain that has the fewest."""

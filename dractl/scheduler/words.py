@@ -39,7 +39,7 @@ class SchedulerWords(Struct, frozen=True):
     since: str = ""
     """When they were written first."""
     count: int = 1
-    """How often an event repeats them."""
+    """The number of times that an event repeats the words."""
     agrees: bool | None = None
     """True if kube-scheduler would print them now, by the objects of the input; None if the objects
     are newer than the words, or are not all that it looks at.

@@ -22,7 +22,7 @@ class JobFailure(Struct, frozen=True):
     """
 
     note: str = ""
-    """What the JobSet does; empty if the message says it."""
+    """The action of the JobSet, as a sentence; empty if the message says it."""
 
 
 def fail_job(

@@ -54,7 +54,7 @@ class Use(Struct, frozen=True):
     after: tuple[Outcome, Outcome]
     """Its outcome in both clusters with the later version."""
     difference: Difference | None
-    """What differs between them; None if nothing does."""
+    """The difference between the outcomes; None if there is none."""
 
     @property
     def never_fits(self) -> bool:

@@ -26,7 +26,7 @@ class Speaker(Struct, frozen=True):
     speaks: tuple[str, ...]
     """The apiVersions."""
     evidence: str
-    """What shows it, as a phrase."""
+    """The evidence of these versions, as a phrase."""
     objects: tuple[str, ...]
     """The workloads that run it, and its slices."""
     source: str | None = None
@@ -43,7 +43,7 @@ class Drivers(Struct, frozen=True):
     speakers: tuple[Speaker, ...]
     """The drivers whose versions of the API are known."""
     silent: Mapping[str, str]
-    """Why it is not known what others speak, by name of the driver."""
+    """The reasons why the versions of other drivers are unknown, by name of the driver."""
 
     @property
     def names(self) -> frozenset[str]:

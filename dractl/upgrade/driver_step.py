@@ -76,7 +76,7 @@ class DriverSlices(Struct, frozen=True):
     """The code of what happens to each attribute and capacity, by part of a device and full name.
     """
     notes: tuple[str, ...]
-    """What the input does not decide."""
+    """Questions that the input does not decide."""
 
 
 def upgrade_slices(

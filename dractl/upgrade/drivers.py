@@ -324,7 +324,7 @@ class Change(Struct, frozen=True):
 
 
 Changes = Mapping[Change, Sequence[str]]
-"""What changes, with the node of each device."""
+"""Changes, each with the node of each of its devices."""
 
 
 def collect_changes(

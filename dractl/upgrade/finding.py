@@ -102,7 +102,7 @@ class Plan(Struct, frozen=True):
     drivers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """The present and the later version of each driver."""
     not_compared: tuple[str, ...] = ()
-    """What the input does not decide."""
+    """Questions that the input does not decide."""
     kinds: tuple[str, ...] = ()
     """The kinds of objects that were read: nothing is known of others."""
 

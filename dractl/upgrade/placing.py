@@ -34,7 +34,7 @@ class Applicant(Struct, frozen=True):
     """Pods that the scheduler cannot tell apart, or a claim that no pod uses."""
 
     objects: tuple[str, ...]
-    """Their names, as ``KIND/[NAMESPACE/]NAME``."""
+    """The names of the objects, as ``KIND/[NAMESPACE/]NAME``."""
     key: Key
     """The namespace and name of the first of them."""
     pod: Raw | None
@@ -371,14 +371,14 @@ class Difference(Struct, frozen=True):
     subject: Applicant
     """The pod, claim or template."""
     before: Outcome
-    """What became of it before the step."""
+    """The outcome before the step."""
     after: Outcome
-    """What becomes of it after the step."""
+    """The outcome after the step."""
     code: str
     """The code of the finding."""
     level: Level
     message: str
-    """What differs, as a clause about the subject."""
+    """The difference, as a clause about the subject."""
     where: str = ""
     """The words for the empty cluster, if it differs only there."""
 

@@ -115,7 +115,7 @@ class ServerAnswer(Struct, frozen=True):
     dropped: frozenset[str] = frozenset()
     """The fields that it drops silently."""
     doubts: tuple[str, ...] = ()
-    """What is not known of a preview, as sentences: the object may be refused for it."""
+    """Sentences on what is unknown of a preview: the object may be refused for it."""
     gates: frozenset[tuple[str, str]] = frozenset()
     """The fields that it drops, each with its gate."""
 

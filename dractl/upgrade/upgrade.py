@@ -198,7 +198,7 @@ class _DriverSteps(Struct, frozen=True):
     upgraded: Mapping[str, tuple[str, str]]
     """The present and the later version, by driver."""
     notes: tuple[str, ...]
-    """What the input does not decide."""
+    """Questions that the input does not decide."""
 
 
 def _upgrade_drivers(

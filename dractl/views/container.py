@@ -89,7 +89,7 @@ class ContainerStatus(Struct, frozen=True):
     finished_at: str = ""
     """When the container ended (RFC 3339)."""
     restarts: int = 0
-    """How often the kubelet has started it again."""
+    """The number of times that the kubelet has restarted the container."""
     is_ready: bool = False
     is_init: bool = False
     """True if the pod waits for its end; False for sidecars."""

@@ -45,7 +45,7 @@ _RESOURCES = (
     "nodes,pods,daemonsets.apps,deployments.apps,events",
     "clusterroles.rbac.authorization.k8s.io,clusterrolebindings.rbac.authorization.k8s.io",
 )
-"""What is read of a cluster, in calls that run side by side."""
+"""Resources that are read of a cluster, in calls that run side by side."""
 _OWN_FORMATS = ("full", "concise", "markdown")
 
 Slices = Annotated[

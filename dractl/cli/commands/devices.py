@@ -317,7 +317,7 @@ class _Listing(Struct, frozen=True):
     plugin_rows: tuple[PluginRow, ...]
     """Resources of device plugins."""
     problems: tuple[Problem, ...]
-    """What needs cleaning up."""
+    """Problems that somebody has to clean up."""
 
     @property
     def uses(self) -> tuple[Use, ...]:

@@ -49,7 +49,7 @@ class Refusal(Struct, frozen=True):
     """A clause; "" where nothing can be added to the words."""
     steps: tuple[NextStep, ...]
     waits_for: str = ""
-    """How the names of the Deployments begin whose pods the driver waits for."""
+    """The prefix of the names of Deployments whose pods the driver waits for."""
 
 
 class RefusedPod(Struct, frozen=True, kw_only=True):

@@ -87,7 +87,7 @@ class Candidate(Struct, frozen=True):
     slot: FixSlot
     """The slot for which it competes."""
     preference: Preference
-    """How soon an engineer would consider it."""
+    """The rank that an engineer would give it."""
     effect: str = ""
     """Side effects and conditions, shown after the title."""
     degree: int = 0
@@ -95,7 +95,7 @@ class Candidate(Struct, frozen=True):
     features: Features | None = None
     """The features with which the scheduler would have to run, where that is the change."""
     superseded_by: tuple[FixSlot | Topic, ...] = ()
-    """It is not shown beside a fix of one of these topics or slots."""
+    """The topics or slots whose fixes hide this one."""
     consequences: tuple[Change, ...] = ()
     """The changes that follow, and are verified in place of ``changes``; empty if they are the
     same.
@@ -235,7 +235,7 @@ class FixProblem(Struct, frozen=True):
     whole: Case | None = None
     """The case of the cluster without lifted obstacles, if this is one with them."""
     obstacles: Obstacles = Obstacles()
-    """What keeps the subject from its nearest nodes."""
+    """The obstacles between the subject and its nearest nodes."""
 
     @property
     def question(self) -> Question:

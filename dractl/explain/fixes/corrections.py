@@ -36,7 +36,7 @@ class Rewrite(Struct, frozen=True):
     text: str
     """The new text."""
     preference: Preference = Preference.CORRECT
-    """How soon an engineer would consider it."""
+    """The rank that an engineer would give it."""
     degree: int = 0
     """The order among rewrites of one preference, the smallest first."""
     corrects: bool = False
@@ -195,16 +195,16 @@ class _StringCall(Struct, frozen=True):
     """The name of the method."""
 
     function_start: int
-    """Where the name begins in the expression."""
+    """The offset at which the name begins in the expression."""
 
     function_end: int
-    """Where the name ends."""
+    """The offset at which the name ends."""
 
     content: str
     """The literal without its quotes."""
 
     content_start: int
-    """Where the content begins in the expression."""
+    """The offset at which the content begins in the expression."""
 
     def with_content(self, text: str, content: str) -> str:
         """Return the expression with another content of the literal."""

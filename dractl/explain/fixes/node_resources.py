@@ -167,7 +167,7 @@ class _DecidingRequest(Struct, frozen=True):
     """The request that decides how much of a resource a pod needs."""
 
     owner: str
-    """Whose request it is, in words."""
+    """The words for the container or pod with the request."""
 
     path: Path
     """The ``resources`` that contain it."""

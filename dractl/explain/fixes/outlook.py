@@ -31,7 +31,7 @@ class Outlook(Struct, frozen=True):
     """The candidate with its side effects; None if the pod still would not run."""
 
     why: str = ""
-    """Why it would not run."""
+    """The reason why the pod would not run."""
 
     behind: bool = False
     """Whether only pods ahead in the queue prevent it."""

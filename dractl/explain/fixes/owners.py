@@ -46,7 +46,7 @@ class Ending(Struct, frozen=True):
     """The loss for others, and obstacles to the ending."""
 
     preference: Preference = Preference.END
-    """How soon an engineer would consider it."""
+    """The rank that an engineer would give it."""
 
     @property
     def owner(self) -> str | None:

@@ -41,10 +41,10 @@ class Group(Struct, frozen=True):
     pod: str = ""
     """The first pod that stays pending."""
     reasons: tuple[Reason, ...] = ()
-    """Why that pod stays pending."""
+    """The reasons why that pod stays pending."""
     scheduler_message: str | None = None
     most: int | None = None
-    """What the best order reaches, placed pods included; None if that is not known."""
+    """The pods that the best order places, with those that have a node; None if unknown."""
     proven: bool = False
     """True if no order reaches more than ``most``."""
     order: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Group(Struct, frozen=True):
     together.
     """
     waits: str = ""
-    """What keeps all of the pods from starting besides their number."""
+    """The cause that keeps all of the pods from starting, apart from their number."""
     across: GangAlignment | None = None
     """The rails and NVLink domains of the pods that have a node."""
 

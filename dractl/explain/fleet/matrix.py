@@ -29,7 +29,7 @@ class Cell(Struct, frozen=True):
     serves: bool
     """The subject fits, and no autoscaler that was asked refuses the machine."""
     is_conditional: bool = False
-    """It holds only on some nodes, or not all of it was judged."""
+    """True if the answer holds only on some nodes, or if not all of it was judged."""
 
 
 class MatrixRow(Struct, frozen=True):

@@ -73,7 +73,7 @@ class Demand(Struct, frozen=True):
     stage: ClassVar[int]
     """The order in which demands are corrected: each may depend on the ones before it."""
     remoteness: ClassVar[float] = 1
-    """How far a node is from a fit if this has to change there."""
+    """The distance of a node from a fit if this has to change there."""
     passes: ClassVar[bool] = False
     """True if time alone may remove the obstacle: somebody holds what is wanted."""
     is_before_nodes: ClassVar[bool] = False
@@ -198,7 +198,7 @@ class RoomInQuota(Demand, frozen=True):
     kind = "quota"
     is_before_nodes = True
     stage = 9
-    """How much is wanted is known once the claim is right."""
+    """A stage after the corrections of the claim, which change the wanted amount."""
 
     quota: str
     resource: str

@@ -71,7 +71,7 @@ class NodeObstacles(Struct, frozen=True):
     demands: tuple[Demand, ...]
     """In the order in which they are corrected."""
     remoteness: float
-    """How far the nodes are from a fit."""
+    """The distance of the nodes from a fit."""
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -179,7 +179,7 @@ class _Group(Struct, frozen=True):
 
     nodes: tuple[NodeVerdict, ...]
     demands: tuple[Demand, ...]
-    """What their filters miss."""
+    """The demands that fail in the filters of these nodes."""
     remoteness: float
     """A first guess."""
     reading: object

@@ -55,13 +55,13 @@ class ReasonPage(Struct, frozen=True):
     title: str
     means: str
     see: str
-    """How to see it."""
+    """The way to see it."""
     fix: str
-    """How to fix it."""
+    """The way to fix it."""
     progress: Progress
-    """How far a pod gets on a node before this stops it."""
+    """The progress of a pod on a node until this stops it."""
     messages: tuple[str, ...] = ()
-    """What Kubernetes prints then, with example names: v1.37.1, plugins/dynamicresources,
+    """Messages that Kubernetes prints then, with example names: v1.37.1, plugins/dynamicresources,
     dynamic-resource-allocation, pkg/controller/resourceclaim and devicetainteviction.
     """
 

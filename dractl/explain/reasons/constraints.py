@@ -160,7 +160,7 @@ class ConstraintConflict(RequestsCause, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()
     """Matching devices that are held, or whose counters are used up."""
     holders: tuple[Holder, ...] = ()
-    """Their holders."""
+    """The holders of ``devices``."""
     exists: bool = True
     """True if the constraint could be satisfied with all devices free."""
 

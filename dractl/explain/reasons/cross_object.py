@@ -109,7 +109,7 @@ class DriverAbsent(Cause, frozen=True, kw_only=True):
     daemon_set: str = ""
     """The DaemonSet of the driver, if it selects nodes by a label that these lack."""
     selector: str = ""
-    """That label (``key=value``)."""
+    """The label (``key=value``) that the DaemonSet selects."""
 
     def facts(self) -> Facts:
         return {

@@ -188,7 +188,7 @@ class PluginAbsent(PluginState, frozen=True, kw_only=True):
 
     daemon_set: str
     refusal: str = ""
-    """Why its pods are not created."""
+    """The reason why its pods are not created."""
 
     def clause(self) -> str:
         why = f": {self.refusal}" if self.refusal else ""
@@ -335,7 +335,9 @@ class DriverRoot(Struct, frozen=True):
 
     driver: str
     settings: tuple[tuple[str, str], ...] = ()
-    """What names it, and what it is: ``NVIDIA_DRIVER_ROOT of DaemonSet x/y`` and ``/``."""
+    """The settings of the folder with their values: ``NVIDIA_DRIVER_ROOT of DaemonSet x/y`` and
+    ``/``.
+    """
     option: str = ""
     """The value of the driver's chart that sets it."""
 
@@ -471,7 +473,7 @@ class DeviceContradiction(Cause, frozen=True, kw_only=True):
     because: str = ""
     """The attributes that the value contradicts, ``dra.net/encapsulation infiniband``."""
     why: str = ""
-    """Why both cannot be."""
+    """The reason why both cannot be true."""
     peer: str = ""
     """A node where the same hardware has another value."""
     peer_value: str = ""

@@ -26,9 +26,9 @@ class Evaluation(Struct, frozen=True):
 
     expression: str
     start: int
-    """Where the part begins in the selector, in code points."""
+    """The offset at which the part begins in the selector, in code points."""
     end: int
-    """Where the part ends."""
+    """The offset at which the part ends."""
     error: str | None
     """The error of cel-go, if the part fails."""
     saw: tuple[SeenValue, ...]
@@ -96,7 +96,7 @@ class _Replacement(Struct, frozen=True):
     """The text for a part of an expression."""
 
     end: int
-    """Where the part ends, in code points."""
+    """The offset at which the part ends, in code points."""
     text: str
 
 

@@ -8,7 +8,7 @@ from dractl.cluster.shell import NextStep, quote_command
 from dractl.program import program_name
 
 _DEBUG_COMMAND = "kubectl debug node/{} -it --image=busybox"
-"""It starts a pod that has the node's files under /host
+"""The command that starts a pod with the node's files under /host
 (kubernetes.io/docs/reference/kubectl/generated/kubectl_debug).
 """
 
@@ -20,7 +20,7 @@ class NodeSystem(Struct, frozen=True):
     mark: str
     """The part of ``status.nodeInfo.osImage`` by which it is known."""
     runtime_file: str
-    """Where it has the configuration of the container runtime."""
+    """The path of the configuration of the container runtime."""
     read_file: str = _DEBUG_COMMAND
     """The command that reads it, of the node."""
     read_kubelet_log: str = _DEBUG_COMMAND

@@ -74,7 +74,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     drivers: tuple[str, ...] = ()
     """The drivers of the pod's devices."""
     lost: tuple[str, ...] = ()
-    """Those that publish nothing on the node any more."""
+    """The drivers among them that publish nothing on the node any more."""
     devices: tuple[str, ...] = ()
     """The devices of the claims."""
     gates: tuple[str, ...] = ()
@@ -879,7 +879,7 @@ class Stuck(Cause, frozen=True, kw_only=True):
     drivers: tuple[str, ...] = ()
     """The drivers that must unprepare its claims."""
     lost: tuple[str, ...] = ()
-    """Those that publish nothing on the node."""
+    """The drivers among them that publish nothing on the node."""
     finalizers: tuple[str, ...] = ()
     """The finalizers that keep it."""
     reported: str = ""

@@ -275,7 +275,7 @@ class HoldersTerminating(Cause, frozen=True, kw_only=True):
     since: str = ""
     """When the first of them was to be gone (RFC 3339)."""
     on: tuple[str, ...] = ()
-    """Their nodes."""
+    """The nodes of ``pods``."""
     finalizers: tuple[str, ...] = ()
     """The finalizers that keep the first of them."""
     event: str = ""

@@ -44,7 +44,7 @@ KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 ALONE = True
 FIELDS = ("distinctAttribute",)
 MAX_ALLOCATION_RESULTS = 32
-"""How many devices a request for all of them may get."""
+"""The limit of devices for a request for all of them."""
 
 
 def check(run: Run) -> Found:

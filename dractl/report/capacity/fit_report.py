@@ -22,7 +22,7 @@ class FitReport(Struct, frozen=True):
     by_node: Mapping[str, Sequence[Reason]]
     """The obstacles of the next copy on each node, by its name."""
     aligned: AlignedCounts | None = None
-    """How many copies have each alignment; None for a subject without it."""
+    """The number of copies by alignment; None for a subject without one."""
     replicas: int | None = None
     """The number of copies that the user asked about."""
 

@@ -51,7 +51,7 @@ class ControllerAction(Struct, frozen=True):
     """Models of the pods that the controller creates: an earlier pod for each new one."""
 
     failure: str = ""
-    """Why a Job fails, which ends all its pods; empty if it does not fail."""
+    """The reason why a Job fails, which ends all its pods; empty if it does not fail."""
 
     failure_reason: str = ""
     """Reason of the failed Job's condition, such as ``BackoffLimitExceeded``."""

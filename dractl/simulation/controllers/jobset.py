@@ -18,7 +18,7 @@ class RestartDecision(Struct, frozen=True):
     """The answer of a JobSet to a failed Job: a restart, or its own failure."""
 
     failure: str = ""
-    """Why the JobSet fails with its Job; empty if it restarts."""
+    """The reason why the JobSet fails with its Job; empty if it restarts."""
 
     whole: bool = True
     """Whether all its Jobs restart, not the failed one alone."""
