@@ -133,7 +133,7 @@ DEVICES_SEEN = Coverage(
     "unseen",
     dict.fromkeys(("ResourceSlice", "ResourceClaim", "DeviceTaintRule", "Node", "Pod"), "whole"),
 )
-"""Of machines that are described or read: they are all the nodes, and nothing runs there."""
+"""The coverage of described and of read machines: they are all nodes, and nothing runs there."""
 
 
 def cover(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:

@@ -45,4 +45,4 @@ class Origin(Struct, frozen=True):
 
 
 NO_ORIGIN = Origin()
-"""Of objects that were made, as in a library's use."""
+"""The origin of objects that a program made, as callers of the library do."""

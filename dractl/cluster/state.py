@@ -157,8 +157,8 @@ class ClusterState:
     ) -> ClusterState:
         """Return the state that loaded documents describe.
 
-        Objects that no API server has stored get its defaults. Of an object that comes twice, the
-        later one counts. ``namespace`` is that of objects that name none (kubectl's ``-n``).
+        Objects that no API server has stored get its defaults. If an object comes twice, the
+        later one counts. Objects without a namespace get ``namespace`` (kubectl's ``-n``).
         Raises InputError for an object without a valid name: without
         it, the answer would be about another cluster.
         """

@@ -14,7 +14,7 @@ from dractl.topology.machine import Machine, NumaNode
 
 NAME = "dra.memory"
 _PAGE_SIZE, _HUGE = "resource.kubernetes.io/pageSize", "resource.kubernetes.io/hugeTLB"
-_MIN_MEMORY = 1 << 20  # MinimumAllocatable of memory; that of huge pages is one page
+_MIN_MEMORY = 1 << 20  # MinimumAllocatable of memory; the minimum of huge pages is one page
 
 
 class _Memory(Known, frozen=True):

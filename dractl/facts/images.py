@@ -9,8 +9,9 @@ _TEMPLATES = ("DaemonSet", "Deployment", "StatefulSet", "ReplicaSet")
 
 
 def versions_that_run(objects: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the versions of drivers, by name, that the images of these objects are tagged with. Of
-    several the oldest counts: it decides what all nodes have.
+    """Return the versions of drivers by name, as the tags of the objects' images show them.
+
+    The oldest of several versions counts, since all nodes have at least its features.
     """
     tags_by_driver: dict[str, set[str]] = {}
     owners: dict[str, list[str]] = {}

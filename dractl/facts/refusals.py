@@ -67,7 +67,7 @@ class Advice(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RefusalFact(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Something that is said of a claim or a device that cannot be prepared."""
+    """An explanation of words about a claim or a device that cannot be prepared."""
 
     id: str
     """A name in kebab case, unique in its file."""

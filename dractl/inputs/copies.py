@@ -20,7 +20,7 @@ _KINDS = frozenset(
         ("batch", "CronJob"),
     }
 )
-"""Kinds of which a wrong copy changes an answer, by API group; those of DRA besides."""
+"""API groups and kinds, besides those of DRA, whose wrong copies would change an answer."""
 
 Identity = tuple[str, str, str, str]
 """The API group, kind, namespace and name of an object."""

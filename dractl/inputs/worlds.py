@@ -21,8 +21,8 @@ class Root(Struct, frozen=True):
 def group_roots(roots: Sequence[Root]) -> list[list[int]]:
     """Return the positions of the roots of each cluster.
 
-    One cluster has each object once: roots that apply one object both are of different clusters. Of
-    several clusters that a root can belong to, it belongs to that of the nearest folder.
+    One cluster has each object once, so roots that apply the same object belong to different
+    clusters. A root that fits several clusters belongs to the one with the nearest folder.
     """
     worlds: list[list[int]] = []
     for number, root in enumerate(roots):

@@ -43,12 +43,12 @@ from dractl.program import program_name
 NAMES: Final = ("dractl.toml", ".dractl.toml", "pyproject.toml")
 TOP: Final = ("kubernetes-version", "feature-gates", "exclude", "markdown", "lint", "charts")
 MAX_BYTES: Final = 64 << 20
-"""Of all files together that a key of a configuration names."""
+"""The size of all files together that a key of a configuration names."""
 MAX_ENTRIES: Final = 10_000
 MAX_CONFIG_BYTES: Final = 1 << 20
-"""Of a configuration file."""
+"""The size of a configuration file."""
 MAX_PATTERNS: Final = 1_000
-"""Of ``lint.per-file-ignores``: each is tried on every file with findings."""
+"""Patterns of ``lint.per-file-ignores``: each is tried on every file with findings."""
 CHART: Final = ("values", "set")
 LINT: Final = (
     "select",

@@ -42,9 +42,9 @@ from dractl.objects import text
 _FORMAT = f"6 {__version__}"
 _MAX_FILES = 50_000
 _MAX_FILES_WITHOUT_REPOSITORY = 5_000
-"""Of a folder that is no repository."""
+"""Files that are read of a folder that is no repository."""
 _MAX_BYTES_WITHOUT_REPOSITORY = 1024 * 1024
-"""Bytes of a file that is no manifest of a folder that is no repository, but a dump beside it."""
+"""The size from which a file of such a folder counts as a dump, not as a manifest."""
 _SETTLED_SECONDS = 2.0
 """Seconds after which a file that changes has another time, on any file system."""
 _FIELDS = {

@@ -19,8 +19,7 @@ _TAG = (
     "# See https://bford.info/cachedir/\n"
 )
 MAX_BYTES = 64 * 1024 * 1024
-"""Of all files of one kind together; the ones that were not used for the longest time are deleted.
-"""
+"""The size of all files of one kind together; the least recently used ones are deleted."""
 MAX_FILES = 256
 
 

@@ -80,7 +80,7 @@ def _wait_for_new_pod(step: Step) -> list[str]:
     """
     namespace, pod = step.pod
     kind, _, name = (step.owner or "//").split("/", 2)
-    if kind == "StatefulSet":  # whose new pod has the name of the old one
+    if kind == "StatefulSet":  # the new pod has the name of the old one
         conditions = ("create", "condition=PodScheduled")
         return [
             quote_command(

@@ -114,8 +114,8 @@ def _uses(root: SysRoot, block: Iterable[Scanned]) -> dict[str, _Use]:
     """Return for each disk whether it is mounted (itself or a partition), and which parts of it
     another device holds (LVM, RAID); nothing if unknown.
     """
-    # A mounted host's /proc has the reader's own mounts under self; those of process 1 are the
-    # host's.
+    # A mounted host's /proc has the reader's own mounts under self; the mounts of
+    # process 1 are the host's.
     shared = not root.live and root.exists("proc/1")
     text = (
         root.text("proc/1/mounts")

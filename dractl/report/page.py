@@ -69,8 +69,10 @@ def cell(text: str, kind: str = "") -> str:
 
 
 def table(rows: Iterable[str], head: Sequence[str] = (), kind: str = "") -> str:
-    """Return a table that scrolls by itself if the page is narrow; each row is its cells, one after
-    the other. Of the kind ``rows`` it shows the cells of a row below each other there.
+    """Return a table from rows, each the text of its cells.
+
+    On a narrow page the table scrolls by itself; if its kind is ``rows``, it shows the cells of a
+    row below each other.
     """
     titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     lines = "\n".join(f"<tr>{row}</tr>" for row in ([titles] if head else []))

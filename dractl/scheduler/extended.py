@@ -30,7 +30,7 @@ def classes_by_resource(classes: Iterable[DeviceClass]) -> dict[str, str]:
     """Return the class that names each extended resource in ``extendedResourceName``, whether or
     not the gate is on.
 
-    Of several it is the newest, then the first by name.
+    If several classes name a resource, the newest one counts, then the first by name.
     """
     by_name = sorted(classes, key=lambda c: c.metadata.name, reverse=True)
     by_age = sorted(by_name, key=lambda c: c.metadata.creation_timestamp or "")

@@ -89,8 +89,8 @@ class Attempt(Struct, frozen=True, dict=True):
         it again.
 
         No node fits the pod with this ``uid``, the claim alone keeps it from a node, and nobody
-        else uses it. Of several the scheduler picks one at random (dynamicresources.go PostFilter,
-        deallocateOrDeletePodClaims).
+        else uses it. If there are several such claims, the scheduler picks one at random
+        (dynamicresources.go PostFilter, deallocateOrDeletePodClaims).
         """
         if self.fits or self.fatal_node is not None:
             return None

@@ -122,8 +122,8 @@ def _has_lasted(state: ClusterState, words: SchedulerWords) -> bool:
 def _is_same(message: str, other: str) -> bool:
     """Return True if two messages say the same of the pod and its nodes.
 
-    Preemption comes after that, the device at which an error ends the attempt is that of the node
-    that is looked at first, and events are cut.
+    Three parts may differ: the words on preemption at the end, the device at which an error ends
+    the attempt (it depends on the node that is tried first), and the end of an event, which is cut.
     """
     first, second = _normalize(message), _normalize(other)
     if len(message.encode()) >= MAX_EVENT_BYTES - len("..."):

@@ -492,7 +492,7 @@ def _family(device: str) -> str:
 
 
 def group_by_node(slices: Iterable[Raw], name: str) -> dict[str, list[Raw]]:
-    """Return the slices of a driver by node; those of no single node are under an empty name."""
+    """Return the slices of a driver by node; slices of several nodes are under ""."""
     nodes: dict[str, list[Raw]] = defaultdict(list)
     for value in slices:
         resource_slice = slice_of(value)

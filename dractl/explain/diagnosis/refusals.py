@@ -75,7 +75,7 @@ class RefusedPod(Struct, frozen=True, kw_only=True):
 def explain_driver_words(words: str, refused: RefusedPod) -> Refusal | None:
     """Return what the words of a driver mean; None if no entry explains them.
 
-    Of several drivers of the claim the first whose words they can be is taken.
+    If the claim has several drivers, the first one that can have written the words counts.
     """
     drivers = (
         [refused.driver]

@@ -423,7 +423,7 @@ def _correct_equality(
 def _substitutes(wanted: str, present: Sequence[str]) -> list[str]:
     """Return the values to ask for instead, the most frequent first.
 
-    Of MIG profiles (``3g.20gb``) only smaller ones are returned, the largest first.
+    For a MIG profile (``3g.20gb``), only smaller profiles are returned, the largest first.
     """
     values = sorted(dict.fromkeys(present), key=lambda v: -present.count(v))
     wanted_size = _profile_size(wanted)

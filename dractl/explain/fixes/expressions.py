@@ -53,7 +53,7 @@ def repair_selectors(problem: FixProblem) -> Iterator[Candidate]:
             selector = _Selector(request.ref, index)
             text = text_at(selectors_of_request[index], "cel", "expression")
             if text in misread_selectors:
-                continue  # the devices are right, and what is said of them is wrong
+                continue  # the devices fit, but slices have a wrong value
             lost = [loss.device for loss in stage.lost]
             for rewrite in _rewrite_expression(problem, text, lost, meant=selector in intended):
                 yield _repair_selector(problem, request, editable, index, rewrite)

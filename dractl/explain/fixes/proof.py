@@ -86,8 +86,8 @@ def _list_paths(changes: Sequence[Change]) -> set[tuple[str, str]]:
 def make_authored_changes(problem: FixProblem, candidate: Candidate) -> tuple[Change, ...] | None:
     """Return the changes of a candidate where a person makes them.
 
-    Of a pod that a workload makes, the pod template is changed. None where nobody could, or the API
-    server would refuse it.
+    A change of a workload's pod becomes a change of the pod template. The result is None if no
+    person could make the changes, or if the API server would refuse them.
     """
     changes: list[Change] = []
     for change in candidate.changes:

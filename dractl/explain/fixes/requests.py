@@ -206,9 +206,9 @@ _COMMON_WORDS = {"com", "org", "io", "net", "ai", "dev", "example", "k8s", "clas
 def _is_plausible_class(cause: ClassMissing, name: str) -> bool:
     """Return whether a class may be meant by a missing one.
 
-    Of a driver that installs the missing one it is a class that somebody made; another class that
-    the driver installs is of another kind of device (``gpu.nvidia.com`` and ``mig.nvidia.com``).
-    Otherwise both names share a word that says what they are of.
+    If a driver installs the missing class, the user probably means a class that somebody made for
+    this driver, since the driver's other classes are for other kinds of devices (``gpu.nvidia.com``
+    and ``mig.nvidia.com``). Otherwise both names share a distinctive word.
     """
     if cause.driver:
         return name in cause.substitutes

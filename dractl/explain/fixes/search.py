@@ -180,7 +180,7 @@ class _Search:
     # -- the result --
 
     def result(self) -> FixResult:
-        """Return the fixes, and what is said of changes that do not help."""
+        """Return the fixes, and the notes on changes that do not help."""
         shown = self._select_shown()
         shown = [*self._find_joint_fixes(shown), *shown]
         fixes = tuple(_make_fix(self.problem, each, n) for n, each in enumerate(shown, 1))

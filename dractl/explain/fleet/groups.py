@@ -156,7 +156,7 @@ def _pods_to_create(workload: Question, existing: int) -> list[Raw]:
     for path, question in zip(paths, pods_from_templates(workload), strict=True):
         count = _count_replicas(workload.value, path)
         if existing and len(paths) > 1:
-            return []  # which of them are there cannot be told
+            return []  # the input does not show which pods exist
         name = question.view.name + (f"-{path[-3]}" if len(paths) > 1 else "")
         for number in range(existing, count):
             metadata = {**question.value["metadata"], "name": f"{name}-{number}"}

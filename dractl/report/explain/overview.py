@@ -66,11 +66,11 @@ class _Columns(Struct, frozen=True):
 
     subject: int
     age: int
-    """With two blanks; 0 where no age is known."""
+    """The width of the ages, with two blanks; 0 if no age is known."""
     code: int
-    """With two blanks; 0 where codes stand before the messages."""
+    """The width of the codes, with two blanks; 0 if they stand before the messages."""
     width: int
-    """Of a message; 0 is any."""
+    """The width of a message; 0 for any."""
     below: bool
     """Messages have lines of their own: there is no room beside the subject."""
     limit: int = 0

@@ -13,9 +13,7 @@ from dractl.upgrade.finding import LEVELS, Level
 _NOUNS: dict[Level, str] = {"breaks": "break", "changes": "behaviour change", "info": "note"}
 _STYLES = {"breaks": "1;31", "changes": "33", "info": "2"}
 _MAX_ALIKE = 2
-"""Findings of one code in a step; more are counted, unless every one is wanted, so that a screen
-holds it all.
-"""
+"""Findings of one code that a step shows without ``-v``; further ones are only counted."""
 _LINES = 2  # lines of a finding and of an edit; of another fix one
 _OPEN = 4
 """Subjects that are named as not compared; more are counted."""
