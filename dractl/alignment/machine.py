@@ -74,7 +74,7 @@ def _count_by_domain(devices: Sequence[Published], kind: str, attribute: str) ->
 def _count_groups(
     attribute: str, gpus: Counter[Domain], nics: Counter[Domain], gpu_count: int, nic_count: int
 ) -> AlignedGroup:
-    """Return a group with its numbers; none of them may fit."""
+    """Return a group with its numbers; ``max_groups`` is 0 if it fits nowhere."""
     max_groups = [
         min(gpus[domain] // gpu_count, nics[domain] // nic_count if nic_count else gpus[domain])
         for domain in gpus

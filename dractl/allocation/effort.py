@@ -87,8 +87,10 @@ def _tries(
 
 
 def _parts(bounds: Bounds, search: Holdings, number: int, mask: int) -> list[tuple[int, float]]:
-    """Return the devices by value if a constraint keeps values apart, and how many stand for each;
-    for a distinct constraint one device for each value.
+    """Return the sets of devices to try, each with the number that one device stands for.
+
+    A match constraint without a value yet has one set for each value. A distinct constraint has one
+    set, with one device of each value. Without a constraint, all devices are one set.
     """
     slot = bounds.problem.slots[number]
     for table in bounds.values[slot.claim]:

@@ -69,7 +69,7 @@ class Behaviour(Struct, frozen=True):
     reached.
     """
     limit_unwinds: bool
-    """True if more than 32 devices for a claim skip all devices of the requests before."""
+    """True if a claim with over 32 devices skips all further devices of its earlier requests."""
     shares: bool
     """True if the variant supports consumable capacity and distinctAttribute."""
     binding: bool
@@ -78,8 +78,9 @@ class Behaviour(Struct, frozen=True):
 
 
 def schedulable_release(text: str) -> str:
-    """Return a release with a scheduler that is modelled: the oldest of them for a cluster of 1.31
-    to 1.33.
+    """Return a release whose scheduler is modelled.
+
+    A cluster of 1.31 to 1.33 gets the oldest such release, any other its own.
     """
     return MODELLED[0] if release_of(text) in RELEASES[: RELEASES.index(MODELLED[0])] else text
 
@@ -119,9 +120,9 @@ class Features(Struct, frozen=True):
         """Return a release with its default gates except for ``gates``, wired as in its
         kube-scheduler.
 
-        A release newer than dractl knows is treated as the newest known one, which ``release``
-        names. UsageError for an unknown release or gate; Unsupported for a release whose allocator
-        is not modelled.
+        For a release newer than dractl knows, the newest known one is returned, under its own name.
+        UsageError for an unknown release or gate; Unsupported for a release whose allocator is not
+        modelled.
         """
         target = Target.of(release, gates)
         if target.release not in MODELLED:

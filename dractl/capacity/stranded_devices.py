@@ -36,9 +36,8 @@ def find_stranded_devices(
     if fit.next_attempt.stops or fit.next_attempt.fatal_node is not None:
         return ()
     index, groups = Devices(fit.state, scheduler.slices), scheduler.groups
-    surveys: dict[
-        Hashable, tuple[str, Survey]
-    ] = {}  # of a node for all that cannot be told from it
+    # Nodes of one group share the survey of the first of them.
+    surveys: dict[Hashable, tuple[str, Survey]] = {}
     stranded: list[StrandedDevices] = []
     for verdict in fit.next_attempt.nodes:
         claims = [claim.claim for claim in verdict.claims if claim.claim is not None]
@@ -85,7 +84,7 @@ def _map_device(device: DeviceID, pools: Mapping[PoolName, PoolName]) -> DeviceI
 
 
 def _devices_short_of_capacity(survey: Survey) -> dict[DeviceID, str]:
-    """Return the shared devices with less free capacity than a request wants, but some."""
+    """Return the shared devices that have free capacity, but less than a request wants."""
     return {
         loss.device: loss.message
         for request in survey.requests

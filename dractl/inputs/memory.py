@@ -1,4 +1,4 @@
-"""Renderings of earlier runs, remembered by the content of all that they are made of."""
+"""Renderings of earlier runs; the digest of all their inputs is the key."""
 
 from collections.abc import Iterable
 from hashlib import blake2b

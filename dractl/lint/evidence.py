@@ -44,7 +44,7 @@ def evidence_of(documents: Iterable[Document]) -> Evidence:
     bindings: list[Binding] = []
     node_accounts: set[str] = set()
     preemption_policies: dict[str, str] = {}
-    sets_gates: dict[str, bool] = {}  # searched once a file
+    sets_gates: dict[str, bool] = {}  # by file, since each search reads the whole text
     for document in documents:
         if document.file not in sets_gates:
             sets_gates[document.file] = "featureGates" in document.text
@@ -56,7 +56,7 @@ def evidence_of(documents: Iterable[Document]) -> Evidence:
             attributes.update(
                 name if "/" in name else f"{_SRIOV}/{name}" for name in map(str, names)
             )
-        elif kind == "SriovResourceFilter":  # before DeviceAttributes: the name of each device
+        elif kind == "SriovResourceFilter":  # older than DeviceAttributes
             attributes.add(f"{_SRIOV}/resourceName")
         elif kind == "ClusterQueue":
             for group in items(mapping(document.value.get("spec")).get("resourceGroups")):

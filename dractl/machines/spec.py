@@ -87,8 +87,8 @@ _NUMBER = re.compile("[0-9]{1,9}")
 def node_groups(text: str) -> tuple[NodeGroup, ...]:
     """Split a list of machines, each with the number of its nodes behind ``*``.
 
-    A name or a file begins a machine; so does a product behind one of these, or behind a number of
-    nodes. Settings and other products belong to the machine before them:
+    A machine begins with a name or a file. A product begins one if it follows a name, a file, or a
+    number of nodes. Settings and other products belong to the machine before them:
     ``p5.48xlarge*2,dgx-a100,driver=570,2xH100,nic*4`` are ``p5.48xlarge``, ``dgx-a100,driver=570``
     and ``2xH100,nic``. Raises UsageError for an empty list and for a wrong number.
     """
@@ -118,7 +118,7 @@ def node_groups(text: str) -> tuple[NodeGroup, ...]:
 
 
 def _begins(item: str, before: list[str]) -> bool:
-    """Return True if an item begins a machine behind one that consists of the items before it."""
+    """Return True if an item begins a machine; else it belongs to the machine ``before``."""
     return _is_whole(item) or ("=" not in item and _is_whole(before[0]))
 
 

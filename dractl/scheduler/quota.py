@@ -130,11 +130,10 @@ def _rooms(quota: ResourceQuota, charge: Usage, used: Usage) -> Iterator[QuotaRo
 
 
 def find_missing_requests(state: ClusterState, pod: Raw) -> PodsNotCreated | None:
-    """Return why the API server refuses a pod that does not say how much it wants of what a quota
-    limits.
+    """Return the refusal of a pod without requests or limits for resources that a quota limits.
 
-    enforcePodContainerConstraints. A LimitRange may fill that in, so that nothing is said if there
-    is one.
+    See enforcePodContainerConstraints. A LimitRange may add these requests and limits, so if the
+    namespace has one, the result is None.
     """
     view = Pod(pod)
     namespace = view.namespace or DEFAULT_NAMESPACE

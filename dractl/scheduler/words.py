@@ -110,9 +110,7 @@ def compare_words(
 
 
 def _has_lasted(state: ClusterState, words: SchedulerWords) -> bool:
-    """Return True if words were repeated for longer than kube-scheduler waits for a change, and
-    just now.
-    """
+    """Return True if kube-scheduler has repeated the words beyond its retry time, until now."""
     first, last, now = parse_timestamp(words.since), parse_timestamp(words.at), read_time(state)
     if words.count < 2 or first is None or last is None or now is None:
         return False

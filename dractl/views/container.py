@@ -81,7 +81,7 @@ class ContainerStatus(Struct, frozen=True):
     state: Literal["", "waiting", "running", "terminated"]
     """Empty if the kubelet has not reported one."""
     reason: str = ""
-    """The reason of the state, as ``message``, ``exit_code`` and ``started_at`` are of it."""
+    """The reason of the state. ``message`` and ``exit_code`` belong to the state, too."""
     message: str = ""
     exit_code: int = 0
     started_at: str = ""
@@ -122,7 +122,7 @@ class DeviceHealth(Struct, frozen=True):
     message: str
 
     def match_device(self, names: Sequence[str]) -> str | None:
-        """Return the one of a claim's devices that is meant; None if that is not clear.
+        """Return the device of a claim that the report is about; None if it is not clear.
 
         A driver's CDI name ends with the device's own if it follows the examples of Kubernetes.
         """

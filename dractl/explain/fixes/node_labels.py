@@ -1,4 +1,4 @@
-"""Fix what a pod wants of a node's labels: the right key or value, no condition, a label more."""
+"""Fix a pod's conditions on node labels: correct or remove a condition, or label the node."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -173,7 +173,7 @@ class _ClusterLabels(Struct, frozen=True):
         return None if differs else nearest(value, [node_value], 0.75)
 
     def correct_key(self, key: str, values: Sequence[str]) -> str | None:
-        """Return the node's label for which a key stands that no node has."""
+        """Return the node's label that a key was probably meant to be, if no node has the key."""
         return None if key in self.keys else _find_intended_key(key, values, self.of_node)
 
 
@@ -223,10 +223,10 @@ def _correct_expression(
 
 
 def _find_intended_key(key: str, values: Sequence[str], labels: Mapping[str, Any]) -> str | None:
-    """Return the label of a node for which a key stands that no node has.
+    """Return the label of a node that a key was probably meant to be, if no node has the key.
 
-    It is a typing error, the same name in another domain
-    (``failure-domain.beta.kubernetes.io/zone``), or the only label with such a value.
+    The key has a typing error, or has the same name in another domain
+    (``failure-domain.beta.kubernetes.io/zone``), or the label is the only one with such a value.
     """
     candidates = [
         label for label, value in labels.items() if value in values and label != HOSTNAME_LABEL

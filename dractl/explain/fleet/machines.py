@@ -154,8 +154,8 @@ def make_clusters(
 ) -> Iterator["MachineCluster"]:
     """Yield a cluster of each machine alone, in which the subjects are pending.
 
-    Everything in ``state`` counts but nodes, volumes, and the slices of single nodes, which are
-    those of the machines. A subject that has a node is asked about as if it were pending.
+    The clusters have all objects of ``state`` except volumes, nodes, and slices of single nodes.
+    Nodes and their slices come from the machines. A subject that has a node becomes pending.
     """
     shared = {
         key: item
@@ -440,7 +440,7 @@ def _drop_rules_about_others(question: Question) -> tuple[Question, tuple[str, .
     return Question(question.kind, question.key, {**question.value, "spec": spec}), tuple(dropped)
 
 
-# -- labels that a subject needs of a node of which only some labels are known --
+# -- needed labels of a node whose labels are not all known --
 
 
 def labels_for_pod(pod: Pod, labels: Labels) -> tuple[RequiredLabel, ...]:
@@ -490,8 +490,9 @@ def labels_for_slices(
 def labels_for_selector(
     selector: NodeSelector, labels: Labels, by: str
 ) -> tuple[RequiredLabel, ...] | None:
-    """Return the labels that the first term needs which the node can meet; None if it can meet
-    none.
+    """Return the labels that a node needs for the first term that it can meet.
+
+    None if it can meet no term.
     """
     return next(
         (

@@ -45,7 +45,7 @@ SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 ALONE = True
 
-# Conditions that differ among the devices of one node; others are those of a driver's options.
+# Beginnings of conditions on devices; all other conditions are on options of the driver.
 _VARIES = ("where ", "of PCI functions", "of virtual functions")
 
 
