@@ -1,17 +1,19 @@
-"""The entry point of ``dractl`` and ``kubectl-dra``. Handles Ctrl-C, and chooses the pack of facts,
-before anything else is imported.
+"""The entry point of ``dractl`` and ``kubectl-dra``. Handles Ctrl-C and garbage, and chooses the
+pack of facts, before anything else is imported.
 """
 
 import os
 import sys
 from contextlib import suppress
 
+from dractl.garbage import collect_rarely
 from dractl.interrupts import leave_on_interrupt
 
 
 def run() -> None:
     """Runs the command line of the process, and does not return."""
     leave_on_interrupt()
+    collect_rarely()
     from dractl import facts
     from dractl.errors import UsageError
     from dractl.facts.words import pack_option

@@ -3,7 +3,6 @@ exit code.
 """
 
 import errno
-import gc
 import os
 import shlex
 import sys
@@ -25,8 +24,6 @@ FAILED = 3
 _COMPLETION_VARIABLE = "_DRACTL_COMPLETE"
 """The variable in which the scripts of completions/ say what they want."""
 _UNWRITABLE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF)
-_COLLECTION_THRESHOLD = 2_000_000
-"""New objects before garbage is collected: lint of 8,000 findings makes a million, all needed."""
 
 
 def _program_as_called() -> str:
@@ -40,14 +37,10 @@ def _program_as_called() -> str:
 def run() -> NoReturn:
     """Run the scripts ``dractl`` and ``kubectl-dra``.
 
-    The objects of a short run (modules, classes, patterns, schemas) live until its end, so
-    collecting garbage among them is useless, but would take a sixth of the time of ``dractl lint
-    one.yaml``: Python collects every 700 new objects. Garbage is still collected while a long run
-    makes many objects. At the end they are left to the kernel, as mypy leaves its own (mypy/util.py
-    hard_exit), instead of being freed one by one.
+    At the end objects are left to the kernel, as mypy leaves its own (mypy/util.py hard_exit),
+    instead of being freed one by one.
     """
     leave_on_interrupt()
-    gc.set_threshold(_COLLECTION_THRESHOLD)
     code = main()
     leave_on_interrupt()
     with suppress(OSError):  # nobody reads standard error
