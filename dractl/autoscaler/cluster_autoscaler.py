@@ -28,9 +28,7 @@ class ClaimLimit(Struct, frozen=True):
 
 
 def find_claim_limit(settings: ClusterAutoscaler) -> ClaimLimit | None:
-    """Return what keeps a Cluster Autoscaler from launching nodes for claims, if anything is known
-    to.
-    """
+    """Return the limit that keeps a Cluster Autoscaler from launching for claims, if known."""
     return _find_flag_limit(settings) or _find_empty_group_limit(settings)
 
 

@@ -35,7 +35,8 @@ def max_copies(
 ) -> MaxCopies:
     """Count the copies that fit if each node takes as many at once as the allocator finds room for.
 
-    Where copies on one node matter for another the number that fits stands, unproven, with a bound.
+    If copies on one node affect another node, the number that fits is returned, unproven, with a
+    bound.
     """
     subject = fit.subject
     scheduler = Scheduler(subject.state, features)

@@ -51,7 +51,7 @@ def pods_using_claim(state: ClusterState, claim: Key) -> Sequence[Pod]:
 
 
 def describe_consumers(claim: Claim) -> str:
-    """Return what a claim is reserved for, such as ``pod a, b and 2 more, PodGroup ring``.
+    """Return the users of a claim, such as ``pod a, b and 2 more, PodGroup ring``.
 
     Empty if it is reserved for nothing.
     """

@@ -59,7 +59,7 @@ def snapshot_gap_error(program: Program, names: Iterable[str]) -> InputError | N
 
 
 def refuse_undecided(state: ClusterState, target: Target) -> None:
-    """Raise InputError if a selector in the input reads what a snapshot among the devices lacks."""
+    """Raise InputError if a selector in the input reads a value that a snapshot lacks."""
     names = frozenset[str]().union(*unknown_names(state.objects("ResourceSlice").values()).values())
     for kind in ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass") if names else ():
         for value in state.objects(kind).values():

@@ -270,7 +270,7 @@ class ClusterState:
         return state
 
     def with_unrendered(self, rows: tuple[Unread, ...]) -> ClusterState:
-        """Return the state that also lacks what was not rendered."""
+        """Return the state with the files that were not rendered in its coverage."""
         state = self._copy_with(self._kinds)
         state.coverage = replace(self.coverage, unrendered=(*self.coverage.unrendered, *rows))
         return state
@@ -464,9 +464,9 @@ def _events_by_object(state: ClusterState) -> Mapping[Key, Sequence[Event]]:
 
 
 def add_object(kinds: dict[str, dict[Key, Raw]], value: dict[str, Any], namespace: str) -> bool:
-    """Put an object among those of its kind, if explain reads its kind.
+    """Add an object to its kind, if explain reads the kind.
 
-    Returns False if it does, but the object has no name.
+    Returns False for an object of such a kind without a name.
     """
     kind, api_version = value.get("kind"), value.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):

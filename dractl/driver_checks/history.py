@@ -67,7 +67,7 @@ Pools = dict[PoolName, Pool]
 
 
 def compare_snapshots(snapshots: Sequence[Snapshot]) -> Remarks:
-    """Yield what changed between each snapshot and the one before it.
+    """Yield the changes between each snapshot and the one before it.
 
     In a recording, a pool is compared when all of its slices are written.
     """
@@ -146,7 +146,7 @@ def _find_kept_generations(earlier: Pools, later: Pools) -> Remarks:
 
 
 def encode_content(one: Manifest) -> bytes:
-    """Return what a slice publishes, without the generation."""
+    """Return the content of a slice without its generation."""
     count = mapping(one.spec.get("pool")).get("resourceSliceCount")
     # Without fields that are not there: null is slow to encode.
     return encode_json([count, {name: one.spec[name] for name in _CONTENT if name in one.spec}])

@@ -88,7 +88,7 @@ def find_workloads(objects: Objects, driver: str) -> DriverWorkloads:
 
 
 def check_installation(objects: Objects, driver: str, target: Target) -> Remarks:
-    """Yield what is wrong with the DaemonSet of a driver, and with its rights."""
+    """Yield the faults of the DaemonSet of a driver, and of its rights."""
     for daemon_set in find_workloads(objects, driver).daemon_sets:
         subject = objects.find("DaemonSet", daemon_set.key)
         if subject is not None:

@@ -83,7 +83,7 @@ def _kind_of(definition: _Definition) -> tuple[str, str]:
 
 
 def _check(configuration: Configuration, definition: _Definition, version: str) -> Remarks:
-    """Yield what is wrong with parameters. Raises SchemaError."""
+    """Yield the faults of parameters. Raises SchemaError."""
     path = (*configuration.path, "parameters")
     schema = definition.schemas.get(version)
     name = definition.subject.name

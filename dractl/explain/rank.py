@@ -132,9 +132,7 @@ def rank_by_reach(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...
 
 
 def _open_nodes_first(cause: Cause, closed: set[str]) -> Cause:
-    """Return a cause that lies in devices with the nodes first where nothing else keeps the pod
-    away.
-    """
+    """Return a cause about devices with its nodes sorted: nodes without other causes come first."""
     if not cause.refs or not closed.intersection(cause.nodes):
         return cause
     return replace(cause, nodes=tuple(sorted(cause.nodes, key=lambda name: name in closed)))
@@ -196,7 +194,7 @@ def _cause_of_mixture(nodes: Sequence[NodeFindings], ranked: Sequence[Cause]) ->
     codes = Counter(firsts)
     if len(codes) < MIN_MIXED_CAUSES or max(codes.values()) * 2 > len(firsts):
         return None
-    # A node that is cordoned is so on purpose: others are nearer.
+    # Somebody cordoned a node on purpose, so causes on other nodes are nearer.
     candidates = (
         c
         for c in ranked

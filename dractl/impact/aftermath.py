@@ -38,7 +38,7 @@ class Aftermath(Struct, frozen=True):
 def evict_pods(
     aftermath: Aftermath, pods: Collection[Key], stuck: Collection[Key] = ()
 ) -> Aftermath:
-    """Return what follows when these pods are evicted at the same time.
+    """Return the effects when these pods are evicted at the same time.
 
     Those that are ``stuck`` stay Terminating with their devices.
     """
@@ -48,7 +48,7 @@ def evict_pods(
 
 
 def fail_pods(aftermath: Aftermath, pods: Collection[Key]) -> Aftermath:
-    """Return what follows when the containers of these pods end for good at the same time."""
+    """Return the effects when the containers of these pods end for good at the same time."""
     if not pods:
         return aftermath
     return _end_pods(_mark(aftermath, pods, mark_failed), pods)
@@ -63,7 +63,7 @@ def _mark(aftermath: Aftermath, pods: Collection[Key], mark: Callable[[Pod], Pod
 def _end_pods(
     aftermath: Aftermath, pods: Collection[Key], stuck: Collection[Key] = ()
 ) -> Aftermath:
-    """Return what follows when these pods end at the same time, after all that went before.
+    """Return the effects when these pods end at the same time, after all that went before.
 
     Those that are ``stuck`` stay Terminating with their devices.
     """

@@ -47,7 +47,7 @@ class _Drain(Struct, frozen=True):
 
 
 def find_drain_impact(node: NodeInQuestion) -> Impact:
-    """Return what a drain does: the pods that go, those that stay, and what never ends."""
+    """Return the effects of a drain: the pods that go, those that stay, and what never ends."""
     fixed = {pod.key: impact for pod in node.pods if (impact := _judge_without_budget(node, pod))}
     evictable = [pod for pod in node.pods if pod.key not in fixed]
     budgets = Budgets(node.state)

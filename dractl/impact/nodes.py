@@ -70,7 +70,7 @@ def find_node(state: ClusterState, features: Features, name: str) -> NodeInQuest
 
 
 def find_cordon_impact(node: NodeInQuestion) -> Impact:
-    """Return what a cordon does: nothing to what runs, and pending pods lose the node."""
+    """Return the effects of a cordon: nothing to what runs, and pending pods lose the node."""
     after = Aftermath(Scheduler(node.cordoned, node.features))
     kept = [PodImpact(pod.key, "kept", "a cordon ends nothing") for pod in node.pods]
     return Impact(

@@ -19,7 +19,7 @@ _SILENCE = (
 
 
 def find_reboot_impact(node: NodeInQuestion) -> Impact:
-    """Return what a reboot without a drain does: no eviction, and claims prepared anew."""
+    """Return the effects of a reboot without a drain: no eviction, and claims prepared anew."""
     pods = [_judge_reboot(node, pod) for pod in node.pods]
     ended = [impact.key for impact in pods if impact.effect == "evicted"]
     aftermath = fail_pods(Aftermath(Scheduler(node.cordoned, node.features)), ended)

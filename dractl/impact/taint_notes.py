@@ -33,7 +33,7 @@ class TaintEffects(Struct, frozen=True):
 
 
 def list_steps(effects: TaintEffects) -> Iterator[NextStep]:
-    """Yield what to do about the rules."""
+    """Yield next steps for the rules."""
     can_rehearse = effects.cluster.features.has("effect-none")
     for rule in effects.cluster.rules:
         command = quote_command("kubectl describe devicetaintrule {}", rule.key[1])

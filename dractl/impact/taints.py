@@ -26,7 +26,7 @@ class Wave(Struct, frozen=True):
 
 
 def find_taint_impact(state: ClusterState, objects: TaintObjects, features: Features) -> Impact:
-    """Return what happens to running pods once these objects are stored."""
+    """Return the effects on running pods once these objects are stored."""
     cluster = change_cluster(state, objects, features)
     evictions = EvictionController(cluster.after, features).find_evictions()
     waves = _end_in_waves(cluster, evictions)
@@ -56,7 +56,7 @@ def _list_devices(effects: TaintEffects) -> Iterator[DeviceChange]:
 
 
 def _end_in_waves(cluster: TaintedCluster, evictions: Mapping[Key, Eviction]) -> list[Wave]:
-    """Return what follows when pods end at their times: those of one time together."""
+    """Return the effects when pods end at their times: those of one time together."""
     pods_by_time: dict[int, list[Key]] = {}
     for key, eviction in evictions.items():
         pods_by_time.setdefault(seconds_until(eviction, cluster.now) or 0, []).append(key)

@@ -96,7 +96,7 @@ class DeliveryReader:
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """Return what was not built."""
+        """Return the parts that were not built."""
         remote = (
             Skipped(display_path(path), f"what is elsewhere is not fetched: {name}", judged=True)
             for name, path in self._layers.remote.items()
@@ -117,8 +117,9 @@ class DeliveryReader:
         *,
         judged: bool = False,
     ) -> None:
-        """Note that what an object applies was not built, once for each reason; ``place`` is that
-        of the value at fault, and ``judged`` says that its file was judged.
+        """Note, once for each reason, that the objects of an applier were not built.
+
+        ``place`` is the path of the value at fault; ``judged`` is True if its file was judged.
         """
         file = member.before.file
         if place is not None and at(member.before.value, *place) is not None:
@@ -140,7 +141,7 @@ class DeliveryReader:
         }
         trees: list[list[Delivery]] = []
         reached: set[tuple[str, int]] = set()
-        # Of deliveries that make each other, the first one is followed.
+        # If deliveries create each other, the first one is followed.
         for applier in sorted(written, key=lambda member: _key(member) in inner):
             if _key(applier) not in inner or _key(applier) not in reached:
                 tree = list(self._follow(applier, frozenset(), 0))
@@ -160,7 +161,7 @@ class DeliveryReader:
             documents = self._files.objects(path)
         except NotRenderable:
             return []  # lint reports a file that does not parse
-        # What a controller made of a stored object is in the dump that has it.
+        # A dump with a stored applier also has the objects that the controller applied.
         members = [
             Member(item.value, item) for item in documents if not item.at(("metadata", "uid"))
         ]
@@ -209,13 +210,13 @@ class DeliveryReader:
                 delivery = self._build_application(applier)
             else:
                 delivery = Delivery(applier, tuple(self._build_kustomization(applier)))
-        except NotInRepository as error:  # one reason for all
+        except NotInRepository as error:  # all such appliers share one note
             why = f"the {applier.kind} was not built: {error.why}"
             self.skip(applier, why, place=flux.find_missing_folder(applier))
             delivery = Delivery(applier)
         except NotRenderable as error:
             delivery = Delivery(applier)
-            if error.place is not None:  # one cause of all that consist of it
+            if error.place is not None:  # a note for all deliveries with this cause
                 labels = self._causes.setdefault((error.place, error.why), [])
                 labels.append(delivery.label)
             else:

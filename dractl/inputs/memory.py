@@ -11,7 +11,7 @@ class Store(Protocol):
     """Bytes by key, from one run to the next."""
 
     def get(self, key: str) -> bytes | None:
-        """Return what is stored under a key."""
+        """Return the bytes under a key."""
 
     def put(self, key: str, body: bytes) -> None:
         """Store bytes under a key."""

@@ -74,9 +74,9 @@ def class_claim(subject: Manifest) -> Claim:
 
 
 def explain_refusal(run: Run, claims: Sequence[Claim]) -> str | None:
-    """Return why no instance type serves the claims, as the one that comes nearest shows it.
+    """Return the reason why the nearest instance type does not serve the claims.
 
-    None if one does, or if nobody knows.
+    None if an instance type serves them, or if nobody knows.
     """
     judgements = judge_claims(run, claims)
     if not judgements or any(item.verdict != "never" for item in judgements.values()):

@@ -66,7 +66,7 @@ class Team(Generic[Value]):
             self._pool = ProcessPoolExecutor(len(self._others), context, _begin, given)
 
     def ask(self, sent: Sequence[Any] | None = None) -> list[Any]:
-        """Return what each generator yields next, in the order of the values; each gets its part of
+        """Return the next value of each generator, in their order; each gets its part of
         ``sent``.
         """
         futures = [

@@ -11,7 +11,7 @@ from dractl.errors import InputError
 
 MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
 MAX_FILE = 256 * 1024 * 1024
-"""Bytes of one file, uncompressed: twice what etcd lets a cluster's whole DRA state grow to in
+"""Bytes of one uncompressed file: twice the size of the largest DRA state that etcd holds in
 practice.
 """
 COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\0", "lzma"))

@@ -24,7 +24,7 @@ from dractl.model.nearest import nearest
 _FACTS: Final = kubernetes()
 RELEASES: Final = _FACTS.releases
 PREVIEWS: Final = _FACTS.previews
-"""Releases that were not out when they were read about; only used if they are named or seen."""
+"""Releases that were not out when their rules were read; used only if named or seen in use."""
 NEWEST: Final = [release for release in RELEASES if release not in PREVIEWS][-1]
 _ORDER: Final = {release: index for index, release in enumerate(RELEASES)}
 COMPARED: Final = _FACTS.compared
@@ -67,9 +67,7 @@ def has_change(release: str, name: str, patch: int | None = None) -> bool:
 
 
 def patch_that_brought(patches: Iterable[str], release: str) -> int | None:
-    """Return the number of the patch of a release that is among these; None if there is no such
-    patch.
-    """
+    """Return the number of the first of ``patches`` that belongs to a release, or None."""
     return next(
         (patch for text in patches if text.startswith(f"{release}.") if (patch := patch_of(text))),
         None,

@@ -73,7 +73,7 @@ class _Arranger:
         self.dead_ends: set[tuple[int, tuple[_Amounts, ...]]] = set()
 
     def _room(self, landscape: Landscape, node: str) -> _Amounts:
-        """Return what a node has for the pieces, at least what those that are there take."""
+        """Return the amounts of a node for the pieces, at least the amounts of the pieces on it."""
         counts = Counter(device.driver for device in landscape.free_devices(node))
         room = landscape.use_of(node, frozenset(landscape.units)).room
         amounts = (

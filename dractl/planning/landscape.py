@@ -385,7 +385,7 @@ _PODS = "pods"
 
 
 def _room(node: NodeInfo) -> dict[str, int]:
-    """Return what is left of each resource of a node; no entry for one that is not limited."""
+    """Return the free amount of each limited resource of a node."""
     if not node.is_registered:
         return {}
     room = dict(node.allocatable_units)

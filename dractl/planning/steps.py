@@ -99,7 +99,7 @@ def list_places(
 
 
 def note_steps(steps: Sequence[Step]) -> Iterator[str]:
-    """Yield what to know before the steps are carried out."""
+    """Yield warnings to read before the steps are carried out."""
     for owner, delays in _delays_by_owner(steps).items():
         seconds = ", then ".join(f"{delay} s" for delay in delays)
         yield f"{owner} recreates a failed pod after {seconds}: its back-off"

@@ -65,9 +65,7 @@ def collect_held_devices(
 def _holdings(
     state: ClusterState, features: Features, added: Iterable[Raw]
 ) -> Mapping[int, tuple[object, ClaimHolding]]:
-    """Return what each claim holds, by its identity; what the ``added`` ones hold is looked up
-    first.
-    """
+    """Return the holdings of each claim by its identity, with those of ``added`` claims."""
     holdings = state.cache.by_object(("holding", features))
     interned: dict[frozenset[object], frozenset[object]] = {}
     for claim in added:

@@ -346,7 +346,7 @@ def collect_changes(
 
 
 def difference_findings(changes: Changes) -> Iterator[Finding]:
-    """Yield what a driver publishes otherwise, by node."""
+    """Yield the differences in the slices of a driver, by node."""
     for change, nodes in changes.items():
         level, text = _SENTENCES[change.code]
         many = f" ({len(nodes)} devices)" if change.code not in _CODES_WITHOUT_COUNT else ""

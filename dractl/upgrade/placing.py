@@ -434,7 +434,7 @@ class Placing:
         ]
 
     def compare(self, before: Outcomes, after: Outcomes) -> Iterator[Difference]:
-        """Yield what differs for each subject; in the empty cluster only where the present one
+        """Yield the differences for each subject; in the empty cluster only where the present one
         shows nothing.
         """
         for subject, old, new in zip(self.subjects, before, after, strict=True):
@@ -458,6 +458,6 @@ class Placing:
                     break
 
     def differences(self, before: Outcomes, after: Outcomes) -> Iterator[Finding]:
-        """Yield what differs for each subject as findings."""
+        """Yield the differences for each subject as findings."""
         for each in self.compare(before, after):
             yield each.finding(self.describe)

@@ -65,7 +65,7 @@ def has_mappings(value: Mapping[str, Any]) -> bool:
 
 
 def find_kueue_faults(value: Mapping[str, Any]) -> Iterator[KueueFault]:
-    """Yield what is wrong with the mappings, but for expressions that do not compile."""
+    """Yield the faults of the mappings, except expressions that do not compile."""
     listed = list(device_class_mappings(value))
     if len(listed) > MAX_MAPPINGS:
         yield KueueFault(_MAPPINGS, f"{len(listed)} mappings; at most {MAX_MAPPINGS} are allowed")
@@ -178,7 +178,7 @@ def _sources(
 
 
 def _source(path: Path, kind: str, fields: Mapping[str, Any]) -> Iterator[KueueFault]:
-    """Yield what is wrong with a source (validateDeviceClassSource)."""
+    """Yield the faults of a source (validateDeviceClassSource)."""
     name, driver = text(fields.get("name")), text(fields.get("driver"))
     cel = mapping(mapping(fields.get("deviceSelector")).get("cel"))
     wanted = {"name": name, "driver": driver, "deviceSelector": text(cel.get("expression"))}

@@ -45,7 +45,7 @@ def prove(problem: FixProblem, candidate: Candidate) -> Proven | None:
 
 
 def predict(problem: FixProblem, candidate: Candidate, nodes: Sequence[str]) -> Outlook:
-    """Return what comes of a candidate after which the subject by itself fits on ``nodes``."""
+    """Return the simulated result of a candidate with which the subject alone fits on ``nodes``."""
     changes = make_authored_changes(problem, candidate)
     assert changes is not None
     return predict_outlook(problem, candidate, changes, nodes)

@@ -79,8 +79,8 @@ def find_fixes(problem: FixProblem, most: int, explain: Explain) -> FixResult:
     """
     unseen = any(isinstance(cause, PodGroupMissing) and cause.unseen for cause in problem.causes)
     if unseen or isinstance(problem.headline_cause, PodDeleting):
-        # Nothing is tried until its group is there; nothing of its name can be made until it is
-        # gone.
+        # The scheduler tries no pod without its group, and no pod can have the name of one that is
+        # being deleted.
         return FixResult()
     search = _Search(problem, explain)
     for candidate in _sort_candidates(problem):
@@ -93,8 +93,9 @@ def find_fixes(problem: FixProblem, most: int, explain: Explain) -> FixResult:
 
 
 def _sort_candidates(problem: FixProblem) -> list[Candidate]:
-    """Return the candidates for a problem; where the subject fits already, to change anything is to
-    do too much.
+    """Return the candidates for a problem, the smallest first.
+
+    If the subject fits already, they only wait or create a consumer.
     """
     candidates = sorted(make_candidates(problem), key=lambda c: c.size)
     only = Topic.WAIT if isinstance(problem.headline_cause, WouldFitNow) else None
@@ -115,12 +116,12 @@ class _Search:
         """Fingerprints of the candidates."""
         self.proven: list[Proven] = []
         self.insufficient: dict[FixSlot, tuple[Candidate, Explanation]] = {}
-        """Corrections that are not enough, and what is left then."""
+        """Corrections that are not enough, each with the explanation after it."""
         self.corrected: set[FixSlot] = set()
-        """Slots of which only corrections are tried still."""
+        """Slots whose remaining candidates are tried only if they are corrections."""
         self.in_vain: Counter[FixSlot] = Counter()
         self.vain: dict[str, tuple[Candidate, Outlook]] = {}
-        """Candidates after which the pod would fit by itself, and what comes of them."""
+        """Candidates with which the pod fits alone, but does not run in the simulation."""
 
     @property
     def found_new_pod(self) -> bool:
@@ -237,7 +238,7 @@ class _Search:
     def _find_joint_fix(
         self, shown: Sequence[Proven], accepts: Callable[[Candidate], bool]
     ) -> Proven | None:
-        """Return a fix of parts that are accepted, for the nearest nodes that have one."""
+        """Return a fix for the nearest nodes; ``accepts`` is true for each of its parts."""
         oracle = Oracle(self.problem.case.scheduler, MAX_JOINT_ATTEMPTS)
         joint = JointSearch(self.problem, oracle, accepts, self.corrected)
         for obstacles in self.problem.obstacles.on_nodes[:MAX_NODE_SETS]:
@@ -252,7 +253,7 @@ class _Search:
         return None
 
     def _list_steps_of_little_use(self, shown: Sequence[Proven]) -> list[NextStep]:
-        """Return the changes of which others have the use first."""
+        """Return the changes that help pods ahead in the queue before they help the subject."""
         later = [candidate for candidate, then in self.vain.values() if then.behind]
         if shown:
             later = [c for c in later if c.preference < shown[0].candidate.preference]
@@ -274,10 +275,9 @@ def _explain_after(
 
 
 def corrections(problem: FixProblem) -> tuple[NextStep, ...]:
-    """Return what puts right what was written wrong, where it cannot be verified that the subject
-    fits then.
+    """Return corrections of wrong values as next steps, without a proof that the subject then fits.
 
-    What devices and nodes there are may not be read.
+    There is no proof since the user may not read devices and nodes.
     """
     steps_by_slot: dict[str, NextStep] = {}
     for candidate in sorted(make_candidates(problem), key=lambda c: c.size):
@@ -293,7 +293,7 @@ def corrections(problem: FixProblem) -> tuple[NextStep, ...]:
 
 
 def _make_step(problem: FixProblem, candidate: Candidate) -> NextStep:
-    """Return a change of which others have the use first as a next step."""
+    """Return a change that helps pods ahead in the queue first, as a next step."""
     commands = steps(problem.state, problem.question, candidate.changes)
     command = commands[-1].command if len(commands) == 1 else ""
     return NextStep(
@@ -328,9 +328,7 @@ def _make_fix(problem: FixProblem, proven: Proven, rank: int) -> Fix:
 
 
 def _add_commands(problem: FixProblem, fix: Fix, remarks: Iterable[str] = ()) -> Fix:
-    """Return a fix with the commands that apply it; without them where somebody would undo what
-    they do.
-    """
+    """Return a fix with the commands that apply it, unless a manager would revert them."""
     maker = find_manual_edit(problem.state, problem.question, fix.changes)
     managed = find_manager(problem.state, fix.changes)
     advice = ""

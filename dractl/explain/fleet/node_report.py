@@ -122,7 +122,7 @@ def _require_devices(node: str, rights: Rights) -> None:
 
 
 def _causes(question: Question, survey: Survey, condition: Cause | None) -> Iterator[Cause]:
-    """Yield what is wrong on the node: its condition, pools that cannot be used, a cordon."""
+    """Yield the problems of the node: its condition, pools that cannot be used, a cordon."""
     here = (question.key[1],)
     if condition is not None:
         yield condition
@@ -157,9 +157,7 @@ def _verdict(*, blocked: bool, stuck: bool, unread: bool) -> Verdict:
 
 
 def _next_steps(node: str, condition: Cause | None, stuck: Sequence[Hanging]) -> Iterator[NextStep]:
-    """Yield what to do about a node that does not answer, and where to read on about its stuck
-    pods.
-    """
+    """Yield next steps for a node that does not answer, and for its stuck pods."""
     if condition is not None:
         yield NextStep(
             f"start the kubelet of {node}, or mend what it names",

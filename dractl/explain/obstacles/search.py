@@ -273,7 +273,7 @@ class _Search:
         return False
 
     def _filter_demands(self, trial: Trial, nodes: tuple[str, ...]) -> tuple[Demand, ...]:
-        """Return what the filters of nodes miss; all filters are asked, and asked again."""
+        """Return the demands that fail in filters: each round lifts them and filters again."""
         demands: list[Demand] = []
         if trial.question.kind in ("ResourceClaim", "ResourceClaimTemplate"):
             return ()

@@ -122,7 +122,7 @@ class Cause(Struct, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        """Yield what to look at or to do where no change of objects helps."""
+        """Yield next steps for the case that no change of objects helps."""
         return iter(())
 
     @property

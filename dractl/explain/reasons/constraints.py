@@ -66,7 +66,7 @@ class AttributeMissing(RequestCause, frozen=True, kw_only=True):
         return f"{why}; there is {self.nearest}" if self.nearest else why
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        """Yield what the driver's catalogue says of the attribute."""
+        """Yield the words of the driver's catalogue on the attribute."""
         if self.driver is None or self.driver not in names() or self.publish:
             return
         catalogue = driver(self.driver)

@@ -1,6 +1,4 @@
-"""The state of a driver on a node, as a clause of the causes that follow from it, and what to
-do.
-"""
+"""The state of a driver on a node, with a clause for sentences of causes, and with next steps."""
 
 from collections.abc import Iterator
 
@@ -33,7 +31,7 @@ class PluginState(Struct, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def steps(self) -> Iterator[NextStep]:
-        """Yield what to do about it."""
+        """Yield next steps for the state."""
         return iter(())
 
 
@@ -313,7 +311,7 @@ class DriverWaits(Struct, frozen=True):
     device: str
     node: str
     about: str
-    """When it goes on, as a clause about the driver."""
+    """A clause about the driver: the event for which it waits."""
     step: str
     holders: tuple[str, ...] = ()
     """Pods on the node that probably have the device open without a claim."""
@@ -342,13 +340,13 @@ class DriverRoot(Struct, frozen=True):
     """The value of the driver's chart that sets it."""
 
     def clause(self) -> str:
-        """Return what names the folder as a main clause; "" if nothing is known."""
+        """Return the settings of the folder as a main clause; "" if there are none."""
         named = " and ".join(f"{name} is {value}" for name, value in self.settings)
         values = {value.rstrip("/") for _, value in self.settings}
         return f"{named}, which disagree" if len(values) > 1 else named
 
     def step(self, node: str, path: str) -> NextStep:
-        """Return the step that brings the driver to where the files are."""
+        """Return the step that sets the folder to the one with the files."""
         option = f" (Helm: {self.option})" if self.option else ""
         return NextStep(
             f"set the driver root of driver {self.driver} to the folder of {node} that has"
@@ -397,7 +395,7 @@ class DomainState(Struct, frozen=True):
         )
 
     def steps(self) -> Iterator[NextStep]:
-        """Yield what to look at and to do."""
+        """Yield next steps."""
         namespace, _, name = self.daemon.partition("/")
         if self.daemon and self.daemon_state != "is ready":
             yield NextStep(
@@ -442,9 +440,7 @@ class PluginFault(Cause, frozen=True, kw_only=True):
 
 
 class PluginUnwanted(PluginFault, frozen=True, kw_only=True):
-    """The DaemonSet of a driver selects none of the nodes; a label, which is a fix, changes
-    that.
-    """
+    """The DaemonSet of a driver selects none of the nodes; a fix adds the label that it wants."""
 
     steps_beside_fixes = False
 

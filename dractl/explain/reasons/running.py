@@ -150,7 +150,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         yield _describe(asked)
 
     def _silence_steps(self, node: str) -> Iterator[NextStep]:
-        """Yield what to do if a call of the driver did not end in time."""
+        """Yield next steps if a call of the driver did not end in time."""
         if not self.plugins:
             yield NextStep(
                 f"see whether {self.driver} runs on {node}, and why it does not answer; restart it",
@@ -169,7 +169,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         return NextStep(f"read the log of {self.driver} on {node}{reason}", pods_on(node))
 
     def _refusal_steps(self, asked: AskedObject, node: str) -> Iterator[NextStep]:
-        """Yield what to do if the driver itself has answered: another start of it would answer the
+        """Yield next steps if the driver itself has answered: another start of it would answer the
         same.
         """
         if self.has_begun and (self.refusal is None or self.refusal.blames == "pod"):

@@ -55,7 +55,7 @@ def _quiet_steps(steps: Sequence[Step], canvas: Canvas, unchanged: str) -> list[
 
 
 def headline(plan: Plan) -> str:
-    """Return what is upgraded, and how much breaks and changes; or that there is nothing to
+    """Return the releases of the upgrade with the numbers of changes, or that there is nothing to
     upgrade.
     """
     is_present = plan.start == plan.to and not plan.drivers
