@@ -52,8 +52,8 @@ class Slot(Struct, frozen=True):
     tainted: int
     """Devices with a taint that is not tolerated."""
     wants: tuple[Vector | None, ...] | None
-    """For each device, a share's consumption of each capacity, None if it never fits; None
-    altogether if capacity plays no part.
+    """The consumption of each capacity by a share of each device; None for a device that no share
+    fits, and None as a whole if capacity plays no part.
     """
 
 
@@ -61,8 +61,10 @@ ConstraintKind = Literal["match", "match-unrestored", "distinct", "distinct-last
 
 
 class Constraint(Struct, frozen=True):
-    """A constraint of a claim. With lists, a value is a set: the sets of a match must have a value
-    in common, those of a distinct none.
+    """A constraint of a claim.
+
+    A list is a set of values. A match needs a value that all sets share; a distinct constraint
+    needs sets that share none.
     """
 
     kind: ConstraintKind
@@ -114,9 +116,9 @@ class SearchProblem(Struct, frozen=True):
     devices: int
     slots: tuple[Slot, ...]
     requests: tuple[tuple[int, ...], ...]
-    """By request the numbers of its slots, one, or one for each alternative."""
+    """The numbers of the slots of each request: one slot, or one for each alternative."""
     choices: tuple[bool, ...]
-    """By request whether it is a list of alternatives."""
+    """True for each request that is a list of alternatives."""
     constraints: tuple[tuple[Constraint, ...], ...]
     """The constraints by claim."""
     held: int
@@ -126,7 +128,7 @@ class SearchProblem(Struct, frozen=True):
     sharing: int
     """Devices that are shared already."""
     free: tuple[Vector, ...] | None
-    """By device the remaining amount of each capacity."""
+    """The remaining amount of each capacity of each device."""
     charges: tuple[Charge | None, ...] | None
     """The charges by device."""
     ledgers: tuple[Ledger, ...]
@@ -134,7 +136,7 @@ class SearchProblem(Struct, frozen=True):
     """The compatibility groups by device."""
     baseline: tuple[frozenset[str] | None, ...]
     slices: tuple[tuple[int, int], ...] | None
-    """By device the first device of its slice and how many there are."""
+    """The first device, and the number of devices, of the slice of each device."""
 
 
 def bits(mask: int) -> Iterator[int]:

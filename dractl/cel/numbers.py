@@ -83,8 +83,9 @@ def format_double(number: float) -> str:
 
 
 def plain_decimal(digits: str, exponent: int) -> str:
-    """Format digits as ``%f`` with no more of them than needed: the point after the first digit
-    moves by ``exponent``.
+    """Format digits as the shortest ``%f``.
+
+    The point is behind the first digit and moves by ``exponent``.
     """
     if exponent < 0:
         return "0." + "0" * (-exponent - 1) + digits

@@ -137,7 +137,7 @@ def build(
 
 
 def _add_causes(causes: Sequence[Cause], further: Sequence[Cause]) -> tuple[Cause, ...]:
-    """Return causes, and those of the obstacles that are not among them."""
+    """Return ``causes``, then the ``further`` causes that are not among them."""
     return (
         *causes,
         *(c for c in further if not any(c.is_same_elsewhere(other) for other in causes)),
@@ -200,8 +200,8 @@ def _withhold_allocation(node: NodeAnswer) -> NodeAnswer:
 def _conflict(case: Case, conclusion: Conclusion) -> Conflict | None:
     """Return the conflict if a constraint is the cause.
 
-    It is that of the node which the headline names, else of the node whose best place has the most
-    free devices.
+    If it is the first cause, the conflict is on its first node, otherwise on the node whose best
+    place has the most free devices.
     """
     node_names = [
         node
@@ -245,7 +245,7 @@ def next_steps(
 
     If there are fixes, only causes that no change of objects can reach have steps.
     """
-    # Without a pod nothing else of it can be looked at.
+    # While a pod does not exist, steps for its other causes have no object.
     causes = [cause for cause in causes if isinstance(cause, PodsNotCreated)] or causes
     explained = {cause.driver for cause in causes if isinstance(cause, PluginFault)}
     causes = [

@@ -25,9 +25,7 @@ def find_scheduler(case: Case) -> PodScheduler | None:
 
 
 def cause_of(case: Case, scheduler: PodScheduler) -> Cause:
-    """Return the cause that another scheduler than kube-scheduler schedules the pod, or none
-    does.
-    """
+    """Return the cause for a pod whose scheduler is not kube-scheduler, or does not run."""
     facts = scheduler.facts
     if scheduler.runs is not True:
         labels = facts.labels.items() if facts is not None else ()
@@ -140,7 +138,7 @@ def _is_met(case: Case, limit: Limit) -> bool:
 
 
 def _group_notes(case: Case, facts: SchedulerFacts) -> Iterator[str]:
-    """Yield the group and the queue that a pod names, with the scheduler's way with them."""
+    """Yield the group and the queue that a pod names, and how the scheduler treats them."""
     group, queue = (name(case.pod, facts) for name in (group_name, queue_name))
     if group:
         yield f"the pod is in group {group}: {facts.title} {facts.gangs}"
@@ -149,9 +147,7 @@ def _group_notes(case: Case, facts: SchedulerFacts) -> Iterator[str]:
 
 
 def _profile_notes(scheduler: PodScheduler) -> Iterator[str]:
-    """Yield who the second kube-scheduler is, and what of it the verdict does not take into
-    account.
-    """
+    """Yield the name of the second kube-scheduler, and the settings that the verdict ignores."""
     profile, targets = scheduler.profile, _targets(scheduler)
     of = f", a profile of {profile.config_map}," if profile is not None else ","
     by = f" ({targets[0]})" if targets else ""
