@@ -166,7 +166,7 @@ def headline_of(pod: Pod) -> str:
         return f"scheduled on {node}, where container {waiting.name} waits: {waiting.reason}"
     if waiting is not None:
         return f"scheduled on {node}, where container {waiting.name} is not ready yet"
-    return f"scheduled on {node}, whose kubelet has said nothing about the pod yet"
+    return f"scheduled on {node}, whose kubelet has said nothing yet"
 
 
 def _is_healthy(pod: Pod, container: ContainerStatus) -> bool:

@@ -88,7 +88,7 @@ def test_pod_hanging_on_its_node_is_pending_too(
     running["status"]["phase"] = "Pending"
     _, out, _ = run(capsys, "-f", dump(tmp_path, *objects))
     assert "pod ml/eval" in out
-    assert "scheduled on node-1, whose kubelet has said nothing about the pod yet" in out
+    assert "scheduled on node-1, whose kubelet has said nothing yet" in out
 
 
 def test_pod_with_an_extended_resource_of_a_publishing_driver_is_pending(
