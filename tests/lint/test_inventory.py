@@ -41,7 +41,7 @@ def test_no_device_satisfies_reported_contradictions(
             satisfied = {device for device, result in results if result.get("value") is True}
             compared.append((Expression(case["expression"], ()), satisfied))
     subject = Manifest(load(["-"], stdin=ONE.encode()).documents[0], "ResourceClaim")
-    comparing = [item for item in compared if list(dra606._wanted(run, subject, item[0]))]
+    comparing = [item for item in compared if list(dra606._demands(run, subject, item[0]))]
     said = 0
     for at, (first, here) in enumerate(comparing):
         for second, there in comparing[at:]:
