@@ -113,7 +113,7 @@ def _make_changed_error(path: str) -> ChangedError:
 
 
 def _check_mode(status: os.stat_result) -> None:
-    """Raise PermissionError for a file that nobody may write to, root neither."""
+    """Raise PermissionError for a file that nobody may write to, not even root."""
     if not status.st_mode & 0o222:
         raise PermissionError(
             errno.EACCES, f"it is read-only, with mode {stat.S_IMODE(status.st_mode):03o}"

@@ -17,7 +17,7 @@ _PATTERN = r"""(?ix)
 
 
 def redact(text: str) -> str:
-    """Replace what looks like a token or a password by three dots."""
+    """Replace text that looks like a token or a password by three dots."""
     if not any(mark in text for mark in _MARKS):
         return text
     return re.sub(_PATTERN, _shorten, text)

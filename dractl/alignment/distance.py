@@ -168,7 +168,9 @@ def locate(driver: str, device: Device, levels: Levels | None) -> Location:
 
 
 def _physical_function(device: Device, machine: Machine) -> str | None:
-    """Return the PCI address of a device; of a virtual function, that of its physical function."""
+    """Return the PCI address of a device; for a virtual function, the address of its physical
+    function.
+    """
     bdf = address(device.name, device.mapping.get("attributes") or {})
     function = machine.pci.get(bdf or "")
     if function is None:
@@ -235,7 +237,7 @@ def _distance_by_attributes(a: Location, b: Location) -> Distance:
     """Return the distance that standard attributes show."""
     share_root = not set(a.pcie_roots).isdisjoint(b.pcie_roots)
     if "cpu" in (a.kind, b.kind):
-        # The PCIe roots of a CPU are the ones of its NUMA node.
+        # The PCIe roots of a CPU belong to its NUMA node.
         return _SAME_NUMA_NODE if share_root else _distance_by_numa_node(a, b, "numa", "numa")
     if share_root:
         return _exact_distance("root", "slices")

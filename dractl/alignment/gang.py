@@ -43,7 +43,7 @@ class GangAlignment(Struct, frozen=True):
 
 
 def _all_same(values: Sequence[object]) -> bool | None:
-    """Return whether all values are the same; None if values that are None decide that."""
+    """Return whether all values are the same; None if that depends on values that are None."""
     distinct = {value for value in values if value is not None}
     if len(values) < 2 or (None in values and len(distinct) < 2):
         return None

@@ -1,7 +1,7 @@
 """Pairs of devices of two kinds, and the comparison of two allocations.
 
-An allocation is as good as the ranks of its pairs, sorted from far to near: of two allocations the
-one is better whose farthest level is rarer, then the next.
+Allocations are compared by the ranks of their pairs, sorted from far to near. The better one has
+fewer pairs of the farthest level; if both have equally many, the next level decides.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,10 +19,10 @@ _NO_ROW = -1
 def pair_devices(
     first: Sequence[int], second: Sequence[int] | None, rank: RankFunction
 ) -> list[tuple[int, int]]:
-    """Return the pairs of two kinds of devices; of one kind (``second`` is None) all pairs.
+    """Return the pairs of two kinds of devices; or all pairs of one kind (``second`` is None).
 
-    Each device of the more numerous kind has one of the other kind, which are used evenly. Among
-    such pairings, the farthest level is as rare as possible, then the next.
+    Each device of the more numerous kind is paired with one of the other kind, whose devices are
+    used evenly. Among such pairings, the farthest level is as rare as possible, then the next.
     """
     if second is None:
         return list(combinations(first, 2))
@@ -53,7 +53,7 @@ def pair_ranks(first: Sequence[int], second: Sequence[int] | None, rank: RankFun
 
 
 def count_as_near(actual: Sequence[int], best: Sequence[int]) -> int:
-    """Return how many ranks are at least as near as those of the best, both sorted."""
+    """Count the ranks that are at least as near as the best ones; both lists are sorted."""
     return sum(a <= b for a, b in zip(sorted(actual), sorted(best), strict=True))
 
 
@@ -143,7 +143,9 @@ class _Assignment:
 
 
 def _cheapest_column(slacks: Sequence[int | None], visited: Sequence[bool]) -> tuple[int, int]:
-    """Return the smallest slack, and the first column that has it, of columns not yet visited."""
+    """Return the smallest slack of the columns not yet visited, and the first column that has
+    it.
+    """
     return min(
         (slack, column)
         for column, slack in enumerate(slacks)

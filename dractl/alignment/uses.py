@@ -31,7 +31,9 @@ class Use(Struct, frozen=True):
 
     @property
     def share(self) -> float | None:
-        """The least share of the best in all pairs together; None if that of a pair is unknown."""
+        """The least share of the best in all pairs together; None if the share of a pair is
+        unknown.
+        """
         total, pairs = 0.0, 0
         for alignment in self.alignments:
             if alignment.share is None or not alignment.pairs:

@@ -14,7 +14,7 @@ from dractl.allocation.symmetry import Symmetry
 
 
 class Demand(Struct, frozen=True, gc=False):
-    """The devices that the search still wants for a slot: ``need`` of those in ``mask``."""
+    """The devices that the search still wants for a slot: ``need`` of the devices in ``mask``."""
 
     slot: int
     need: int

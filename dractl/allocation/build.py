@@ -45,8 +45,8 @@ from dractl.model.names import RequestRef
 RESULTS_MAX = 32
 
 
-# What stops the search at a device: a selector, a node selector that cannot be parsed (upstream's
-# text), a capacity, or None for a pool that contradicts itself.
+# The obstacle that stops the search at a device: a selector, a node selector that cannot be parsed
+# (upstream's text), a capacity, or None for a pool that contradicts itself.
 Obstacle = Failure | str | CapacityFault | None
 
 
@@ -431,7 +431,7 @@ class Builder:
         return slot
 
     def _selectable(self, slot: int, asked: ResolvedRequest) -> tuple[int, int]:
-        """Return the devices that the selectors accept, and those that end the search."""
+        """Return the devices that the selectors accept, and the devices that end the search."""
         criteria = asked.criteria()
         selectable = faults = 0
         for position, pool in enumerate(self.devices.pools):
@@ -498,8 +498,8 @@ class Builder:
         return _AllDevices(tuple(every), selectable, wants)
 
     def _large_enough(self, asked: ResolvedRequest, device: int) -> bool:
-        """Return True if a device has the capacity for mode All: from 1.37 on in total, earlier in
-        what is left of it.
+        """Return True if a device has the capacity for mode All: the total capacity counts from
+        1.37 on, the remaining one earlier.
         """
         if not self.devices.consumable:
             return True
@@ -639,8 +639,8 @@ class Builder:
         return self.attributes.derive(offer.candidate, expression, lists=lists)
 
     def _has_several_pools(self) -> bool:
-        """Return True if the order of pools can matter: some request may get devices of several
-        pools, or that is unknown.
+        """Return True if the order of pools can matter. It can if some request may get devices of
+        several pools, or if this is unknown.
         """
         if (
             any(pool.incomplete or pool.invalid is not None for pool in self.devices.pools)

@@ -11,7 +11,7 @@ _HUGE = 1e18
 
 
 class EarlierDevices(Struct, frozen=True):
-    """Devices that an earlier request takes: ``count`` of those in ``mask``."""
+    """Devices that an earlier request takes: ``count`` of the devices in ``mask``."""
 
     mask: int
     count: int

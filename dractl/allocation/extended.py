@@ -38,13 +38,13 @@ class ExtendedResources(Struct, frozen=True):
     mappings: tuple[ContainerExtendedResourceRequest, ...] = ()
     """The request that each container uses."""
     misfit: str | None = None
-    """A resource that neither the node has nor a class backs: the scheduler says ``cannot fit
+    """A resource that the node lacks and no class backs: the scheduler says ``cannot fit
     resource``.
     """
 
 
 def backing_classes(classes: Iterable[DeviceClass], features: Features) -> dict[str, DeviceClass]:
-    """Return the class that backs each extended resource: of several, the newest, then the first by
+    """Return the class that backs each extended resource: the newest of several, then the first by
     name.
 
     The implicit names are understood from 1.35 on.

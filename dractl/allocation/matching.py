@@ -33,9 +33,11 @@ class Failure(Struct, frozen=True):
     scope: str | None
     """The text of the class; None for a selector of the request."""
     selector: int
-    device: str | None  # None: it does not compile
+    device: str | None
+    """The device on which it fails; None if it does not compile."""
     text: str
-    error: str = ""  # cel-go's error alone
+    error: str = ""
+    """The error of cel-go alone."""
 
     def message(self, claim: str) -> str:
         """Return upstream's text."""

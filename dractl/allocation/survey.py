@@ -51,12 +51,14 @@ class Loss(Struct, frozen=True):
     device: DeviceID
     code: LossCode
     message: str
-    error: str | None = None  # of a selector: cel-go's error alone
+    error: str | None = None
+    """The error of a selector, as cel-go has it."""
     attribute: str | None = None
     capacity: str | None = None
     counter_set: str | None = None
     counter: str | None = None
-    taint: str | None = None  # key=value:effect
+    taint: str | None = None
+    """The taint as ``key=value:effect``."""
     gate: str | None = None
     want: str | None = None
     free: str | None = None
@@ -64,14 +66,19 @@ class Loss(Struct, frozen=True):
 
 
 class Stage(Struct, frozen=True):
-    """One step of the funnel: ``kept`` and ``lost`` together are what the stage before kept."""
+    """One step of the funnel: ``kept`` and ``lost`` together are the devices that the stage before
+    kept.
+    """
 
     name: StageName
     kept: tuple[DeviceID, ...]
     lost: tuple[Loss, ...]
-    selector: int | None = None  # index in the class or request
-    expression: str | None = None  # the selector's text
-    constraint: int | None = None  # index in the claim
+    selector: int | None = None
+    """The index of the selector in the class or request."""
+    expression: str | None = None
+    """The text of the selector."""
+    constraint: int | None = None
+    """The index of the constraint in the claim."""
     attribute: str | None = None
 
 
@@ -84,7 +91,8 @@ class RequestSurvey(Struct, frozen=True):
     mode: str
     wanted: int
     """The number of devices: the count, or for mode All the number that the selectors match."""
-    offered: tuple[DeviceID, ...]  # devices of the node's usable pools, before any stage
+    offered: tuple[DeviceID, ...]
+    """The devices of the node's usable pools, before any stage."""
     stages: tuple[Stage, ...]
     candidates: tuple[DeviceID, ...]
     """The devices after the last stage."""
@@ -115,11 +123,15 @@ class PoolSurvey(Struct, frozen=True):
     driver: str
     pool: str
     state: Literal["usable", "incomplete", "invalid", "obsolete"]
-    fault: PoolFault | None  # of an invalid pool
+    fault: PoolFault | None
+    """The fault of an invalid pool."""
     generation: int
-    slices: int  # slices of that generation, of the whole cluster
-    expected: int  # resourceSliceCount
-    devices: int  # devices for the node
+    slices: int
+    """The number of slices of that generation in the whole cluster."""
+    expected: int
+    """The ``resourceSliceCount`` of the pool."""
+    devices: int
+    """The number of devices for the node."""
 
 
 class ValueGroup(Struct, frozen=True):
@@ -128,7 +140,8 @@ class ValueGroup(Struct, frozen=True):
     value: str
     # Request (or request/alternative) -> its candidates
     candidates: tuple[tuple[str, tuple[DeviceID, ...]], ...]
-    fits: bool  # matchAttribute: every request finds as many as it wants in this group
+    fits: bool
+    """For matchAttribute, True if every request finds as many devices as it wants in this group."""
 
 
 class ConstraintSurvey(Struct, frozen=True):
@@ -139,7 +152,8 @@ class ConstraintSurvey(Struct, frozen=True):
     constraint: int
     kind: Literal["matchAttribute", "distinctAttribute"]
     attribute: str
-    requests: tuple[str, ...]  # those that it covers
+    requests: tuple[str, ...]
+    """The requests that it covers."""
     groups: tuple[ValueGroup, ...]
 
     @property
@@ -155,4 +169,5 @@ class Survey(Struct, frozen=True):
     pools: tuple[PoolSurvey, ...]
     requests: tuple[RequestSurvey, ...]
     constraints: tuple[ConstraintSurvey, ...]
-    fault: Fault | None = None  # the pools could not be gathered
+    fault: Fault | None = None
+    """The reason why the pools could not be gathered."""

@@ -357,8 +357,8 @@ class _Surveyor:
     def _loss_if_servable(
         self, number: int, asked: ResolvedRequest, loss: Loss | None
     ) -> Loss | None:
-        """Return the loss of a device to others; None if it cannot serve the request whoever holds
-        it, which makes the holder beside the point.
+        """Return the loss of a device that others hold. None if it could not serve the request
+        anyway: then the holder does not matter.
         """
         if loss is None or not (self.devices.consumable and asked.capacity):
             return loss
@@ -442,7 +442,7 @@ class _Surveyor:
 
 
 _ONLY_WITH_LOSSES = frozenset({"gate", "node", "node-operations", "counters", "capacity"})
-"""Stages that most clusters have no use for are left out where they lose nothing."""
+"""Stages that are left out if they lose nothing, since most clusters do not use them."""
 
 
 def _text(value: object) -> str:

@@ -3,9 +3,9 @@ partitions.
 
 Devices of one kind are interchangeable one by one (:meth:`dractl.allocation.bounds.Bounds.kind`).
 The partitions of two equal GPUs are not, since each charges the counters of its own GPU, but the
-two GPUs as a whole are. And for a GPU it only matters which of its partitions still fit, and what
-is left of the counters that these charge. So a failed state of the search need not be tried again
-if that much is equal.
+two GPUs as a whole are. The search depends only on the partitions of a GPU that still fit, and on
+the remainder of the counters that they charge. A state in which these are equal to a failed state
+need not be tried again.
 """
 
 from collections.abc import Hashable, Sequence

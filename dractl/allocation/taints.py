@@ -48,8 +48,8 @@ class Uncompilable(Exception):
 
 
 class Reach(Struct, frozen=True):
-    """The devices that a DeviceTaintRule taints: those of one driver, pool and name, if these are
-    not None, for which all programs are true.
+    """The devices that a DeviceTaintRule taints. All programs are true for them, and driver, pool
+    and name are equal where these are not None.
     """
 
     driver: str | None = None

@@ -1,7 +1,8 @@
 """The limits of a Cluster Autoscaler's version and settings for pods with claims.
 
-Which devices its node groups have is in its provider's code and in the cloud: for a node group with
-nodes it takes those of a node, for one without nodes those that the provider expects.
+The devices of its node groups are defined in its provider's code and in the cloud. For a group with
+nodes, it uses the devices of a node; for a group without nodes, the devices that the provider
+expects.
 """
 
 from msgspec import Struct
@@ -12,8 +13,8 @@ from dractl.objects.cluster_autoscaler import ClusterAutoscaler
 
 TITLE = "Cluster Autoscaler"
 PREEMPTION_ISSUE = "kubernetes/autoscaler#7683"
-"""The issue that its documentation names beside the advice against pods with claims that preempt:
-in its simulation a pod that waits for a preemption is on its node, and its claims have no devices.
+"""The issue behind its documentation's advice against pods with claims that preempt. In its
+simulation, a pod that waits for a preemption is on its node, and its claims have no devices.
 """
 
 

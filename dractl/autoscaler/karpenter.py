@@ -100,7 +100,7 @@ _environment = cache(selector_environment)
 
 
 def is_older(version: str, other: str) -> bool:
-    """Return True if a minor version is older than another; False for one that is not known."""
+    """Return True if a minor version is older than another; False for an unknown version."""
     return bool(version) and _numbers(version) < _numbers(other)
 
 

@@ -23,12 +23,14 @@ Value = tuple[str, object]
 class RefusedClaim(Exception):
     """Karpenter refuses a claim before it searches; the message is a clause with the reason.
 
-    It then serves no instance type of those that it asks about at once.
+    It then refuses all instance types that it considers together.
     """
 
 
 class TooManyDevices(RefusedClaim):
-    """A request for all devices that gets too many of one instance type, which alone is refused."""
+    """A request for all devices that gets too many of one instance type. Only this type is
+    refused.
+    """
 
 
 class TemplateDevice(Struct, frozen=True):
@@ -40,9 +42,10 @@ class TemplateDevice(Struct, frozen=True):
     """Attributes without a value that are equal on all devices of its driver."""
 
     def match_key(self, attribute: str) -> Value | Bound | None:
-        """Return what matchAttribute compares: a value, a binding, or None if it has neither.
+        """Return the value or the binding that matchAttribute compares; None if it has neither.
 
-        MatchAttributeConstraint.Add in constraint.go: both never meet in one constraint.
+        MatchAttributeConstraint.Add in constraint.go: values and bindings never meet in one
+        constraint.
         """
         value = self.device.attribute(attribute, self.driver)
         if value is not None:
@@ -235,8 +238,8 @@ def _refuse_failures(
 ) -> None:
     """Raise RefusedClaim if a selector fails on a device.
 
-    A runtime error only excludes the device from a count (tryDevice); a request for all devices it
-    ends (collectAllModeFromDevices).
+    A runtime error only excludes the device from a count (tryDevice); it ends a request for all
+    devices (collectAllModeFromDevices).
     """
     for device, answer in zip(devices, answers, strict=True):
         if isinstance(answer, EvalError):

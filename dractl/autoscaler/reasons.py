@@ -38,7 +38,7 @@ class Failure(Struct, frozen=True):
 
 
 def explain_failure(plan: Plan, instance_type: str, cel: Environment) -> Failure:
-    """Return which request, constraint or combination cannot be served."""
+    """Return the reason: the request, constraint or combination that cannot be served."""
     for claim in plan.claims:
         for request in claim.requests:
             failures = [
@@ -76,7 +76,7 @@ def _explain_alternative(
 
 
 def _explain_no_match(part: Alternative, plan: Plan, instance_type: str, cel: Environment) -> str:
-    """Return which selector excludes the last devices, and the values that it saw there."""
+    """Name the selector that excludes the last devices, and the values that it saw there."""
     candidates = list(plan.devices)
     for text in part.selectors:
         program = cel.compile(text)
@@ -120,7 +120,7 @@ def _shorten(text: str) -> str:
 
 
 def _explain_claim(claim: ClaimPlan, plan: Plan, instance_type: str) -> Failure:
-    """Return which constraint fails: the first one without which the claim could be served."""
+    """Name the first constraint without which the claim could be served."""
     for number, attribute in enumerate(claim.attributes):
         if search(Plan(plan.devices, (_drop_constraint(claim, number),))).succeeds is False:
             continue

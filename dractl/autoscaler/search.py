@@ -34,7 +34,7 @@ class Outcome(Struct, frozen=True):
     succeeds: bool | None
     """None: left open, because the states are too many."""
     tries: int
-    """Devices that Karpenter tries before it ends, those included that it only looks at; failing
+    """Devices that Karpenter tries before it ends, including devices that it only looks at; failing
     selectors count more.
     """
     chosen: tuple[int, ...] = ()

@@ -41,8 +41,8 @@ class AddedNodes(Struct, frozen=True):
 def parse_added_nodes(option: str, values: Iterable[str]) -> list[AddedNodes]:
     """Return the nodes that the values of an option add.
 
-    Raises UsageError for what is neither a file nor a machine that is known, and for a number of
-    nodes that is none.
+    Raises UsageError for a source that is neither a file nor a known machine, and for an invalid
+    number of nodes.
     """
     try:
         groups = parse_groups(values)
@@ -59,7 +59,7 @@ def add_nodes(
     additions: Sequence[AddedNodes],
     load_nodes: Callable[[AddedNodes], ClusterState],
 ) -> ClusterState:
-    """Add nodes to the cluster; ``load_nodes`` loads those of one addition.
+    """Add nodes to the cluster; ``load_nodes`` loads the nodes of one addition.
 
     Raises UsageError for too many devices.
     """

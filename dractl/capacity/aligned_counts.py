@@ -24,13 +24,13 @@ class AlignedCounts(Struct, frozen=True):
     """The copies that fit, by the alignment of their devices."""
 
     first: int
-    """Copies whose devices are as well aligned as their node can, with the scheduler's first
+    """Copies whose devices are as well aligned as their node allows, with the scheduler's first
     choice.
     """
     unknown: int = 0
     """Copies whose alignment is unknown."""
     possible: int | None = None
-    """Copies that could be aligned if the scheduler chose so, each found beside those before it;
+    """Copies that could be aligned if the scheduler chose so, each found beside the earlier ones;
     there may be more. None if it was not counted.
     """
     constraint: Improvement | None = None
@@ -84,7 +84,7 @@ def count_aligned_copies(
 
 
 def are_all_copies_aligned(fit: Fit, features: Features) -> bool:
-    """Return whether every copy gets devices that are aligned as well as its node can."""
+    """Return whether every copy gets devices that are aligned as well as its node allows."""
     aligner = Aligner(Scheduler(fit.state, features))
     pod_keys = [
         key for key in fit.state.objects("Pod") if fit.subject.state.get("Pod", key) is None

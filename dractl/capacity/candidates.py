@@ -27,7 +27,7 @@ _SELECTORS = {
         "sriovnetwork.k8snetworkplumbingwg.io",
     ): 'device.attributes["sriovnetwork.k8snetworkplumbingwg.io"].?rdmaCapable.orValue(false)',
 }
-"""The devices of a kind among those of a driver that publishes others, too."""
+"""Selectors of the devices of a kind, for drivers that publish other devices, too."""
 ALIGNED, _ANYWHERE = "aligned", "anywhere"
 """The alternatives of a request that prefers alignment."""
 _SAME_ROOT, _SAME_NUMA_NODE = "all on one PCIe root", "all on one NUMA node"
@@ -41,7 +41,7 @@ class DeviceKind(Struct, frozen=True):
 
     device_class: str
     selector: str | None = None
-    """The CEL expression that chooses them among those of the class."""
+    """The CEL expression that chooses them among the devices of the class."""
 
 
 def selector_of(kind: str, driver: str) -> str | None:
@@ -58,7 +58,7 @@ class Candidate(Struct, frozen=True):
 
 
 class _RequestGroups(Struct, frozen=True):
-    """Requests in groups that share a PCIe root each, and what is left over."""
+    """Requests in groups that share a PCIe root each, and the remaining requests."""
 
     alignment: str
     requests: list[dict[str, Any]]
@@ -69,7 +69,7 @@ class _RequestGroups(Struct, frozen=True):
 
 
 def propose_claims(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[Candidate]:
-    """Yield the claims that serve a shape: the one that it demands, or all that there are."""
+    """Yield the claims that serve a shape: the claim that it demands, or all possible claims."""
     requests = [
         _build_request(request_name(kind), count, kinds[kind])
         for kind, count in shape.counts.items()
@@ -113,7 +113,8 @@ def prefer_alignment(claim: Mapping[str, Any]) -> dict[str, Any] | None:
     The scheduler tries everything else with the first alternative before it takes the second, and
     skips a constraint on ``REQUEST/ALTERNATIVE`` for devices of another alternative
     (k8s.io/dynamic-resource-allocation/structured, allocateOne, matchAttributeConstraint.add). If
-    other requests had alternatives, too, it would take those before other aligned devices.
+    other requests had alternatives, too, it would take their second alternatives before other
+    aligned devices.
     """
     devices = Claim(claim).spec["devices"]
     constraints = devices.get("constraints", [])
@@ -159,7 +160,9 @@ def _list_partners(
 
 
 def _split_request(request: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a request for each device: those of one request would have to match each other."""
+    """Return a request for each device, since devices of one request would have to match each
+    other.
+    """
     count = request["exactly"].get("count", 1)
     if count == 1:
         return [request]
@@ -191,7 +194,8 @@ def _propose_equal_groups(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iter
         roots = [_match_constraint(PCIE_ROOT, [r["name"] for r in group]) for group in groups]
         counts_text = _format_counts({kind: count // parts for kind, count in shape.counts.items()})
         label = f"{counts_text} on one PCIe root, {parts} times"
-        # Not every driver publishes the NUMA node; as roots are shared, that of one kind is enough.
+        # Not every driver publishes the NUMA node; as roots are shared, the NUMA node of one kind
+        # is enough.
         for near_requests in (
             [r["name"] for r in requests],
             [group[0]["name"] for group in groups],

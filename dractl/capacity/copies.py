@@ -19,7 +19,7 @@ from dractl.program import program_name
 from dractl.views import Claim, Pod, View
 
 BARE_NAME_KINDS = ("ResourceClaimTemplate", "ResourceClaim", "Pod")
-"""Kinds of what a name without a kind may mean, in the order in which they are looked for."""
+"""Kinds of the objects that a name without a kind may mean, in the order of the search."""
 _ACCEPTED_KINDS = (
     "fit takes template/NAME, claim/NAME, pod/NAME, deploy/NAME, job/NAME ..., or a shape such as"
     " gpu=2,nic=1"
@@ -33,7 +33,7 @@ _IDENTITY_FIELDS = (
     "ownerReferences",
     "generateName",
 )
-_TEMPLATE_NAME = "copy"  # the template that stands for a claim of which there are to be more
+_TEMPLATE_NAME = "copy"  # the template that stands for a claim that is copied
 
 
 class Copies(Struct, frozen=True):
@@ -45,7 +45,7 @@ class Copies(Struct, frozen=True):
     pod: Raw
     """The part of the pod that all copies share."""
     is_stand_in: bool = False
-    """True if the pod stands for whoever would use a claim or template that is asked about."""
+    """True if the pod stands for any user of the claim or template in question."""
     shape: Shape | None = None
     """The shape that is asked about."""
     alignment: str = ""

@@ -43,7 +43,7 @@ class DeviceFilter(Struct, frozen=True):
 
     @property
     def concerns_holders(self) -> bool:
-        """Return True if devices are chosen by who holds them."""
+        """Return True if devices are chosen by their holders."""
         return self.namespace is not None or self.labels is not None
 
     @property

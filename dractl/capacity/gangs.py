@@ -27,8 +27,8 @@ class GroupMissing(Struct, frozen=True):
     group: str
     """``Kind/namespace/name``."""
     is_kind_unknown: bool = False
-    """True if the input has no object of the group's kind: the scheduler has not tried the pod, as
-    it does not where the group is missing.
+    """True if the input has no object of the group's kind. The scheduler has not tried the pod,
+    which is how it treats a missing group.
     """
 
 
@@ -51,7 +51,7 @@ class MemberBlocked(Struct, frozen=True):
 
 
 class UnequalPods(Struct, frozen=True):
-    """Pods of the group that differ in what must be the same."""
+    """Pods of the group that differ in a field that must be the same."""
 
     group: str
     text: str
@@ -161,7 +161,7 @@ def find_gang_wait(
 
 
 def find_too_few_pods(state: ClusterState, group: GangGroup | None) -> TooFewPods | None:
-    """Return why a gang waits of which fewer pods exist than start together; None for others."""
+    """Return the cause for a gang that has fewer pods than start together; None for others."""
     if group is None or group.value is None or group.min_count is None:
         return None
     count = len(group.members(state))
@@ -241,7 +241,7 @@ def _place_members(
 
 
 def gang_remarks(group: GangGroup) -> Iterator[str]:
-    """Yield sentences about what is not checked in the group of a pod that does not wait for it."""
+    """Yield sentences about the unchecked parts of the group of a pod that does not wait for it."""
     name = group.name.replace("/", " ", 1)
     if group.value is None:
         yield (

@@ -61,13 +61,13 @@ class DeviceRow(Struct, frozen=True):
     requests: tuple[str, ...] = ()
     """The requests of the holders' claims, in the order of ``holders``."""
     taints: tuple[str, ...] = ()
-    """``key=value:effect``, those of DeviceTaintRules included."""
+    """Taints as ``key=value:effect``, including the taints of DeviceTaintRules."""
 
 
 class PoolRow(Struct, frozen=True):
     """One pool in its newest generation.
 
-    The four counts are those that a ResourcePoolStatusRequest answers (kubernetes
+    A ResourcePoolStatusRequest answers with the same four counts (kubernetes
     pkg/controller/resourcepoolstatusrequest/controller.go). They are None for a pool with missing
     slices; ``allocated`` and ``available`` also where not every claim may be read.
     """

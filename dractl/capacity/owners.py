@@ -1,4 +1,4 @@
-"""Whose devices are held: the namespaces, workloads and owners of their holders."""
+"""The namespaces, workloads and owners that hold devices."""
 
 from collections.abc import Iterable
 

@@ -346,7 +346,7 @@ def _device_names(claims: tuple[Raw, ...]) -> tuple[str, ...]:
 def _count_by_node(
     names: Iterable[str], nodes: Mapping[str, list[tuple[str, ...]]]
 ) -> tuple[NodeFit, ...]:
-    """Count the copies of every node of the cluster, those without a copy included."""
+    """Count the copies of every node of the cluster, including nodes without a copy."""
     return tuple(
         NodeFit(
             name,
@@ -366,8 +366,9 @@ def _add_copies(state: ClusterState, copies: Iterable[BoundCopy]) -> ClusterStat
 def subtract_plugin_allocations(
     fit: Fit, allocations: Sequence[PluginAllocation], features: Features
 ) -> Fit:
-    """At most so many of the copies that fit get devices that nobody has, however the devices that
-    were handed out lie: on each node the free devices less those, divided by what a copy takes.
+    """Return the fit with at most so many copies as get free devices, wherever the devices that
+    plugins handed out are. On each node, the free devices without the ones handed out are divided
+    by the devices of a copy.
 
     kube-scheduler counts the extended resource and the slices apart
     (pkg/scheduler/framework/plugins/noderesources/ fit.go,

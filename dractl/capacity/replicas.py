@@ -1,4 +1,4 @@
-"""The pods of a group placed one after the other: how many fit, and what stops the next.
+"""The pods of a group placed one after the other: how many fit, and the cause that stops the next.
 
 Equal pods are copies of one (:mod:`dractl.capacity.placing`), and the most that any order reaches
 can be proven. Pods that differ, such as a leader and its workers, are placed in turn; other orders

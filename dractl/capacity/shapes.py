@@ -29,7 +29,7 @@ def shape_copies(
     """Return the copies of each claim that serves a shape, the closest alignment first.
 
     A kind is gpu, nic, rdma ... or the name of a DeviceClass. Raises UsageError for a text that is
-    no shape, InputError for a kind that nothing in the cluster is of.
+    no shape, InputError for a kind without devices in the cluster.
     """
     shape = parse(text, classes=[name for _, name in state.objects("DeviceClass")])
     inventory = take_inventory(state, features)
@@ -40,7 +40,7 @@ def shape_copies(
 def is_shape(state: ClusterState, text: str) -> bool:
     """Return True if a text is meant as a shape and not as the name of an object.
 
-    It has a count, a constraint or several kinds, or is a kind of which no object has the name.
+    It has a count, a constraint or several kinds, or is the name of a kind and of no object.
     """
     if any(mark in text for mark in "=@"):
         return True
@@ -58,8 +58,8 @@ def place_closest(
 ) -> Fit:
     """Place copies of a shape, each with the closest alignment that is left on its node.
 
-    ``subjects`` are those of :func:`shape_copies`. As devices only become fewer, no copy with a
-    closer alignment fits once one was refused: so each of the claims fills the cluster in turn.
+    ``subjects`` come from :func:`shape_copies`. As devices only become fewer, no copy with a closer
+    alignment fits once one was refused: so each of the claims fills the cluster in turn.
     """
     state = subjects[0].state
     filled: list[Fit] = []
@@ -95,10 +95,10 @@ def _merge_node_fits(subjects: Sequence[Copies], parts: Sequence[NodeFit]) -> No
 
 
 def _find_device_kind(state: ClusterState, inventory: Inventory, kind: str) -> DeviceKind:
-    """Return the DeviceClass of a kind, and the selector of its devices among those of the class.
+    """Return the DeviceClass of a kind, and the selector of its devices within the class.
 
-    The class is the one of that name, else the one named after the driver, else the one that
-    matches most devices.
+    The class is named after the kind, else after the driver; otherwise it is the class that matches
+    most devices.
     """
     if ("", kind) in state.objects("DeviceClass"):
         return DeviceKind(kind)
@@ -122,7 +122,7 @@ def _find_device_kind(state: ClusterState, inventory: Inventory, kind: str) -> D
 
 
 def _kind_error(state: ClusterState, inventory: Inventory, kind: str, published: int) -> InputError:
-    """Return the error for a kind that no class has a device of."""
+    """Return the error for a kind without a device in any class."""
     unseen = [
         row.kind
         for row in state.coverage.unread(("ResourceSlice", "DeviceClass"))

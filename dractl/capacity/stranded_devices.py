@@ -30,8 +30,8 @@ def find_stranded_devices(
 ) -> tuple[StrandedDevices, ...]:
     """Find the devices that pass every stage for some request of the next copy but make no copy.
 
-    ``scheduler`` is that of ``fit.state``; ``explain_node`` words what stops the next copy on a
-    node. The list is empty if the next copy stops before any node.
+    ``scheduler`` belongs to ``fit.state``; ``explain_node`` describes the stop of the next copy on
+    a node. The list is empty if the next copy stops before any node.
     """
     if fit.next_attempt.stops or fit.next_attempt.fatal_node is not None:
         return ()

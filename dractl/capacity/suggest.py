@@ -57,7 +57,7 @@ class Suggestion(Struct, frozen=True):
 
 
 class Preference(Struct, frozen=True):
-    """A claim that is aligned while devices are, and is allocated others afterwards."""
+    """A claim that gets aligned devices while there are any, and other devices afterwards."""
 
     claim: Mapping[str, Any]
     copies: int
@@ -203,7 +203,7 @@ def _device_names(verdict: Allocated) -> tuple[str, ...]:
 
 
 def _find_device_kinds(shape: Shape, rendering: Rendering) -> dict[str, DeviceKind]:
-    """Return the class and the selector of each kind: those of the drivers with devices here."""
+    """Return the class and the selector of each kind, for the drivers with devices here."""
     publishing = {slice_of(item).driver for item in rendering.slices}
     classes = {View(item).name for item in rendering.device_classes}
     kinds: dict[str, DeviceKind] = {}

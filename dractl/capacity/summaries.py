@@ -1,7 +1,7 @@
 """A pool's contents besides whole devices: shared capacity, counters, and partitions by type.
 
 These are the views of a ResourcePoolStatusRequest (kubernetes
-pkg/controller/resourcepoolstatusrequest/views.go), and the counters that they are worked out from.
+pkg/controller/resourcepoolstatusrequest/views.go), and the counters that they are computed from.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def count_shareable_devices(
 def sum_counters(
     slices: Sequence[ResourceSlice], used: frozenset[str]
 ) -> tuple[tuple[str, tuple[Amount, ...]], ...]:
-    """Sum what the devices in claims consume of each counter of a pool, by counter set."""
+    """Sum the consumption of each counter of a pool by devices in claims, by counter set."""
     consumed: dict[CounterName, Quantity] = {}
     for device in _list_partitions(slices):
         if device.name in used:

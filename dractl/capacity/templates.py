@@ -39,7 +39,7 @@ def _list_popular(state: ClusterState) -> list[Key]:
         for key, pod in state.pods.items()
         for reference in pod.claim_references
     )
-    # Of a template without requests any number fits.
+    # A template without requests fits any number of times.
     candidates = [
         key
         for key, template in state.objects("ResourceClaimTemplate").items()

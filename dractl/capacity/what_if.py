@@ -28,7 +28,8 @@ def remove_object(
     namespace: str | None,
     kinds: Mapping[str, str] = MappingProxyType({}),
 ) -> ClusterState:
-    """Remove ``KIND/[NS/]NAME`` and what goes with it: a pod, claim, node, namespace or workload.
+    """Remove ``KIND/[NS/]NAME`` and the objects that go with it: a pod, claim, node, namespace or
+    workload.
 
     A pod takes its generated claims with it, a node its slices and pods, a workload its pods, and a
     namespace its pods and claims. ``kinds`` maps further words for kinds, as a cluster knows them.

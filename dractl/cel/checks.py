@@ -124,8 +124,8 @@ def _pattern_literal(pattern: Node) -> LocatedMessages:
 
 
 def _check_literal_types(node: Node, exempt: bool) -> LocatedMessages:
-    """Yield the elements of a list literal that have another type than the first; so with the keys,
-    and the values, of a map literal. Arguments of ``format`` are exempt.
+    """Yield the elements of a list literal whose type differs from the first one's; likewise for
+    the keys and the values of a map literal. Arguments of ``format`` are exempt.
     """
     exempt = exempt or (isinstance(node, Call) and node.function == "format")
     if not exempt and isinstance(node, ListLiteral):
@@ -224,8 +224,8 @@ def _format_literal(call: Call) -> LocatedMessages:
 
 
 def _find_misfit(node: Node, kinds: set[str], deep: bool) -> Node | None:
-    """Return the value of another type: the argument or, with ``deep``, a part of the literal that
-    it is.
+    """Return the value of another type: the argument or, with ``deep``, a part of a literal
+    argument.
     """
     if node.type.partition("(")[0] not in kinds:
         return node

@@ -125,7 +125,7 @@ class Estimated(Struct, frozen=True):
     """The estimate of a call."""
 
     cost: Range
-    """The cost, without that of the arguments."""
+    """The cost without the arguments."""
     size: Range | None = None
     """The size of the result."""
 

@@ -92,7 +92,7 @@ class Declarations(Struct, frozen=True):
         attribute = "dyn" if self.dynamic else "any"
         lines = [
             "name: kubernetes",
-            # Nothing else of the built-in overloads: cel-go's are in the table. This one belongs to
+            # No other built-in overload is included: cel-go's are in the table. This one belongs to
             # the extension "optional".
             'stdlib: {include_functions: [{name: "_[_]"}]}',
             f"extensions: [{', '.join(extensions)}]",

@@ -71,7 +71,8 @@ def reads(root: Node) -> frozenset[Field] | None:
 class _Place(Struct, frozen=True):
     """The value of a node: the device, one of its maps, or the map of one domain."""
 
-    kind: str = ""  # "": the device itself
+    kind: str = ""
+    """The part of the device; empty for the device itself."""
     domain: str | None = None
     domain_start: int = 0
     optional: bool = False

@@ -23,8 +23,8 @@ _FAILED = object()
 
 
 def outcomes(*roots: Node) -> frozenset[Outcome]:
-    """Return the possible results of an expression, or of several joined by ``&&``: a result that
-    is missing is certain never to occur; all, if that is not known.
+    """Return the possible results of an expression, or of several joined by ``&&``. A result that
+    is missing never occurs; all results are returned if nothing is known.
     """
     leaves = [node for root in roots for node in _atoms(root)]
     atoms = _declare_atoms(leaves)
@@ -132,8 +132,8 @@ def _logic(function: str, parts: list[Outcome]) -> Outcome:
 
 
 def _literal_comparison(node: Node) -> tuple[Node, tuple[tuple[str, Any], ...]] | None:
-    """Return the operand of a comparison for equality with literals of strings, integers or
-    booleans, and these.
+    """Return the operand of a comparison for equality with string, integer or boolean literals, and
+    these literals.
     """
     if (
         not isinstance(node, Call)
@@ -177,8 +177,8 @@ def _has_double(node: Node) -> bool:
 
 
 def _can_fail(node: Node) -> bool:
-    """Return False for what every device has, and for tests that cannot fail: tests of an entry in
-    a domain, which is empty if a device has none.
+    """Return False for fields that every device has, and for tests that cannot fail: tests of an
+    entry in a domain, which is empty if a device has none.
     """
     if isinstance(node, Select) and node.test:
         domain = node.operand

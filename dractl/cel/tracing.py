@@ -47,7 +47,7 @@ class Trace(Struct):
 
 
 def trace(checked: Checked, declarations: Declarations, driver: str, device: DeviceLike) -> Trace:
-    """Evaluate once and keep everything. The root's value is that of the whole expression, before
+    """Evaluate once and keep everything. The root has the value of the whole expression, before
     conversion to bool.
     """
     view = View(driver, device)

@@ -84,7 +84,7 @@ def _assume_newest(value: bool) -> None:
 
 
 def _global_option(name: str, annotation: Any, default: object, **settings: Any) -> Parameter:
-    """Return an option that many subcommands have and none is passed."""
+    """Return an option that many subcommands have, but that is not passed to any."""
     flag = f"--{name.replace('_', '-')}"
     option = typer.Option(flag, expose_value=False, **settings)
     return Parameter(

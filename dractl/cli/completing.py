@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from dractl.cluster import ClusterState
 
 Candidate = str | tuple[str, str]
-"""A value, or one and what it is."""
+"""A value, or a value with its description."""
 Offer = Callable[[str], list[Candidate]]
-"""Candidates for the word typed so far. typer passes the word, and drops what does not begin with
-it: an offer need not look at it.
+"""Candidates for the word typed so far. typer passes the word, and drops candidates that do not
+begin with it, so an offer can ignore it.
 """
 
 
@@ -148,7 +148,7 @@ def contexts(context: typer.Context, incomplete: str) -> list[str]:  # noqa: ARG
 
 
 def namespaces(context: typer.Context, incomplete: str) -> list[str]:  # noqa: ARG001
-    """List the namespaces of pods, claims and templates in the files of ``-f``, else those of the
+    """List the namespaces of pods, claims and templates in the files of ``-f``, else in the
     cluster.
     """
     files = _files(context)
@@ -166,7 +166,7 @@ def namespaces(context: typer.Context, incomplete: str) -> list[str]:  # noqa: A
 
 
 def nodes(context: typer.Context, incomplete: str) -> list[str]:  # noqa: ARG001
-    """List the nodes in the files of ``-f``, else those of the cluster."""
+    """List the nodes in the files of ``-f``, else the nodes of the cluster."""
     files = _files(context)
     if files:
         return sorted(name for _, name in _load_files(files).objects("Node"))

@@ -1,8 +1,8 @@
 """``dractl lint --fix``, ``--add-ignore`` and ``--diff``: changes of files, tried in memory, then
 written or shown.
 
-A change is made only to the bytes that were linted: what somebody else writes meanwhile is left
-alone, and said so.
+A change is made only to the bytes that were linted: a file that somebody else changes meanwhile is
+left alone and reported.
 """
 
 import codecs
@@ -24,7 +24,7 @@ from dractl.manifests.text import decode, digest
 from dractl.program import program_name
 
 MAX_ROUNDS = 10
-"""One fix uncovers what the next one fixes."""
+"""Rounds of fixes: a fix may uncover a finding that the next round fixes."""
 _CONTEXT_LINES = 3
 _WINDOW_LINES = 64
 _Tag = Literal["replace", "delete", "insert", "equal"]
@@ -157,8 +157,8 @@ def encode(text: str, like: bytes) -> bytes:
 
 
 def is_utf8(data: bytes) -> bool:
-    """Return True if a file's bytes are those of its decoded text; other encodings and compressed
-    files are not.
+    """Return True if a file's bytes are its text in UTF-8; False for other encodings and compressed
+    files.
     """
     return encode(decode(data), data) == data
 
@@ -168,7 +168,7 @@ def read_content(
 ) -> bytes | None:
     """Read a file again; return None for the member of an archive.
 
-    ``digests`` are those of the bytes that were linted, by name. Raises InputError if the file has
+    ``digests`` has the digests of the linted bytes, by name. Raises InputError if the file has
     changed or cannot be read.
     """
     if stdin is not None and name == stdin[0]:

@@ -22,7 +22,7 @@ from dractl.program import DRACTL, KUBECTL_DRA, call_program, program_name
 
 FAILED = 3
 _COMPLETION_VARIABLE = "_DRACTL_COMPLETE"
-"""The variable in which the scripts of completions/ say what they want."""
+"""The variable in which the scripts of completions/ name their request."""
 _UNWRITABLE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF)
 
 

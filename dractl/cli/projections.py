@@ -10,7 +10,7 @@ KINDS = ("jsonpath=", "custom-columns=")
 """Prefixes of values of ``--output``."""
 
 Projection = Callable[[str], str]
-"""A function from a report as JSON to what is printed of it."""
+"""A function from a report as JSON to the text that is printed."""
 
 
 def parse_projection(

@@ -40,7 +40,9 @@ class Rendering:
     def _deliver(
         self, inputs: Inputs, target: Target, overlay: Mapping[str, bytes]
     ) -> tuple[Inputs, frozenset[str]]:
-        """Add what Flux and Argo CD apply; return the files of which that is made, too."""
+        """Add the objects that Flux and Argo CD apply; also return the files that they are made
+        of.
+        """
         if not inputs.appliers:
             return inputs, frozenset()
         from dractl.inputs.charts import ChartRenderer
@@ -102,8 +104,8 @@ class Rendering:
         files: Iterable[str] = (),
         overlay: Mapping[str, bytes] = _NO_OVERLAY,
     ) -> Inputs:
-        """Add what Flux and Argo CD apply of the input, and the objects of the other kustomizations
-        among ``files``, and of those that the input belongs to.
+        """Add the objects that Flux and Argo CD apply of the input. Also add the objects of the
+        other kustomizations among ``files``, and of the kustomizations that the input belongs to.
         """
         inputs, delivered = self._deliver(inputs, target, overlay)
         candidates = [

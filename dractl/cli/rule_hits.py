@@ -30,7 +30,7 @@ def select_rule_names(words: Sequence[str]) -> list[str]:
 def describe_stored_rules(state: ClusterState, features: Features, names: Sequence[str]) -> str:
     """Return a paragraph for each rule of a cluster.
 
-    Raises InputError for one that is not there.
+    Raises InputError for an absent rule.
     """
     return "\n".join(_describe_stored_rule(state, features, name) for name in names)
 
@@ -58,7 +58,7 @@ def _list_sentences(impact: Impact, hint: str) -> Iterator[str]:
 def note_rules(paths: Sequence[str], devices: Sequence[str], target: Target) -> None:
     """Print a notice for the rules in the named files, if ``devices`` is a dump with claims.
 
-    Files without a rule cost one look at their bytes. What cannot be read is lint's to report.
+    Files without a rule cost one look at their bytes. lint reports files that cannot be read.
     """
     files = [path for path in paths if _has_rule(path)]
     dumps = [source for source in devices if os.path.exists(source)]

@@ -45,7 +45,8 @@ _COMMAND = re.compile(rf"\bdractl(?=\s(?:{'|'.join(SUBCOMMANDS)})\b)")
 def spell_program(text: str) -> str:
     """Return a page or help of ours with its commands as the user types them.
 
-    Such texts are written once, with ``dractl``; what a function composes asks for the name itself.
+    Such texts are written once, with ``dractl``; a text that a function composes gets the name
+    itself.
     """
     return _COMMAND.sub(program_name(), text)
 
@@ -98,8 +99,8 @@ def _list_options(group: type[OptionGroup]) -> Iterator[Parameter]:
 
 
 def add_options(command: Callable[..., Any], options: Sequence[Parameter]) -> Callable[..., Any]:
-    """Return ``command`` with further ``options``, which typer reads and the function is not
-    passed.
+    """Return ``command`` with further ``options``, which typer parses but does not pass to the
+    function.
 
     typer makes the options itself: the constructor of its own classes changes from release to
     release.

@@ -180,7 +180,7 @@ def _fold(line: str, columns: int) -> list[str]:
 
 
 def warn(message: str) -> None:
-    """Print a warning about what was asked for on standard error, also with ``--quiet``."""
+    """Print a warning about the request on standard error, also with ``--quiet``."""
     _print_message("warning:", "33", message)
 
 
@@ -213,7 +213,7 @@ class _Progress:
     """The line that shows the current step.
 
     A timer makes it appear once the run has taken a second in total: the long step may be a single
-    one. Later steps of such a run appear at once, but for those of a tenth of a second.
+    one. Later steps of such a run appear at once, except steps of a tenth of a second.
     """
 
     def __init__(self) -> None:

@@ -72,7 +72,7 @@ def tolerate_errors(report: Callable[[], str]) -> Callable[[], str]:
     """Make a report that later says why it failed, since a watched cluster may not answer for a
     while.
 
-    What is wrong from the start is an error.
+    A failure at the start is an error.
     """
     pending = [report()]
 

@@ -1,6 +1,6 @@
 """Changes of a cluster's objects: RFC 6902 patches, deletions and creations.
 
-A deletion includes what the claim controller does when a pod ends: the pod's generated claims go
+A deletion includes the work of the claim controller when a pod ends: the pod's generated claims go
 with it, other claims lose the reservation and, when nobody is left, the allocation (kubernetes
 pkg/controller/resourceclaim/controller.go syncClaim).
 """

@@ -1,6 +1,6 @@
 """Coverage: how much of each kind of a cluster's objects was seen, the whole, a part or nothing.
 
-What was not seen is unknown, which is another thing than that it does not exist.
+A kind that was not seen is unknown, not absent.
 """
 
 from collections.abc import Iterable, Mapping
@@ -100,7 +100,7 @@ class Coverage(Struct, frozen=True):
         return self.extents.get(kind, self.others)
 
     def unread(self, kinds: Iterable[str]) -> tuple[Unread, ...]:
-        """Return those of ``kinds`` that were not seen whole."""
+        """Return the members of ``kinds`` that were not seen whole."""
         return tuple(
             Unread(
                 kind,
@@ -154,7 +154,7 @@ def cover(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
 
 
 def _names_pods(claims: Iterable[Raw]) -> bool:
-    """Return True if claims are used by pods: where no Pod was dumped, there are some."""
+    """Return True if claims are used by pods: then pods exist, even if none was dumped."""
     return any(claim.consumer_pods or claim.owner_pods for claim in map(Claim, claims))
 
 

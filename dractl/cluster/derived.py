@@ -1,9 +1,9 @@
 """Values computed from the objects of a cluster, kept for as long as these objects are the same.
 
-A state of a cluster is immutable, and a changed one shares with it every object, and every mapping
-of the objects of a kind, that did not change. So there is one rule for all values that are computed
-from objects: a value is kept under the identity of what it was computed from, and belongs to every
-state that has the very same. Nothing is ever cleared because something changed.
+A state of a cluster is immutable. A changed state shares with it every unchanged object, and every
+unchanged mapping of the objects of a kind. So one rule holds for all computed values: a value is
+kept under the identity of its sources, and belongs to every state with the same sources. No change
+ever clears a value.
 """
 
 from collections.abc import Callable, Hashable, Mapping

@@ -97,7 +97,7 @@ def render_node(
 ) -> ClusterState:
     """Render the slices that drivers would publish for a node, and their classes.
 
-    ``option`` is the one that names the machine. Raises InputError if no driver would publish a
+    ``option`` is the option that names the machine. Raises InputError if no driver would publish a
     device.
     """
     options = Options(described.node.lower(), target, choice.versions, described.settings)
@@ -191,8 +191,8 @@ def list_installed_classes(
 
 
 def list_known_classes(target: Target) -> ClusterState:
-    """List the DeviceClasses that come with supported drivers, including those of dranet's chart
-    for EKS.
+    """List the DeviceClasses that come with supported drivers, including the classes of dranet's
+    chart for EKS.
     """
     options = Options(node_name=_NODE, target=target, settings={"dra.net": {"cloud": "aws"}})
     return from_objects(item for name in names() for item in find(name).device_classes(options))

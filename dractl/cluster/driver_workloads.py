@@ -1,9 +1,9 @@
 """The workloads that a DRA driver consists of: its kubelet plugin on each node, and the Deployments
 that it makes or is controlled by.
 
-A driver is recognised by what it registers and runs, never by the name of a DaemonSet alone: by its
-own name in a template (an argument, an environment variable, the folder of its socket), else by the
-image that the facts have of it. A driver that nobody knows is looked for where it publishes.
+A driver is recognised by its own name in a template (an argument, an environment variable, the
+folder of its socket), else by its image in the facts, never by the name of a DaemonSet alone. An
+unknown driver is looked for on the nodes for which it publishes.
 """
 
 import re
@@ -56,7 +56,9 @@ class DriverWorkloads(Struct, frozen=True):
         return bool(self.daemon_sets or self.pods)
 
     def pods_on(self, node: str) -> tuple[Pod, ...]:
-        """Return the pods of the kubelet plugin on a node; those that are not going first."""
+        """Return the pods of the kubelet plugin on a node; pods that are not being deleted come
+        first.
+        """
         pods = [pod for pod in self.pods if node in (pod.node_name, pod.target_node)]
         return tuple(sorted(pods, key=lambda pod: bool(pod.deletion_timestamp)))
 
@@ -96,7 +98,7 @@ def find_driver_workloads(
 def is_equipped(node: Node, driver: str) -> bool:
     """Return True if the labels of a node name the vendor of a driver's devices.
 
-    Labels about its CPUs do not count, nor those that say that something is absent.
+    Labels about its CPUs do not count, nor do labels that say that something is absent.
     """
     vendor = driver.removesuffix(".com").rpartition(".")[2].lower()
     words = {vendor, _PCI_VENDORS.get(vendor, vendor)}
@@ -199,7 +201,7 @@ def _names_driver(driver: str, pod: Pod) -> bool:
 
 @cache
 def _token(driver: str) -> re.Pattern[str]:
-    """Return a pattern of the name as a whole: not as a part of another driver's."""
+    """Return a pattern that finds the name as a whole, not as a part of another driver's name."""
     return re.compile(rf"(?<![\w.-]){re.escape(driver)}(?![\w-]|\.\w)")
 
 

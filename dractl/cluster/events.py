@@ -12,7 +12,9 @@ END_REASONS = ("Evicted", "TaintManagerEviction", "DeviceTaintManagerEviction", 
 
 
 def events_about(state: ClusterState, subject: View) -> tuple[Event, ...]:
-    """Return the events about an object, oldest first; none about an earlier one of its name."""
+    """Return the events about an object, oldest first; no events about an earlier object of its
+    name.
+    """
     created = subject.creation_timestamp[:TIMESTAMP_SECONDS]
 
     def is_about_subject(event: Event) -> bool:

@@ -153,8 +153,8 @@ class _Tree(Struct, frozen=True):
 
 
 def _make_trees(kind: str, release: str, known: frozenset[str]) -> tuple[_Tree, ...]:
-    """Return the fields of a kind that an API server of a release drops without their gates, but
-    for those of gates that are ``known``.
+    """Return the fields of a kind that an API server of a release drops without their gates, except
+    the fields of ``known`` gates.
     """
     trees = []
     for spec, path in _SPECS[kind]:

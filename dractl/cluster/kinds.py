@@ -39,7 +39,8 @@ def workload_words(names: Iterable[str]) -> list[str]:
 def resolve_kind(
     state: ClusterState, word: str, server_words: Mapping[str, str] | None, hint: str
 ) -> str:
-    """Return the kind that a word stands for; ``server_words`` are those that the cluster knows.
+    """Return the kind that a word stands for; ``server_words`` are the words that the cluster
+    knows.
 
     Workloads of other groups (JobSet, LeaderWorkerSet) are known by the objects of the input.
     Raises UsageError with the nearest word, and with ``hint``, for an unknown kind.

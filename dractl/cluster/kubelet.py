@@ -38,7 +38,7 @@ def node_silence(state: ClusterState, name: str) -> NodeSilence | None:
 
 
 def unready_reason(state: ClusterState, node: str) -> str:
-    """Return what the kubelet of a node reports as not ready on it, "" if nothing."""
+    """Return the kubelet's reason why its node is not ready, "" if there is none."""
     ready = state.node(node).condition("Ready")
     return (ready.message or ready.reason) if ready.status == "False" else ""
 
@@ -64,7 +64,7 @@ class PrepareFailure(Struct, frozen=True):
 
     @property
     def gate(self) -> str | None:
-        """The feature gate of the driver that is off, if it refuses for that."""
+        """The feature gate of the driver that is off, if that is why it refuses."""
         match = _GATE.search(self.words) if self.answer == "refused" else None
         return (match["gate"] or match["other"]) if match is not None else None
 
@@ -87,7 +87,7 @@ _GATE = re.compile(
     re.IGNORECASE,
 )
 
-# What drivers and their vendors' libraries say of a device that has to be reset or replaced.
+# The words of drivers and their vendors' libraries about a device that has to be reset or replaced.
 _DAMAGE = re.compile(
     r"\bXid\b|\bis lost\b|fallen off the bus|uncorrectable|\bECC error|hardware (?:error|failure)",
     re.IGNORECASE,
@@ -108,8 +108,8 @@ class _PreparePattern(Struct, frozen=True):
     releases: str
     """The releases whose kubelet writes it."""
     seen_in: str
-    """The releases of which a real kubelet's event was seen. The others were read in the source at
-    v1.34.4, v1.35.4, v1.36.3 and v1.37.1.
+    """The releases for which an event of a real kubelet was seen. The others were read in the
+    source at v1.34.4, v1.35.4, v1.36.3 and v1.37.1.
     """
     source: str
     """The path below pkg/kubelet/cm."""
@@ -202,11 +202,13 @@ class MissingDependency(Struct, frozen=True):
 
     dependency: Dependency
     name: str = ""
-    """Its name, if the message has one: of a mount the path of its source on the node."""
+    """Its name, if the message has one: for a mount, the path of its source on the node."""
     kind: str = ""
     """``secret`` or ``configmap``, for an object."""
     where: str = ""
-    """The folders in which it was looked for; of a path of the node what it should be."""
+    """The folders in which it was looked for; for a path of the node, the type that it should
+    have.
+    """
 
 
 # The source of a bind mount: runc libcontainer/rootfs_linux.go, crun src/libcrun/linux.c
@@ -216,7 +218,7 @@ _MOUNT_SOURCE = (
     r"|cannot stat `?(?P<path>/[^\s`':]+)'?: No such file"
 )
 # Words of the kubelet and containerd 2.2.9, seen on a real node, and of CRI-O; the first match
-# counts. Those of handlers, plugins, ConfigMaps and Secrets were seen with kubelet 1.34.4 to
+# counts. The words about handlers, plugins, ConfigMaps and Secrets were seen with kubelet 1.34.4 to
 # 1.37.1, the others with 1.37.1.
 _DEPENDENCY_PATTERNS: tuple[tuple[Dependency, str], ...] = (
     ("runtime", r"(?:containerd|crio|cri-dockerd)\.sock|container runtime is down"),
@@ -273,7 +275,7 @@ def parse_missing_cdi_device(message: str) -> str | None:
 # -- plug-ins that do not start --
 
 _UNREADABLE = r"unmarshal|decod|corrupt|checksum|unsupported version|invalid character"
-# encoding/json's words and those of kubernetes pkg/kubelet/checkpointmanager/errors, with a path
+# The words of encoding/json and of kubernetes pkg/kubelet/checkpointmanager/errors, with a path
 _UNREADABLE_FILE = re.compile(
     rf"(?P<before>/[\w./-]*\w).*(?:{_UNREADABLE})|(?:{_UNREADABLE}).*?(?P<after>/[\w./-]*\w)",
     re.IGNORECASE | re.DOTALL,

@@ -1,7 +1,7 @@
 """A live cluster as a :class:`ClusterState`, read through kubectl in a few parallel calls.
 
-Resources that may not be listed in the whole cluster are read in one namespace; those that may not
-be listed there either are missing. ``ClusterState.rights`` has both.
+Resources that may not be listed in the whole cluster are read in one namespace; resources that may
+not be listed there either are missing. ``ClusterState.rights`` has both.
 """
 
 import json
@@ -198,12 +198,12 @@ def read(
 ) -> Live:
     """Read a cluster.
 
-    ``namespace`` is that of the question, unless it is about ``everywhere``; resources that may not
-    be listed in all namespaces are read there. ``workloads`` are words of the question for custom
-    kinds (``lws``): their objects are read, too, with the kinds between them and their pods.
-    ``progress`` gets what is being read.
+    ``namespace`` is the namespace of the question, unless the question is about ``everywhere``;
+    resources that may not be listed in all namespaces are read there. ``workloads`` are words of
+    the question for custom kinds (``lws``): their objects are read, too, with the kinds between
+    them and their pods. ``progress`` gets the names of the resources that are being read.
 
-    With ``partly``, the caller answers from what may be read (``state.rights``). Otherwise the
+    With ``partly``, the caller answers from the readable objects (``state.rights``). Otherwise the
     kinds of ``vital`` must be readable in the whole cluster: all that devices are compared with, or
     less.
 
@@ -297,7 +297,7 @@ def _check_rights(
 
 
 def _unread_notes(rights: Rights, *, partly: bool) -> list[str]:
-    """Return notes on what may not be read.
+    """Return notes on resources that may not be read.
 
     Answers from a part of the cluster (``partly``) mention some kinds themselves.
     """
@@ -417,8 +417,8 @@ class _Reading(Struct, frozen=True):
     def _add_result(self, call: _Call, result: KubectlResult) -> _Call:
         """Add the objects of one call, and return the resources to read in one namespace.
 
-        If it failed for another reason than that something is forbidden, each of its resources is
-        read alone to learn which one failed.
+        If it failed for a reason other than missing rights, each of its resources is read alone to
+        learn which one failed.
         """
         if not result.is_answer(call.plurals):
             return self._read_separately(call, result)
@@ -429,7 +429,7 @@ class _Reading(Struct, frozen=True):
             resource for resource in call.resources if resource.plural in result.refused_resources
         ]
         self._record_unread(resource for resource in refused if not resource.namespaced)
-        for resource in call.resources:  # known, be there any or none
+        for resource in call.resources:  # known, even if there are none
             if resource not in refused:
                 self.kinds.setdefault(resource.kind, {})
         return _Call(tuple(resource for resource in refused if resource.namespaced), call.options)
@@ -580,7 +580,9 @@ class _Reading(Struct, frozen=True):
         return any(pod.is_pending and pod.claim_references for pod in pods)
 
     def read_driver_objects(self) -> None:
-        """Read what drivers say of claims that the kubelet cannot prepare, if there are any."""
+        """Read the drivers' objects about claims that the kubelet cannot prepare, if there are
+        any.
+        """
         drivers = list_failing_drivers(ClusterState(self.kinds))
         for kind, resource in list_objects(drivers).items():
             (result,) = kubectl.run(self.login, kubectl.build_get(resource, None))
@@ -637,7 +639,9 @@ class _Reading(Struct, frozen=True):
 
 
 def _is_always_read(kind: str, api_version: str) -> bool:
-    """Return True for a kind that is read of every cluster: it was refused, or there is none."""
+    """Return True for a kind that is read of every cluster; if it is missing, it was refused or
+    does not exist.
+    """
     group = api_version.rpartition("/")[0]
     return any(
         resource.kind == kind and resource.name.partition(".")[2] == group

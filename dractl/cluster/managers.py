@@ -113,10 +113,10 @@ def find_autoscaler(state: ClusterState, kind: str, key: Key) -> Manager | None:
 
 
 def describe_ownership(value: Raw | None) -> str:
-    """Return what an object says about its owner, "" if nothing.
+    """Return the words of an object about its owner, "" if there are none.
 
-    It is for objects that no controller makes. Their labels and annotations say it, an owner that
-    does not control them, or else the first client that wrote them.
+    This is for objects that no controller makes. The words are in labels and annotations, or name
+    an owner that does not control the object, or else the first client that wrote it.
     """
     view = View(value)
     notes: dict[str, str] = {}

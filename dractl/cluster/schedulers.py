@@ -65,10 +65,12 @@ class SchedulerWorkload(Struct, frozen=True):
     target: str
     """``KIND/NAMESPACE/NAME``."""
     facts: SchedulerFacts | None
-    """The scheduler that its image is of; None for an unknown image."""
+    """The scheduler of its image; None for an unknown image."""
     version: str
     names: tuple[str, ...]
-    """Scheduler names that its arguments and its configuration give, else those of its image."""
+    """Scheduler names that its arguments and its configuration give, else the names that belong to
+    its image.
+    """
     hints: tuple[str, ...]
     """Texts that give its name where nothing else does: its own, and parts of its arguments."""
     ready: bool
@@ -132,7 +134,7 @@ class PodScheduler(Struct, frozen=True):
     profile: Profile | None
     """The profile of that name, if a configuration is in the input."""
     words: tuple[Utterance, ...]
-    """Its own words about the pod, those about the pod itself first."""
+    """Its own words about the pod, words about the pod itself come first."""
     absent: bool
     """True if the input shows all pods and nothing that runs it."""
     nearest: str
@@ -159,8 +161,8 @@ class PodScheduler(Struct, frozen=True):
 
     @property
     def is_kube_scheduler(self) -> bool:
-        """True if kube-scheduler's verdict is its verdict: a profile, or a workload, of that
-        program, and of no scheduler that is built on it.
+        """True if kube-scheduler's verdict is its verdict: it is a profile or a workload of that
+        program, not of a scheduler that is built on it.
         """
         if self.is_default:
             return True
@@ -225,8 +227,8 @@ def scheduler_of(state: ClusterState, pod: Raw, key: Key) -> PodScheduler:
 
 
 def as_default(state: ClusterState, name: str) -> ClusterState:
-    """Return the cluster in which the pods of one scheduler name none: as kube-scheduler would see
-    and queue them.
+    """Return the cluster in which the pods of one scheduler name no scheduler, so that
+    kube-scheduler would queue them.
     """
     with_pods = [kind for kind in state.kinds if kind == "Pod" or kind not in API_GROUPS]
     kinds = {kind: _drop_name(state.objects(kind), name) for kind in with_pods}
@@ -248,7 +250,7 @@ def _drop_name(objects: Mapping[Key, Raw], name: str) -> dict[Key, Raw] | None:
 
 
 def _nearest(name: str, survey: Survey) -> str:
-    """Return the name that a misspelt one is nearest to; names that run come first."""
+    """Return the known name nearest to a misspelt one; names that run come first."""
     if name == KUBE_SCHEDULER:
         return DEFAULT_SCHEDULER  # the name of the program, not of its profile
     every = (known for facts in schedulers().values() for known in facts.names)
@@ -256,8 +258,8 @@ def _nearest(name: str, survey: Survey) -> str:
 
 
 def _shows_all_pods(state: ClusterState) -> bool:
-    """Return True if pods of all namespaces are in the input: a live cluster says so itself, and a
-    dump that has pods of kube-system, where every cluster has some.
+    """Return True if pods of all namespaces are in the input: true for a live cluster that says so,
+    and for a dump with pods of kube-system, where every cluster has some.
     """
     if state.read_at is not None:
         return not any(unread.kind == "Pod" for unread in state.rights.unread)
@@ -314,7 +316,7 @@ def _workload(
 
 
 def _namesakes(state: ClusterState, name: str) -> Iterator[SchedulerWorkload]:
-    """Yield the workloads and pods that are called like a scheduler of which nothing is known."""
+    """Yield the workloads and pods that are named like an unknown scheduler."""
     for kind in (*_WORKLOADS, "Pod"):
         for key, value in state.objects(kind).items():
             if name in _workload_names(kind, key[1]) and Workload(value).replicas != 0:
@@ -322,7 +324,9 @@ def _namesakes(state: ClusterState, name: str) -> Iterator[SchedulerWorkload]:
 
 
 def _workload_names(kind: str, name: str) -> Iterator[str]:
-    """Yield the names that a workload's own name may give: that of a pod has up to two suffixes."""
+    """Yield the names that a workload's own name may contain: a pod's name has up to two
+    suffixes.
+    """
     for _ in range(3 if kind == "Pod" else 1):
         if name and name != KUBE_SCHEDULER:
             yield name
@@ -356,7 +360,7 @@ def _profile_names(pod: Pod, namespace: str, by_map: Mapping[str, list[str]]) ->
 
 
 def config_maps(state: ClusterState) -> tuple[Key, ...]:
-    """Return the ConfigMaps that workloads mount which run kube-scheduler or are given its
+    """Return the ConfigMaps that are mounted by workloads that run kube-scheduler or are given its
     configuration.
     """
     keys: dict[Key, None] = {}

@@ -14,7 +14,7 @@ _SAFE_NAME = re.compile(r"[A-Za-z0-9_.:@%+=,/][A-Za-z0-9_.:@%+=,/-]*")
 def is_safe_name(name: str) -> bool:
     """Return False for a name that a shell reads as something else, or kubectl as an option.
 
-    No API server takes one: k8s.io/apimachinery pkg/util/validation IsDNS1123Subdomain.
+    No API server accepts such a name: k8s.io/apimachinery pkg/util/validation IsDNS1123Subdomain.
     """
     return _SAFE_NAME.fullmatch(name) is not None
 

@@ -1,6 +1,6 @@
 """Names whose values a snapshot of a machine lacks, and selectors that read them.
 
-The driver's library tells these values on the node alone. A selector that reads one is undecided.
+Only the driver's library on the node knows these values. A selector that reads one is undecided.
 """
 
 from collections.abc import Iterable, Mapping

@@ -96,7 +96,7 @@ def make_state(inputs: Inputs, namespace: str | None = None) -> ClusterState:
 
 
 def list_unread_files(inputs: Inputs) -> tuple[Unread, ...]:
-    """Return what of an input was not rendered or built, and may decide."""
+    """Return the files of an input that were not rendered or built, and may decide."""
     return tuple(
         Unread("", omission.place, why="not-rendered", reason=omission.why)
         for omission in omissions(list_unrendered(inputs))

@@ -294,7 +294,9 @@ class ClusterState:
         return self._copy_with(self._kinds, {**self.machines, **machines})
 
     def merge(self, other: ClusterState) -> ClusterState:
-        """Return the objects of both states; where both have one, that of ``other``."""
+        """Return the objects of both states; an object of ``other`` replaces one of the same
+        name.
+        """
         kinds = dict(self._kinds)
         for kind in other._kinds:
             kinds[kind] = {**kinds.get(kind, {}), **other.objects(kind)}
@@ -439,7 +441,7 @@ def _events(state: ClusterState, previous: Mapping[Key, Event] | None) -> Mappin
 def _update_views(
     view: Callable[[Raw, Key], V], objects: Mapping[Key, Raw], previous: Mapping[Key, V]
 ) -> Mapping[Key, V]:
-    """Return a view of each object, those of ``previous`` for objects that did not change."""
+    """Return a view of each object; unchanged objects keep their views of ``previous``."""
     return {
         key: old_view if (old_view := previous.get(key)) and old_view.raw is raw else view(raw, key)
         for key, raw in objects.items()

@@ -190,7 +190,7 @@ def deletion_rank(kind: str, active: Sequence[Raw]) -> Callable[[Raw], tuple[int
 def with_volumes(stateful_set: Raw, pod: Raw) -> Raw:
     """Return a pod of a StatefulSet with the volumes that its volumeClaimTemplates give it.
 
-    Each volume has what its claim is made from (kubernetes
+    Each volume has the template of its claim (kubernetes
     pkg/controller/statefulset/stateful_set_utils.go updateStorage).
     """
     templates = Workload(stateful_set).volume_claim_templates

@@ -249,7 +249,9 @@ def _list_attributes(devices: Iterable[Placed], driver: str) -> dict[str, Usage]
 
 
 def _find_changed_attributes(earlier: Pools, later: Pools) -> Remarks:
-    """Yield attributes with another type, and those that all devices have lost; once a driver."""
+    """Yield attributes with another type, and attributes that all devices have lost; once for each
+    driver.
+    """
     reported: set[tuple[str, str, str]] = set()
     for before, after in _pairs(earlier, later):
         names = {placed.device.name for placed in before.devices} & {

@@ -135,7 +135,7 @@ def _holds_devices(folder: str) -> bool:
 
 
 def _contains_kubelet(folder: str) -> bool:
-    """Return True for the folder of the kubelet, and for those above it."""
+    """Return True for the folder of the kubelet, and for the folders above it."""
     return "/var/lib/kubelet/".startswith(f"{folder.rstrip('/')}/") or folder.endswith("/kubelet")
 
 
@@ -160,7 +160,7 @@ def _check_update(subject: Manifest, daemon_set: Workload) -> Remarks:
 def _check_rights(
     objects: Objects, subject: Manifest, daemon_set: Workload, target: Target
 ) -> Remarks:
-    """Yield rights of the service account that the plug-in lacks, and those that it never uses."""
+    """Yield rights of the service account that the plug-in lacks, and rights that it never uses."""
     account = (daemon_set.key[0], daemon_set.template_pod.service_account)
     roles = list(_find_roles(objects, account))
     if not roles:
@@ -179,7 +179,7 @@ def _check_rights(
 
 
 def _find_missing_rights(roles: Sequence[Manifest], target: Target) -> Remarks:
-    """Yield what the API server forbids to a plug-in with these roles, once each."""
+    """Yield the requests that the API server forbids to a plug-in with these roles, once each."""
     reported: set[str] = set()
     for role in roles:
         others = [other.value for other in roles if other is not role]
@@ -222,7 +222,9 @@ def _find_roles(objects: Objects, account: tuple[str, str]) -> Iterator[Manifest
 
 
 def _find_unneeded(role: Manifest) -> Remarks:
-    """Yield rules of a role that allow what no part of the kubelet plug-in helper does."""
+    """Yield rules of a role that allow requests which no part of the kubelet plug-in helper
+    makes.
+    """
     for index, rule in enumerate(rules_of(role.value)):
         path = ("rules", index)
         wildcards = [

@@ -64,7 +64,7 @@ def _list_other_releases(own: Target) -> list[Target]:
 
 
 def _keep_what_differs(value: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a slice with what releases judge differently; None if it has nothing of the kind.
+    """Return a slice with the fields that releases judge differently; None if it has no such field.
 
     The number of devices depends on taints, counters and lists, and the number of counters on the
     release. Other limits are the same in all releases, and the chosen one has judged them.

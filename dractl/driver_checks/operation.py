@@ -60,7 +60,7 @@ def _check_events(objects: Objects, driver: str) -> Remarks:
 
 
 def _describe_failure(event: Event) -> str:
-    """Return what an event says to have failed for a claim; "" for any other event."""
+    """Return the failure for a claim that an event reports; "" for any other event."""
     if event.reason == _PREPARE_FAILED:
         return "the kubelet could not prepare the claims"
     if event.reason == _START_FAILED and parse_missing_cdi_device(event.message) is not None:
@@ -169,7 +169,7 @@ def _check_taints(objects: Objects, slices: Iterable[Manifest]) -> Remarks:
 def _check_claims(objects: Objects, driver: str, slices: Iterable[Manifest]) -> Remarks:
     """Yield claims in use whose devices the driver does not publish any more."""
     pools = newest(slices, lambda published_slice: published_slice.slice.identity)
-    # What an incomplete pool does not show may be published in a moment.
+    # Devices that an incomplete pool lacks may be published in a moment.
     published = {
         pool: {device.name for published_slice in members for device in published_slice.devices}
         for (_, pool), members in pools.items()

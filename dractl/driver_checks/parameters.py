@@ -22,7 +22,7 @@ from dractl.objects import mapping
 
 _CODE = "DRA390"
 _KEPT = ("enum", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "required")
-"""Keywords that OpenAPI v3 and JSON Schema share. Patterns are left out: Go's are no Python's."""
+"""Keywords that OpenAPI v3 and JSON Schema share. Patterns are left out: Go's are not Python's."""
 _META_FIELDS: Mapping[str, Any] = {
     "apiVersion": {"type": "string"},
     "kind": {"type": "string"},

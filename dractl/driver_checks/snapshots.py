@@ -90,7 +90,7 @@ def read_publication(
 
 
 def _list_writes(documents: Iterable[Document]) -> Iterator[_Write]:
-    """Yield the slices of documents, and those of watch events."""
+    """Yield the slices of documents, and of watch events."""
     for document in documents:
         value, event = document.value, ""
         if isinstance(value, dict) and value.keys() == _EVENT_FIELDS:
@@ -119,7 +119,8 @@ def _choose_driver(slices: Iterable[Manifest], driver: str | None) -> str:
 
 
 def _split(name: str, writes: Sequence[_Write]) -> list[Snapshot]:
-    """Return the snapshot of a source, or those of a recording, one each time that slices recur.
+    """Return the snapshot of a source, or the snapshots of a recording, one each time that slices
+    recur.
 
     Raises InputError for a recording that is too long.
     """

@@ -10,8 +10,8 @@ from dractl.objects import newest, slice_of
 
 _MISSING = object()
 
-# What only the process of a driver knows: dra-example-driver draws it from Go's random generator.
-# kubernetes-sigs/dra-example-driver internal/profiles/gpu/gpu.go
+# Values that only the process of a driver knows: dra-example-driver draws them from Go's random
+# generator. kubernetes-sigs/dra-example-driver internal/profiles/gpu/gpu.go
 _PROCESS_OWN_VALUES = frozenset(
     {("gpu.example.com", "attributes.uuid"), ("net.example.com", "attributes.uuid")}
 )

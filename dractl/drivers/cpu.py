@@ -180,7 +180,8 @@ def _group_devices(node: _Node, group_by: str) -> list[dict[str, Any]]:
             "machine": "cpudevmachine",
         }
         if group_by == "numanode":
-            # That of any CPU of the group (UnsortedList()[0]): random where a node spans packages.
+            # The value of any CPU of the group (UnsortedList()[0]): random where a node spans
+            # packages.
             attributes |= {"dra.cpu/socketID": node.cpus[members[0]].package, **node.numa(key)}
         elif group_by == "socket":
             attributes |= {"dra.cpu/socketID": key}

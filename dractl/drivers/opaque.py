@@ -66,7 +66,7 @@ def find_faults(validator: Any, parameters: Mapping[str, Any]) -> tuple[OpaqueFa
         if fault.path != path and fault.path[: len(path)] == path
     }
     faults -= inside
-    # What is misspelt is not missing besides.
+    # A misspelt name is not reported as missing, too.
     faults -= {
         OpaqueFault(fault.path[:-1], f'"{fault.nearest}" is required')
         for fault in faults

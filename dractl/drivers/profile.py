@@ -59,7 +59,7 @@ class Slice(Struct, frozen=True):
     """One ResourceSlice as the driver passes it to the helper library, which publishes it
     unchanged.
 
-    A device is the mapping of a ``resource.k8s.io/v1`` Device, a counter set that of a CounterSet.
+    Devices and counter sets are mappings, as a Device and a CounterSet of ``resource.k8s.io/v1``.
     """
 
     devices: tuple[dict[str, Any], ...] = ()

@@ -12,7 +12,7 @@ from dractl.drivers.rendering import Rendering
 from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT
 from dractl.topology.machine import Machine
 
-# The drivers that users mean by "2 GPUs and a NIC"; those of GPUs with their vendor's PCI id.
+# The drivers that users mean by "2 GPUs and a NIC"; drivers of GPUs have their vendor's PCI id.
 GPU_DRIVERS = {"gpu.nvidia.com": "0x10de", "gpu.amd.com": "0x1002", "gpu.intel.com": "0x8086"}
 _PARTS = {"mig": "mig", "amdgpu-partition": "partition"}  # kinds by the drivers' attribute type
 NET_DRIVERS = frozenset({"dra.net"})

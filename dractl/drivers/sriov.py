@@ -3,9 +3,9 @@
 Source: k8snetworkplumbingwg/dra-driver-sriov, pkg/devicestate/discovery.go, pkg/host/host.go,
 pkg/consts/consts.go, pkg/controller/resourcepolicycontroller.go, deployments/helm.
 
-Nothing is published of which no SriovResourcePolicy says so. What is rendered is what a policy with
-one filter would select; without filter that is every VF, as with the policy ``configs: [{}]`` of
-the driver's README.
+Only devices that a SriovResourcePolicy selects are published. The rendering has the devices that a
+policy with one filter would select; without a filter, these are all VFs, as with the policy
+``configs: [{}]`` of the driver's README.
 """
 
 import re
@@ -70,8 +70,8 @@ PROFILE = _Sriov(NAME)
 def _families(
     machine: Machine, notices: list[str]
 ) -> Iterator[tuple[PciDevice, NetInterface, list[PciDevice]]]:
-    """Yield physical functions with their interface and their VFs; report others for which VFs
-    might have been expected.
+    """Yield physical functions with their interface and their VFs; report other functions that
+    might have been expected to have VFs.
     """
     functions: dict[str, list[PciDevice]] = {}
     for pci in machine.pci_devices:
@@ -100,8 +100,8 @@ def _families(
 
 
 def _uplink(parent: PciDevice, machine: Machine) -> NetInterface | None:
-    """Return the interface of TryGetPFInterfaceName: that of the physical port, else the first of
-    the function.
+    """Return the interface of TryGetPFInterfaceName: the interface of the physical port, else the
+    function's first one.
 
     The driver looks into the function's own ``net`` directory, and interfaces of virtio and of
     subfunctions are one level below; domains of more than four digits are no addresses to it

@@ -169,7 +169,7 @@ def _list_drivers_of_requests(place: Cursor) -> frozenset[str]:
 
 
 def _rank_attributes(drivers: frozenset[str]) -> list[str]:
-    """Return the names of attributes, those first that the devices of most of ``drivers`` have.
+    """Return the names of attributes; names that the devices of most ``drivers`` have come first.
 
     A constraint on an attribute that a device lacks never holds.
     """

@@ -46,7 +46,7 @@ class QuickFix(Struct, frozen=True):
     edits: tuple[TextEdit, ...]
     """The edits, which belong together."""
     safe: bool
-    """True if they change only what was certainly meant otherwise."""
+    """True if they change only text that was certainly meant otherwise."""
 
 
 class Diagnostic(Struct, frozen=True):
@@ -80,8 +80,8 @@ def diagnostics(
 ) -> tuple[Diagnostic, ...]:
     """Return the findings in a text, in its order; none for a text that does not concern DRA.
 
-    ``name`` is the file's; ``selection``, ``assumed``, ``repositories`` and ``completed`` are those
-    of :func:`dractl.lint.lint`.
+    ``name`` is the file's; ``selection``, ``assumed``, ``repositories`` and ``completed`` are
+    passed to :func:`dractl.lint.lint`.
     """
     data = text.encode("utf-8", "surrogatepass")
     if not is_relevant(data) and not is_kustomization(name):
@@ -124,8 +124,8 @@ def _diagnostic(finding: Finding) -> Diagnostic:
 
 
 def _level(finding: Finding) -> Level:
-    """Return the severity; an error that is only likely is a warning, and what is only possible an
-    information.
+    """Return the severity; an error that is only likely is a warning, and one that is only possible
+    an information.
     """
     if finding.confidence == "possible":
         return "info"

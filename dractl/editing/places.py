@@ -25,7 +25,7 @@ class TextEntry(Struct, frozen=True):
     start: int
     """The first column of the key."""
     end: int
-    """The column behind the key; that of the start if there is no key."""
+    """The column behind the key; the column of the start if there is no key."""
     value: int
     """The column in which the value begins."""
     text: str

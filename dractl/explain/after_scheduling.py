@@ -1,6 +1,4 @@
-"""The state of a pod after scheduling: what keeps it from running on its node, or that nothing
-does.
-"""
+"""The state of a pod after scheduling: it runs on its node, or a cause keeps it from running."""
 
 from __future__ import annotations
 
@@ -54,8 +52,8 @@ if TYPE_CHECKING:
 
 _CONTAINERS = ("initContainers", "containers")
 # kubernetes pkg/kubelet/events/event.go (the same names at v1.34.4 to v1.37.1) and what the kubelet
-# does then. What comes later in the start of a pod (pkg/kubelet/kubelet.go SyncPod,
-# kuberuntime_manager.go SyncPod) comes later here.
+# does then. The order is the order of the steps that start a pod (pkg/kubelet/kubelet.go SyncPod,
+# kuberuntime_manager.go SyncPod).
 _START_STEPS = {
     "FailedAttachVolume": "attach its volumes",
     "FailedMapVolume": "map its volumes",
@@ -73,7 +71,7 @@ container.
 _RUNTIME_STEPS = frozenset({"FailedCreatePodSandBox", "FailedCreatePodContainer", "Failed"})
 """Steps in which the container runtime speaks, or a driver that it asks through NRI."""
 _EVENT_PREFIXES = ("Failed to create pod sandbox: ", "Error: ", "network is not ready: ")
-# What a container waits for while nothing is wrong: kubernetes pkg/kubelet/kubelet_pods.go
+# Reasons for which a container waits while nothing is wrong: kubernetes pkg/kubelet/kubelet_pods.go
 _HARMLESS_WAITS = frozenset({"PodInitializing", "ContainerCreating", ""})
 # pkg/kubelet/kuberuntime/kuberuntime_container.go and pkg/kubelet/images/types.go
 _FAILED_WAITS = {
@@ -149,7 +147,7 @@ class PlacedPod(Struct, frozen=True):
 
 
 def headline_of(pod: Pod) -> str:
-    """Return where a pod is and how far it got, if nothing is known to be wrong."""
+    """Return the headline of a pod without a known fault: where it is and how far it got."""
     node = pod.node_name
     if pod.has_ended:
         return f"ended on {node}" if node else "ended"
@@ -179,8 +177,8 @@ def _is_healthy(pod: Pod, container: ContainerStatus) -> bool:
 
 
 def find_cause(placed: PlacedPod) -> Cause | None:
-    """Return what keeps a pod from running on its node, or why it ended; None if nothing is
-    wrong.
+    """Return the cause that keeps a pod from running on its node, or that ended it; None if nothing
+    is wrong.
     """
     if placed.pod.has_ended:
         end = _termination_cause(placed)
@@ -233,14 +231,14 @@ def _termination_cause(placed: PlacedPod) -> Cause | None:
 
 
 def _foreign_finalizers(pod: Pod) -> tuple[str, ...]:
-    """Return the finalizers of a pod but for that of Jobs, which goes as soon as the pod has ended
-    (kubernetes pkg/controller/job).
+    """Return the finalizers of a pod except the finalizer of Jobs, which is removed as soon as the
+    pod has ended (kubernetes pkg/controller/job).
     """
     return tuple(name for name in pod.finalizers if name != "batch.kubernetes.io/job-tracking")
 
 
 def _deletion_cause(placed: PlacedPod) -> Cause:
-    """Return what a pod that is Terminating still waits for."""
+    """Return the cause for which a Terminating pod still waits."""
     pod, now = placed.pod, read_time(placed.state)
     deadline = parse_timestamp(pod.deletion_timestamp)
     failure = newest_event(placed.events, ("FailedKillPod", "FailedUnMount", "FailedUnmount"))
@@ -330,7 +328,7 @@ def _start_cause(placed: PlacedPod) -> Cause | None:
 def _has_restarted(pod: Pod, step: Event) -> bool:
     """Return True if the kubelet begins with a pod anew, as after a reboot, and fails at a step.
 
-    The states of its containers are older than that: none has run since.
+    The states of its containers are older, since no container has run after that.
     """
     if step.reason not in _SANDBOX_STEPS:
         return False
@@ -369,7 +367,7 @@ def _explain_start(placed: PlacedPod, why: str, is_of_runtime: bool) -> Refusal 
 def _find_roots(placed: PlacedPod, why: str) -> tuple[DriverRoot, ...]:
     """Return where the drivers of a pod's devices look for files of their vendor.
 
-    None of them is to blame for a path that a volume of the pod names.
+    They are not to blame for a path that a volume of the pod names.
     """
     path = kubelet.parse_missing_dependency(why).name
     if path.startswith(placed.pod.host_paths):
@@ -378,8 +376,8 @@ def _find_roots(placed: PlacedPod, why: str) -> tuple[DriverRoot, ...]:
 
 
 def _newest_start_event(events: Sequence[Event]) -> Event | None:
-    """Return the newest event that says what fails in the start of a pod; of equally new ones the
-    latest step.
+    """Return the newest event that says what fails in the start of a pod; of equally new events,
+    the one of the latest step.
     """
     order = list(_START_STEPS)
     steps = [event for event in events if event.reason in _START_STEPS]
@@ -463,9 +461,9 @@ def _injection_cause(
 
 
 def _driver_refusal(placed: PlacedPod) -> Cause | None:
-    """Return what a driver has written itself, if the kubelet has not.
+    """Return the driver's own words, if the kubelet has none.
 
-    That is its event about a claim (dra.net writes ClaimPrepareFailed).
+    They are in an event of the driver about a claim (dra.net writes ClaimPrepareFailed).
     """
     for claim in placed.claims if placed.pod.phase == "Pending" else ():
         events = events_about(placed.state, Claim(claim.value))
@@ -574,7 +572,7 @@ def _device_types(slices: Iterable[ResourceSlice]) -> dict[DeviceID, object]:
 def _find_made_objects(
     placed: PlacedPod, drivers: Iterable[str], refusal: Refusal | None
 ) -> Iterator[DeploymentRefused | DomainState | PluginFails]:
-    """Yield what drivers have made for the claims of a pod and what is not ready."""
+    """Yield the objects that drivers have made for the claims of a pod and that are not ready."""
     for claim in placed.claims:
         domain = find_domain_state(placed.state, Claim(claim.value), placed.pod.node_name)
         if domain is not None:
@@ -590,7 +588,8 @@ def _find_made_objects(
 def _configuration_faults(
     claims: Sequence[PodClaim],
 ) -> tuple[tuple[tuple[str, str, str], ...], tuple[str, ...]]:
-    """Return what drivers would find in the configurations of claims: pod claim, path, and why.
+    """Return the faults that drivers would find in the configurations of claims: pod claim, path,
+    and reason.
 
     Also return the feature gates without which they refuse the right values too.
     """
@@ -612,9 +611,9 @@ def _configurations_of_other_types(
     claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]
 ) -> Iterator[tuple[str, str, str]]:
     """Yield allocated configurations that are for devices of another type: pod claim, path, and
-    why.
+    reason.
 
-    The driver passes over a configuration that names no request.
+    The driver ignores a configuration that names no request.
     """
     types = _device_types(slices)
     for claim in claims:
@@ -754,7 +753,9 @@ def make_notes(placed: PlacedPod, cause: Cause | None) -> Iterator[str]:
 
 
 def _note_history(placed: PlacedPod, cause: Cause | None) -> Iterator[str]:
-    """Yield how often the kubelet has repeated what is the cause, and what happened before it."""
+    """Yield notes on how often the kubelet has repeated the cause, and on what happened before
+    it.
+    """
     step = _newest_start_event(placed.events)
     if step is None or not isinstance(cause, running.NotPrepared | running.NotStarted):
         return

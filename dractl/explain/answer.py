@@ -94,13 +94,15 @@ class FunnelStage(Struct, frozen=True):
     """The number of nodes with devices of the class, in the first line of a request that several
     nodes share.
     """
-    claim: str = ""  # namespace/name
+    claim: str = ""
+    """The claim as ``namespace/name``."""
 
 
 class AllocatedDevice(Struct, frozen=True):
     """A device that the scheduler would give, or has given, to a request."""
 
-    claim: str  # namespace/name
+    claim: str
+    """The claim as ``namespace/name``."""
     request: str
     driver: str
     pool: str
@@ -114,8 +116,10 @@ class ConstraintGroup(Struct, frozen=True):
 
     attribute: str
     value: str
-    free: tuple[tuple[str, int], ...]  # request -> free matching devices
-    all: tuple[tuple[str, int], ...] = ()  # request -> matching devices, in use or not
+    free: tuple[tuple[str, int], ...]
+    """The number of free matching devices of each request."""
+    all: tuple[tuple[str, int], ...] = ()
+    """The number of matching devices of each request, in use or not."""
 
     @property
     def score(self) -> tuple[int, int]:
@@ -166,9 +170,12 @@ class Fix(Struct, frozen=True):
     """The changes that were simulated, if they are not ``changes``: what a driver publishes, pods
     that a smaller workload gives up.
     """
-    steps: tuple[Command, ...] = ()  # the commands that apply it
-    by_hand: str | None = None  # whose manifest has to be changed, where no command can do it
-    relief: Relief | None = None  # where several pods wait for it
+    steps: tuple[Command, ...] = ()
+    """The commands that apply it."""
+    by_hand: str | None = None
+    """The owner of the manifest that has to be changed, if no command can do it."""
+    relief: Relief | None = None
+    """The pods that wait for the same fix, if there are several."""
     parts: tuple[str, ...] = ()
     """The corrections of which it consists, if it corrects several obstacles."""
 
@@ -184,13 +191,13 @@ class Fix(Struct, frozen=True):
 
 
 When = Literal["never", "now-held", "blocked"]
-"""When a subject could fit: not even with nothing held, once others let go of what they hold, or
-once it is no longer held back before the nodes.
+"""The time when a subject could fit: never, even with all devices free; once others free the
+devices that they hold; or once nothing holds it back before the nodes.
 """
 
 
 class ExpectedNode(Struct, frozen=True):
-    """The answer for one NodePool, or what an autoscaler says itself."""
+    """The answer for one NodePool, or an autoscaler's own words."""
 
     autoscaler: str
     pool: str
@@ -218,13 +225,14 @@ class Obstacle(Struct, frozen=True):
     nodes: tuple[str, ...] = ()
     """The nodes that read the same."""
     code: str = ""
-    """The code of the reason that it is by itself."""
+    """The code of the obstacle as a reason by itself."""
 
 
 class DeviceStatus(Struct, frozen=True):
     """The state of a device of a node."""
 
-    device: str  # driver/pool/device
+    device: str
+    """The device as ``driver/pool/device``."""
     status: Literal["free", "held", "unavailable", "tainted", "hidden", "unpublished"]
     """``unavailable``: no claim can have it, since other devices use its counters or its gate is
     off. ``tainted``: free, with a taint that keeps claims away. ``hidden``: its pool is not
@@ -297,7 +305,7 @@ class SchedulerAnswer(Struct, frozen=True):
     runs: bool | None
     """None: the input does not show it."""
     workloads: tuple[str, ...]
-    """``KIND/NAMESPACE/NAME`` of what runs it."""
+    """``KIND/NAMESPACE/NAME`` of the workloads that run it."""
     version: str
     profile: str
     """The ConfigMap with its profile."""
@@ -314,7 +322,7 @@ class SchedulerAnswer(Struct, frozen=True):
     """Its own words about the pod."""
     source: str
     read: str
-    """The origin of what is known of it, and the day on which it was read."""
+    """The origin of the facts about it, and the day on which they were read."""
 
 
 _UNTRIED = ("not-tried-yet", "would-fit-now")
@@ -344,7 +352,8 @@ class Explanation(Struct, frozen=True):
     release: str
     release_assumed: bool
     headline: str = ""
-    clauses: Clauses | None = None  # of the headline
+    clauses: Clauses | None = None
+    """The clauses of the headline."""
     scheduler_message: str | None = None
     when: When | None = None
     """When the subject could fit; None where it fits, or where that is not known."""
@@ -352,28 +361,37 @@ class Explanation(Struct, frozen=True):
     """Everything that has to change on the nearest node, the deciding one first."""
     reasons: tuple[Reason, ...] = ()
     nodes: tuple[NodeAnswer, ...] = ()
-    funnel: tuple[FunnelStage, ...] = ()  # summed over the nodes
+    funnel: tuple[FunnelStage, ...] = ()
+    """The stages, summed over the nodes."""
     conflict: Conflict | None = None
     fixes: tuple[Fix, ...] = ()
     plan: NextStep | None = None
     """The step that finds out which other pods have to move; it comes before the fixes."""
-    next: tuple[NextStep, ...] = ()  # what to look at or to do besides
-    notes: tuple[str, ...] = ()  # what was not checked, what was assumed
-    age: str | None = None  # creation timestamp of the subject
-    phase: str | None = None  # of a pod that exists
-    devices: tuple[DeviceStatus, ...] = ()  # of the node that is asked about, or comes nearest
+    next: tuple[NextStep, ...] = ()
+    """Further things to look at or to do."""
+    notes: tuple[str, ...] = ()
+    """Notes on what was not checked or was assumed."""
+    age: str | None = None
+    """The creation timestamp of the subject."""
+    phase: str | None = None
+    """The phase of a pod that exists."""
+    devices: tuple[DeviceStatus, ...] = ()
+    """The devices of the node that is asked about, or that comes nearest."""
     drivers: tuple[DriverStatus, ...] = ()
-    alike: tuple[str, ...] = ()  # other pods of ``workload`` that get the same answer
-    workload: str = ""  # kind namespace/name
-    unread: tuple[
-        UnreadableResource, ...
-    ] = ()  # what may not be read, so that the answer lacks something
-    alignment: tuple[Alignment, ...] = ()  # of an allocated subject, by kinds of devices
-    release_from: str = ""  # who named the release: from kubelets, default ...
-    expected_nodes: tuple[
-        ExpectedNode, ...
-    ] = ()  # that an autoscaler would launch for a pending pod
-    scheduler: SchedulerAnswer | None = None  # of a pod that names another than the default
+    alike: tuple[str, ...] = ()
+    """Other pods of ``workload`` that get the same answer."""
+    workload: str = ""
+    """The workload as ``kind namespace/name``."""
+    unread: tuple[UnreadableResource, ...] = ()
+    """The resources that may not be read, so that the answer is incomplete."""
+    alignment: tuple[Alignment, ...] = ()
+    """The alignment of an allocated subject, by kinds of devices."""
+    release_from: str = ""
+    """The origin of the release: kubelets, a default, and so on."""
+    expected_nodes: tuple[ExpectedNode, ...] = ()
+    """The nodes that an autoscaler would launch for a pending pod."""
+    scheduler: SchedulerAnswer | None = None
+    """The answer of a scheduler other than the default, if the pod names one."""
     words: SchedulerWords | None = None
     """kube-scheduler's newest words about the subject."""
 
@@ -384,7 +402,9 @@ class Explanation(Struct, frozen=True):
 
     @property
     def waits(self) -> bool:
-        """True if nothing is wrong but that the scheduler has not tried, or not tried again."""
+        """True if the only cause is that the scheduler has not tried, or not retried, the
+        subject.
+        """
         return any(reason.code in _UNTRIED for reason in self.reasons[:1])
 
     @property
@@ -413,15 +433,15 @@ class Explanation(Struct, frozen=True):
 
     @property
     def is_without_fix(self) -> bool:
-        """True if changes were tried, and after none of them it fits."""
+        """True if changes were tried, and the subject does not fit after any of them."""
         waits = any(reason.code == "own-replicas" for reason in self.reasons)
         settled = self.fits or self.verdict == "failing" or self.unread or self.unchecked or waits
         return bool(self.nodes) and not (self.fixes or settled)
 
     @property
     def is_driver_at_fault(self) -> bool:
-        """True if a driver does not serve nodes that it should: what lets it run comes before fixes
-        that give the demand up.
+        """True if a driver does not serve nodes that it should: steps that let it run come before
+        fixes that give up the demand.
         """
         return any(reason.code == "driver-absent" for reason in self.reasons)
 

@@ -223,8 +223,8 @@ def _conflict(case: Case, conclusion: Conclusion) -> Conflict | None:
 
 
 def _nearest(case: Case, conclusion: Conclusion, conflict: Conflict | None) -> str | None:
-    """Return the node whose devices are shown: that of the conflict, else the first that a cause
-    names.
+    """Return the node whose devices are shown: the node of the conflict, else the first node that a
+    cause names.
     """
     if conflict is not None:
         return conflict.node

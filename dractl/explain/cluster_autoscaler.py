@@ -1,5 +1,5 @@
-"""Cluster Autoscaler's answer for a pending pod with claims: its own words, and what is known to
-limit it.
+"""Cluster Autoscaler's answer for a pending pod with claims: its own words, and its known
+limits.
 """
 
 from dractl.autoscaler.cluster_autoscaler import (

@@ -80,8 +80,8 @@ def conclude_from_cause(
 
 
 def conclude(diagnosis: Diagnosis) -> Conclusion:
-    """Return the conclusion from a diagnosis: what the attempt says, then what else is known, step
-    by step.
+    """Return the conclusion from a diagnosis: first from the attempt, then from everything else
+    that is known, step by step.
     """
     first = (
         conclude_attempt(diagnosis)
@@ -114,10 +114,9 @@ def _steps(diagnosis: Diagnosis) -> Sequence[Callable[[Diagnosis, Conclusion], C
 
 
 def put_lasting_first(conclusion: Conclusion, lasting: Sequence[Cause]) -> Conclusion:
-    """Put the cause first that would stay with nothing held, where devices in use are the headline.
+    """Put a cause that would stay with all devices free before devices in use.
 
-    ``lasting`` are the causes that stay. Whoever freed devices first would have ended others' work
-    for nothing.
+    ``lasting`` are the causes that stay. To free devices first would end others' work for nothing.
     """
     if not lasting or not conclusion.blames_holders:
         return conclusion
@@ -196,7 +195,8 @@ def _headline(diagnosis: Diagnosis) -> Headline:
 
 
 def _cause_on_named_node(cause: Cause, findings: Sequence[NodeFindings]) -> Cause:
-    """Return what a filter or devices in use have against the node that a headline names.
+    """Return the cause by which a filter, or devices in use, rule out the node that a headline
+    names.
 
     The numbers and pods of other nodes are left out.
     """
@@ -231,7 +231,7 @@ def _names_one_node(cause: Cause, findings: Sequence[NodeFindings], total: int) 
 
 
 def _alternatives(ranked: Sequence[Cause], scope: Scope) -> Iterator[HeadlineCause]:
-    """Yield what keeps the other alternatives of the request that the first cause is about."""
+    """Yield the causes that keep the other alternatives of the first cause's request."""
     refs = ranked[0].refs
     if len(refs) != 1 or refs[0].alternative is None:
         return
@@ -252,7 +252,7 @@ def _obstacles_besides(cause: Cause, findings: Sequence[NodeFindings]) -> Iterat
     """Yield another request's first problem on the same node: fixing one request alone would not
     help.
 
-    For a pod that is pinned to the node of its claim, yield what that node has against it.
+    For a pod that is pinned to the node of its claim, yield the causes on that node.
     """
     if isinstance(cause, PinnedNode):
         pinned_node = next(
@@ -375,7 +375,7 @@ def _apply_pod_alone(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion
 
 
 def _scheduler_notes(case: Case) -> tuple[str, ...]:
-    """Return what is known of another scheduler of the pod, and its own words."""
+    """Return the facts about another scheduler of the pod, and its own words."""
     scheduler = schedulers.find_scheduler(case)
     return () if scheduler is None else tuple(schedulers.notes_of(case, scheduler))
 
@@ -636,9 +636,9 @@ def _release_of_condition(case: Case, condition: str) -> str | None:
 
 
 def _apply_preview_doubts(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Leave undecided what a name decides that is not known of a preview.
+    """Leave a verdict undecided if it depends on a name that is unknown in a preview.
 
-    Nothing is built on such a name.
+    Nothing is concluded from such a name.
     """
     if conclusion.verdict == "blocked":
         return conclusion
@@ -684,7 +684,7 @@ def _conclude_from_message(diagnosis: Diagnosis) -> Conclusion:
 
 
 def _apply_permissions(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Apply what could not be read: it may keep a subject from fitting but never makes one fit."""
+    """Apply the unread resources: they may keep a subject from fitting, but never make one fit."""
     permissions, case = diagnosis.attempted.blind, diagnosis.case
     if not permissions.parts:
         return conclusion
@@ -714,8 +714,8 @@ def _apply_permissions(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusi
 
 
 def _cause_of_unreadable(diagnosis: Diagnosis, nodes: tuple[str, ...] = ()) -> NotReadable:
-    """Return what may not be read as a cause, with the scheduler's message; ``nodes`` fit by what
-    may be read.
+    """Return the unreadable resources as a cause, with the scheduler's message; ``nodes`` fit as
+    far as objects may be read.
     """
     quote = (_condition_message(diagnosis.case) or "").partition(". ")[0].rstrip(".")
     missing = diagnosis.attempted.blind.sentences
@@ -750,7 +750,7 @@ def _apply_no_consumer(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusi
 
 
 def _put_claim_first(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Put the causes of the claim first that the user asked about, if the answer is about its
+    """Put the causes of the claim that the user asked about first, if the answer is about its
     pod.
     """
     subject = diagnosis.attempted.subject

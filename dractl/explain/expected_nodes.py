@@ -22,7 +22,7 @@ from dractl.views.workload import Workload
 def find_expected_nodes(
     state: ClusterState, pod: Pod, claims: Sequence[ResourceClaim]
 ) -> tuple[ExpectedNode, ...]:
-    """Return which nodes would come for a pending pod with claims; nothing without an autoscaler in
+    """Return the nodes that would come for a pending pod with claims; none without an autoscaler in
     sight.
     """
     reported = {answer.autoscaler: answer for answer in _read_events(state, pod)}

@@ -249,9 +249,7 @@ class Explainer:
     def _finish_conclusion(
         self, diagnosis: Diagnosis, conclusion: Conclusion, described: Description
     ) -> tuple[Conclusion, SchedulerWords | None]:
-        """Return the conclusion with the cause first that lasts, beside the scheduler's own
-        words.
-        """
+        """Return the conclusion with the lasting cause first, beside the scheduler's own words."""
         if self.options.depth:
             return conclusion, None
         conclusion = put_lasting_first(conclusion, described.lasting)

@@ -165,7 +165,9 @@ def _lacks_objects(state: ClusterState) -> bool:
 
 
 def _can_compare_devices(scheduler: Scheduler, entry: PreEnqueueResult) -> bool:
-    """Return True if devices can be compared for a pod, and what seems absent may be read."""
+    """Return True if devices can be compared for a pod, and the objects that seem absent may be
+    read.
+    """
     rights = scheduler.state.rights
     waits = any(not claim.allocated for claim in entry.claims)
     if waits and not scheduler.state.covers("ResourceSlice"):

@@ -49,8 +49,8 @@ def judge_pools(
 ) -> tuple[ExpectedNode, ...]:
     """Judge the NodePools of a cluster for a pod with claims; none without Karpenter's tables.
 
-    The NodePool that brings a node is the last one: Karpenter does not look at those behind it. An
-    answer without the name of a pool stands for all of them, if Karpenter passes over the pod.
+    The NodePool that brings a node is the last one: Karpenter does not look at the ones behind it.
+    An answer without the name of a pool stands for all of them, if Karpenter ignores the pod.
     """
     tables = device_tables().get(KARPENTER)
     if tables is None:
@@ -182,7 +182,8 @@ def _choose_types(
 
 
 def _find_pool_refusal(pool: NodePool) -> ExpectedNode | None:
-    """Return the answer for a NodePool that Karpenter does not look at, or of which nobody knows.
+    """Return the answer for a NodePool that Karpenter does not look at, or about which nothing is
+    known.
 
     Provisioner.NewScheduler in pkg/controllers/provisioning/provisioner.go.
     """

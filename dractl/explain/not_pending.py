@@ -72,8 +72,8 @@ def _cause_of_open_claim(
 ) -> PlacedByHand | ClaimReplaced | None:
     """Return the cause if a pod is on its node with a claim that is not allocated.
 
-    Nobody sets the node of a pod that a controller makes, unless its template does: there the claim
-    has lost its allocation since.
+    If a controller makes the pod and its template sets no node, the scheduler has placed the pod,
+    so the claim has lost its allocation since.
     """
     unallocated = next((claim for claim in claims if not claim.allocated), None)
     if unallocated is None:

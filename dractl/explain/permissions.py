@@ -16,8 +16,8 @@ from dractl.scheduler.stops import Stop
 
 DEVICES = ("ResourceSlice", "DeviceClass", "ResourceClaim")
 
-# What is missing from an answer: kinds that may be read nowhere, and kinds that may be read in one
-# namespace only.
+# The gaps of an answer: kinds that may be read nowhere, and kinds that may be read in one namespace
+# only.
 _WITHOUT_KIND = {
     "ResourceSlice": ("ResourceSlices", "devices were not compared"),
     "DeviceClass": ("DeviceClasses", "devices were not compared"),

@@ -1,4 +1,4 @@
-"""A pending pod for Karpenter, and what is known of the instance types that it may launch."""
+"""A pending pod for Karpenter, and the facts about the instance types that it may launch."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -36,7 +36,7 @@ _OF_EVERY_NODE = {
 
 
 class PoolInquiry(Struct, frozen=True):
-    """A pod with its claims, and what is known of instance types."""
+    """A pod with its claims, and the facts about instance types."""
 
     pod: Pod
     tables: DeviceTables

@@ -141,7 +141,7 @@ def _open_nodes_first(cause: Cause, closed: set[str]) -> Cause:
 def _put_claim_node_first(ranked: list[Cause]) -> list[Cause]:
     """Put the cause first that pins the pod to the node of its allocated claim.
 
-    What that node has against the pod matters only because the pod must go there.
+    Causes on that node matter only because the pod must go there.
     """
     pinned = next((c for c in ranked if isinstance(c, PinnedNode)), None)
     if pinned is None or not set(ranked[0].nodes) <= set(pinned.places):

@@ -1,4 +1,4 @@
-"""kube-scheduler's newest words about a pod that waits, beside what the answer says."""
+"""kube-scheduler's newest words about a pod that waits, beside the answer."""
 
 from msgspec.structs import replace
 
@@ -12,8 +12,8 @@ from dractl.scheduler.words import SchedulerWords, compare_words, find_scheduler
 def read_scheduler_words(case: Case, *, is_modelled: bool) -> SchedulerWords | None:
     """Return kube-scheduler's newest words about the subject, compared with the attempt.
 
-    None if there are none, or if another scheduler places the pod. ``is_modelled``: the attempt is
-    that of the cluster's own release.
+    None if there are none, or if another scheduler places the pod. ``is_modelled``: the attempt
+    models the cluster's own release.
     """
     if case.question.kind != "Pod" or not case.pod.uid:
         return None
@@ -38,8 +38,8 @@ def apply_scheduler_words(
 ) -> Conclusion:
     """Return a conclusion that does not contradict newer words of kube-scheduler.
 
-    Where the pod would fit, they are the headline: nothing that waiting brings would change them.
-    Otherwise a note has them.
+    Where the pod would fit, they are the headline: waiting would not change them. Otherwise a note
+    has them.
     """
     if words is None or words.agrees is True:
         return conclusion

@@ -1,6 +1,4 @@
-"""Devices that the provider of an autoscaler declares for instance types of which no node exists
-yet.
-"""
+"""Devices that the provider of an autoscaler declares for instance types that have no node yet."""
 
 import re
 from collections.abc import Iterator, Mapping

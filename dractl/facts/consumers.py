@@ -26,8 +26,8 @@ class Accepted(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Supported(Struct, frozen=True, forbid_unknown_fields=True):
-    """The fields of claims and slices that a consumer takes from a version on, of the fields that
-    not all of its versions take.
+    """The fields of claims and slices that a consumer takes from a version on, if not all of its
+    versions take them.
     """
 
     since: str

@@ -37,7 +37,7 @@ class KnownVersion(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     name: str
     tags: tuple[str, ...] = ()
-    """The releases, by git tag, that publish what it publishes, oldest first."""
+    """The releases, by git tag, that publish the same, oldest first."""
     aliases: tuple[str, ...] = ()
     """Its other names."""
     released: str = ""
@@ -318,7 +318,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
 
     @property
     def judges_slices(self) -> bool:
-        """True if something else in its slices than the pack has is news."""
+        """True if it is news when its slices have something that the pack lacks."""
         return self.complete and not self.extension and bool(self.attributes)
 
     def full(self, name: str) -> str:
@@ -334,8 +334,8 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         """Return the index in ``versions`` of a version as users write it: ``0.10``, ``v0.10.1``,
         ``gpu-v0.10.1``, ``main``.
 
-        None is the newest release. A version that is none of those known counts as the newest
-        before it. Raises UsageError for everything else.
+        None is the newest release. An unknown version counts as the newest known one before it.
+        Raises UsageError for everything else.
         """
         versions = self.versions
         if text is None:
@@ -385,7 +385,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
 
     def rank(self, text: str) -> int:
         """Return the index of the version that ``text`` is a patch of: -1 if it is older than all
-        that the pack has, a number after the last if it is newer or no version.
+        in the pack, a number after the last if it is newer or no version.
         """
         number = _number(text)
         if number is not None and text not in self.names:

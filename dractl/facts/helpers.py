@@ -1,4 +1,6 @@
-"""Which versions of the API a driver speaks: those of the helper library that it was built with."""
+"""The versions of the API that a driver speaks: the versions of the helper library that it was
+built with.
+"""
 
 import re
 from functools import cache
@@ -66,7 +68,7 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
     read: str
 
     def find_version(self, tag: str) -> Spoken | None:
-        """Return what a version speaks; None if it reads no claims, or has no number."""
+        """Return the entry of a version; None if it reads no claims, or has no number."""
         number = _numbers(tag)
         fitting = [row for row in self.versions if number and _numbers(row.since) <= number]
         return fitting[-1] if fitting else None
@@ -85,7 +87,7 @@ class Helpers(Struct, frozen=True, forbid_unknown_fields=True):
     programs: tuple[Program, ...] = ()
 
     def helper_of(self, build: Build) -> Helper | None:
-        """Return what a build's library speaks; None if it is older than all that are known."""
+        """Return the entry of a build's library; None if it is older than all known ones."""
         fitting = [row for row in self.helpers if _numbers(row.since) <= _numbers(build.helper)]
         return fitting[-1] if fitting else None
 
@@ -114,7 +116,7 @@ pack.forget_with(helpers.cache_clear)
 
 
 def speech_of(name: str, version: str) -> Speech | None:
-    """Return what a version of a driver speaks; None if it is not known."""
+    """Return the apiVersions that a version of a driver speaks; None if they are unknown."""
     rows = helpers().drivers.get(name)
     if rows is None or _NUMBERS.search(version) is None:
         return None

@@ -31,10 +31,12 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """
     name: str = ""
     """Name of a driver or library, or of a runtime as in nodeInfo.containerRuntimeVersion, such as
-    containerd; of an image the last part of its path.
+    containerd; for an image, the last part of its path.
     """
     since: str = ""
-    """First version that has it, of a driver that of its image; empty if all earlier ones do."""
+    """First version that has it (for a driver, the version of its image); empty if all earlier ones
+    do.
+    """
     fixed: str = ""
     """First version that no longer has it; empty if there is none."""
     coming: bool = False
@@ -62,8 +64,8 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return any(compile_pattern(pattern).search(text) for pattern in self.words)
 
     def _order(self, version: str) -> tuple[int, tuple[int, ...]]:
-        """Return a key that sorts versions: those of a driver as the pack has them, since NVIDIA's
-        0.4 comes after 25.12.
+        """Return a key that sorts versions: versions of a driver are in the order of the pack,
+        since NVIDIA's 0.4 comes after 25.12.
         """
         numbers = _NUMBERS.search(version)
         rank = (

@@ -13,7 +13,8 @@ class GateStage(Struct, frozen=True, forbid_unknown_fields=True):
     """The stage of a feature gate from ``release`` on."""
 
     release: str
-    stage: str  # "alpha", "beta", "GA"
+    stage: str
+    """The stage: ``alpha``, ``beta`` or ``GA``."""
     default: bool
     locked: bool = False
 
@@ -35,8 +36,8 @@ class Gate(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RetiredGate(Struct, frozen=True, forbid_unknown_fields=True):
-    """A gate that has nothing to do with DRA, of which only its end matters: a component does not
-    start with it.
+    """A gate that has nothing to do with DRA. Only its removal matters: after that, a component
+    does not start with it.
     """
 
     removed: str
@@ -54,7 +55,8 @@ class Served(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     kind: str
     since: str = "1.31"
     removed: str | None = None
-    default: bool = True  # false: only with --runtime-config
+    default: bool = True
+    """False for a version that is served only with ``--runtime-config``."""
     source: str = ""
     read: str = ""
 
@@ -68,7 +70,10 @@ class SpecField(Struct, frozen=True, rename="camel", forbid_unknown_fields=True)
     server silently drops it, from ``dropped_since`` on.
     """
 
-    spec: str  # "claim", "claim-status", "class", "slice", "pool-status", "pod-group", "workload"
+    spec: str
+    """The specification: ``claim``, ``claim-status``, ``class``, ``slice``, ``pool-status``,
+    ``pod-group`` or ``workload``.
+    """
     path: str
     since: str
     gates: tuple[str, ...] = ()
@@ -127,7 +132,7 @@ class Feature(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Allocators(Struct, frozen=True, forbid_unknown_fields=True):
     """The allocator: the fields of its Features in the order in which Go prints them, by release
-    the gates that each of its variants supports (a release without a row has those of the one
+    the gates that each of its variants supports (a release without a row has the gates of the one
     before), and its bugs.
     """
 
@@ -153,7 +158,7 @@ class Preview(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def unknown(self) -> str:
-        """The phrase for a name that may be right, and that nothing which was read has."""
+        """The phrase for a name that may be right, but is in no source that was read."""
         return f"not known of {self.tag}, read {self.read}"
 
 
@@ -169,9 +174,9 @@ class Coming(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Kubernetes(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """``kubernetes.json``. The rules of ``compared`` releases were compared with what a real API
-    server said; the older ones are for lint only. From ``needs_since`` on a server does not start
-    with a gate whose ``needs`` are off.
+    """``kubernetes.json``. The rules of ``compared`` releases were compared with the answers of a
+    real API server; the older ones are for lint only. From ``needs_since`` on a server does not
+    start with a gate whose ``needs`` are off.
 
     Differences between releases are changes with a name: code asks for a change
     (``target.has("counter-limits")``), never for a release. ``previews`` are the last of

@@ -47,12 +47,13 @@ class Head(Struct, frozen=True, forbid_unknown_fields=True):
 class Pack(Struct, frozen=True, kw_only=True):
     """A pack of facts."""
 
-    folder: Any  # a Traversable: a folder, or a folder in an archive
+    folder: Any
+    """The folder: a Traversable, which may be in an archive."""
     origin: str
     """The origin of the pack, in words."""
     head: Head
     extra: dict[str, bytes] = {}
-    """Files that it has besides those of its folder."""
+    """Files besides the ones in its folder."""
 
     def entries(self, folder: str, ending: str = ".json") -> tuple[str, ...]:
         """Return the names of the files of a folder that have an ending, without it, sorted; none

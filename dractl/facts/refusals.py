@@ -72,7 +72,7 @@ class RefusalFact(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     id: str
     """A name in kebab case, unique in its file."""
     words: tuple[str, ...]
-    """Patterns (RE2) of which one is found in the words. Named groups can stand in texts."""
+    """Patterns (RE2) one of which is found in the words. Named groups can stand in texts."""
     blames: Blame
     """The part at fault. Only ``hardware`` advises to reset or replace a device."""
     meaning: tuple[str, ...]
@@ -84,7 +84,7 @@ class RefusalFact(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     all.
     """
     gone: Advice | None = None
-    """The advice where the UID in the words is of no claim that the input has."""
+    """The advice if no claim of the input has the UID in the words."""
     foreign: Advice | None = None
     """The advice where the words name a device that the claim has from another driver."""
     is_not: str = ""
@@ -137,8 +137,8 @@ def refusal_file(name: str) -> RefusalFile | None:
 
 @cache
 def refusals(driver: str) -> tuple[RefusalFact, ...]:
-    """Return the refusals of a driver: its own entries, those of the driver that it was made from,
-    those of any driver.
+    """Return the refusals of a driver: its own entries, then the entries of the driver that it was
+    made from, then the entries for any driver.
     """
     facts: list[RefusalFact] = []
     file = refusal_file(driver)
@@ -152,10 +152,10 @@ def refusals(driver: str) -> tuple[RefusalFact, ...]:
 def match_words(
     words: str, facts: Iterable[RefusalFact], device_types: Iterable[str] = ()
 ) -> RefusalMatch | None:
-    """Return the entry whose pattern begins last in the words; of equal ones the first.
+    """Return the entry whose pattern begins last in the words; of several such entries, the first.
 
-    Go wraps an error from left to right, so what stands last is the cause of what stands before it.
-    An entry that is not general comes before those that are.
+    Go wraps an error from left to right, so the last part is the cause of the parts before it. An
+    entry that is not general comes before general ones.
     """
     text, types = clean_words(words), frozenset(device_types)
     matches = [
@@ -180,7 +180,7 @@ def compile_pattern(pattern: str) -> Any:
     """Compile a pattern as RE2 does, which takes linear time; with Python's module where RE2 is not
     installed.
 
-    Raises ValueError for what is no pattern.
+    Raises ValueError for an invalid pattern.
     """
     try:
         import re2

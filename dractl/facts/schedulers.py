@@ -38,7 +38,7 @@ class Limit(Struct, frozen=True, forbid_unknown_fields=True):
     """A case that a scheduler treats in another way than kube-scheduler."""
 
     when: Literal["claims", "alternatives", "admin-access", "named-claim"]
-    """The pods that it concerns: those with any claim, with ``firstAvailable``, with
+    """The pods that it concerns: pods with any claim, with ``firstAvailable``, with
     ``adminAccess``, or with a claim that they name themselves.
     """
     text: str
@@ -144,13 +144,13 @@ def schedulers() -> dict[str, SchedulerFacts]:
 
 
 def scheduler_named(name: str) -> SchedulerFacts | None:
-    """Return the scheduler that answers to a name by default; None for names of none."""
+    """Return the scheduler that answers to a name by default; None for other names."""
     return next((row for row in schedulers().values() if name in row.names), None)
 
 
 @lru_cache(1 << 12)
 def scheduler_of_image(image: str) -> SchedulerFacts | None:
-    """Return the scheduler that an image is of; None for other images."""
+    """Return the scheduler of an image; None for other images."""
     rows = schedulers().values()
     return next((row for row in rows if row.version_of(image) is not None), None)
 

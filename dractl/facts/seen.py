@@ -1,4 +1,4 @@
-"""Values of ResourceSlices that the pack lacks: what is seen wins, and is reported."""
+"""Values of ResourceSlices that the pack lacks: seen values win, and are reported."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -40,7 +40,7 @@ def evict_pods(
 ) -> Aftermath:
     """Return the effects when these pods are evicted at the same time.
 
-    Those that are ``stuck`` stay Terminating with their devices.
+    Pods that are ``stuck`` stay Terminating with their devices.
     """
     if not pods:
         return aftermath
@@ -65,7 +65,7 @@ def _end_pods(
 ) -> Aftermath:
     """Return the effects when these pods end at the same time, after all that went before.
 
-    Those that are ``stuck`` stay Terminating with their devices.
+    Pods that are ``stuck`` stay Terminating with their devices.
     """
     scheduler = aftermath.scheduler
     state_before = scheduler.state
@@ -179,7 +179,7 @@ def _queue_unplaced(state: ClusterState, pods: Iterable[Key]) -> list[QueuedPod]
 
 
 def place_pending_pods(scheduler: Scheduler, pods: Iterable[Key]) -> dict[Key, str]:
-    """Return those of the pending ``pods`` that the scheduler places, each with its node.
+    """Return the pending ``pods`` that the scheduler places, each with its node.
 
     All pending pods are tried in the order of the queue.
     """
@@ -195,7 +195,7 @@ def place_pending_pods(scheduler: Scheduler, pods: Iterable[Key]) -> dict[Key, s
 
 
 def compare_pending_pods(before: Scheduler, after: Aftermath) -> tuple[PendingPod, ...]:
-    """Return the pods that wait for a node after a change, as far as the change is why.
+    """Return the pods that wait for a node after a change, as far as the change causes it.
 
     These are pods that an owner created and that find no node, and pods that waited before and get
     another node, or none, through it.

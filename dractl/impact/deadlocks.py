@@ -20,9 +20,9 @@ def note_deadlocks(
     plugins: Sequence[PluginOnNode],
     operation: Operation,
 ) -> Iterator[str]:
-    """Yield a note on each known fault of what runs on nodes that hinders an operation there.
+    """Yield a note on each known fault of software on nodes that hinders an operation there.
 
-    ``plugins`` are those of the drivers on them, each driver once.
+    ``plugins`` are the plug-ins of the drivers on them, each driver once.
     """
     for row in breakages():
         if operation in row.hinders:

@@ -19,7 +19,7 @@ def list_rows(state: ClusterState, features: Features) -> Rows:
 def compare_devices(
     before: Rows, after: Rows, selected: Collection[DeviceID]
 ) -> Iterator[DeviceChange]:
-    """Yield the devices whose state or taints differ, and those of ``selected``."""
+    """Yield the devices whose state or taints differ, and the ``selected`` devices."""
     for device in sorted({*before, *after, *selected}, key=lambda one: natural(str(one))):
         old, new = _describe(before.get(device)), _describe(after.get(device))
         if old != new or device in selected:

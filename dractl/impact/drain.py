@@ -1,4 +1,5 @@
-"""The pods of a node that is drained: those that go, in which order, and those that never end.
+"""The pods of a node that is drained: the pods that go, in their order, and the pods that never
+end.
 
 Upstream: k8s.io/kubectl pkg/drain. ``kubectl drain`` refuses before it evicts anybody if a pod has
 no controller or an emptyDir, leaves pods of DaemonSets and static pods, and asks the eviction API
@@ -47,7 +48,9 @@ class _Drain(Struct, frozen=True):
 
 
 def find_drain_impact(node: NodeInQuestion) -> Impact:
-    """Return the effects of a drain: the pods that go, those that stay, and what never ends."""
+    """Return the effects of a drain: the pods that go, the pods that stay, and the pods that never
+    end.
+    """
     fixed = {pod.key: impact for pod in node.pods if (impact := _judge_without_budget(node, pod))}
     evictable = [pod for pod in node.pods if pod.key not in fixed]
     budgets = Budgets(node.state)
@@ -121,7 +124,7 @@ def _judge_without_budget(node: NodeInQuestion, pod: Pod) -> PodImpact | None:
 def _evict_in_rounds(
     node: NodeInQuestion, pods: list[Pod], budgets: Budgets
 ) -> tuple[dict[Key, int], Aftermath]:
-    """Evict pods as long as their budgets allow it. Return the round of each, and what follows.
+    """Evict pods as long as their budgets allow it. Return the round of each, and the aftermath.
 
     A pod that finds another node counts as ready there in the next round.
     """

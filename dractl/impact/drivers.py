@@ -33,7 +33,7 @@ class DriverInQuestion(Struct, frozen=True):
     features: Features
     name: str
     nodes: tuple[str, ...]
-    """The nodes, sorted: those for which it publishes devices, or where pods hold some."""
+    """The nodes for which it publishes devices, or where pods hold some, sorted."""
     workloads: DriverWorkloads
     restarts: bool
     """True if the plug-in comes back at once; else it stays away."""
@@ -90,7 +90,9 @@ def _list_drivers(state: ClusterState) -> set[str]:
 
 
 def find_driver_impact(driver: DriverInQuestion) -> Impact:
-    """Return whose claims cannot be prepared or unprepared while the plug-in is away."""
+    """Return the effects on pods whose claims cannot be prepared or unprepared while the plug-in is
+    away.
+    """
     state, features = driver.state, driver.features
     pods = [
         _judge_pod(driver, pod)

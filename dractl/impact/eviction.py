@@ -51,9 +51,7 @@ class Eviction(Struct, frozen=True):
     source: DeviceTaintSource
     """The taint that comes first."""
     delay: int | None
-    """The seconds for which a toleration keeps the pod; None if it tolerates the taint not at
-    all.
-    """
+    """The seconds for which a toleration keeps the pod; None if it does not tolerate the taint."""
     request: str
     """The request of the claim that has the device."""
 

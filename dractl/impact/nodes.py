@@ -29,7 +29,7 @@ class NodeInQuestion(Struct, frozen=True):
     features: Features
     name: str
     pods: tuple[Pod, ...]
-    """The pods that run on it, those that are Terminating included."""
+    """The pods that run on it, including Terminating ones."""
     plugins: dict[str, PluginOnNode]
     """The plug-in of each driver whose devices the pods hold."""
 
@@ -87,7 +87,7 @@ def find_cordon_impact(node: NodeInQuestion) -> Impact:
 
 
 def judge_terminating_pod(node: NodeInQuestion, pod: Pod) -> PodImpact:
-    """Return what becomes of a pod that is Terminating already."""
+    """Return the effect on a pod that is Terminating already."""
     if pod.foreign_finalizers or node.find_missing_plugin(pod):
         return PodImpact(pod.key, "blocked", f"Terminating already; {explain_hold(node, pod)}")
     return PodImpact(pod.key, "evicted", "it is Terminating already", 0)

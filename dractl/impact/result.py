@@ -19,7 +19,7 @@ class DeviceState(Struct, frozen=True, omit_defaults=True):
     state: str
     """``free``, ``held``, ``tainted`` and so on, as ``dractl devices`` names it."""
     taints: tuple[str, ...] = ()
-    """``key=value:effect``, those of DeviceTaintRules included."""
+    """Taints as ``key=value:effect``, including the taints of DeviceTaintRules."""
 
 
 class DeviceChange(Struct, frozen=True):
@@ -61,7 +61,9 @@ class PendingPod(Struct, frozen=True):
     """A pod that waits for a node, and that the change concerns."""
 
     pod: str
-    """``namespace/name``; of a pod that an owner will create, that of the one it replaces."""
+    """``namespace/name``; for a pod that an owner will create, the name of the pod that it
+    replaces.
+    """
     before: str | None
     """The node that it would get without the change; None if it would find none."""
     after: str | None
@@ -76,9 +78,11 @@ class Impact(Struct, frozen=True):
     change: tuple[str, ...]
     """The objects that change, such as ``DeviceTaintRule/maintenance`` or ``drain Node/gpu-1``."""
     devices: tuple[DeviceChange, ...] = ()
-    """The devices whose state or taints change, and those that a rule without effect selects."""
+    """The devices whose state or taints change, and the devices that a rule without effect
+    selects.
+    """
     pods: tuple[PodImpact, ...] = ()
-    """The pods that the change concerns, those that need attention first."""
+    """The pods that the change concerns, pods that need attention first."""
     pending: tuple[PendingPod, ...] = ()
     """The pods that wait for a node after the change, or get another one through it."""
     steps: tuple[NextStep, ...] = ()

@@ -20,7 +20,7 @@ def join(names: Sequence[str]) -> str:
 
 
 def describe_hits(impact: Impact) -> str:
-    """Return whom a change of taints hits: the pods that are evicted, and the devices."""
+    """Return the pods and the devices that a change of taints hits."""
     change = ", ".join(impact.change)
     evicted = impact.list_pods("evicted")
     if not impact.devices:

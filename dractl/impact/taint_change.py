@@ -33,7 +33,8 @@ def select_taint_objects(state: ClusterState, place: str) -> TaintObjects:
 def store_taint_objects(
     state: ClusterState, objects: TaintObjects, features: Features, now: float
 ) -> ClusterState:
-    """Return the cluster in which these objects are stored, in the place of those of their names.
+    """Return the cluster in which these objects are stored, in place of the objects of the same
+    names.
 
     A taint without ``timeAdded`` gets ``now`` (seconds since 1970), as the API server sets it
     (kubernetes pkg/apis/resource/v1/defaults.go SetDefaults_DeviceTaint).

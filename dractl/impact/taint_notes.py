@@ -48,7 +48,7 @@ def list_steps(effects: TaintEffects) -> Iterator[NextStep]:
 
 
 def list_notes(effects: TaintEffects) -> Iterator[str]:
-    """Yield what else follows, and what is not known."""
+    """Yield notes on further effects, and on unknown facts."""
     cluster = effects.cluster
     yield from _note_gates(cluster)
     yield from _note_rejections(cluster)

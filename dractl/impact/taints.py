@@ -56,7 +56,7 @@ def _list_devices(effects: TaintEffects) -> Iterator[DeviceChange]:
 
 
 def _end_in_waves(cluster: TaintedCluster, evictions: Mapping[Key, Eviction]) -> list[Wave]:
-    """Return the effects when pods end at their times: those of one time together."""
+    """Return the effects when pods end at their times: pods of one time together."""
     pods_by_time: dict[int, list[Key]] = {}
     for key, eviction in evictions.items():
         pods_by_time.setdefault(seconds_until(eviction, cluster.now) or 0, []).append(key)

@@ -198,7 +198,9 @@ class ChartRenderer:
         return bool(self._charts)
 
     def _choose_values(self, chart: str) -> ChartValues:
-        """Return the user's values for a chart; a subchart gets none but by the configuration."""
+        """Return the user's values for a chart; a subchart gets values from the configuration
+        only.
+        """
         folder = os.path.abspath(chart)
         above, name = os.path.split(os.path.dirname(folder))
         is_subchart = name == "charts" and os.path.isfile(os.path.join(above, "Chart.yaml"))
@@ -351,7 +353,7 @@ def _unpack_schemas(path: str, content: bytes) -> Iterator[bytes]:
 
 
 def _find_reference(schema: bytes) -> str | None:
-    """Find what a JSON schema refers to that is not a part of itself."""
+    """Find a reference of a JSON schema to anything outside itself."""
     try:
         stack: list[Any] = [json.loads(schema, object_pairs_hook=_Pairs)]
     except RecursionError:

@@ -105,7 +105,7 @@ class WorldDocuments:
         )
 
     def _make_release(self, member: Member, document: Document) -> Iterator[Document]:
-        """Yield a HelmRelease with its values, and what its chart makes of them."""
+        """Yield a HelmRelease with its values, and the objects that its chart makes of them."""
         values = flux.load_values(member, self._files, self._world.find_config)
         if values.layers and values.is_complete:
             document = flux.merge_values(document, values)
@@ -128,7 +128,9 @@ class WorldDocuments:
         yield from self._render_chart(member, folder, release, layers)
 
     def _chart_name(self, member: Member, kind: str, name: str) -> str:
-        """Return the name of a chart: that of the repository behind an OCIRepository."""
+        """Return the name of a chart: for an OCIRepository, the name of the repository behind
+        it.
+        """
         for delivery in self._world.deliveries if kind == "OCIRepository" else ():
             for other in delivery.members:
                 if other.kind == kind and other.name == name:
@@ -212,7 +214,7 @@ class _DeliveredPlaces(Places):
     """Finds the values of an object that a controller applies."""
 
     def source(self, path: Path) -> Spot | None:
-        """Return the value of a patch, or of the object as it is written, that a value is."""
+        """Return the source of a value: in a patch, or in the object as it is written."""
         spot = super().source(path)
         before = self._outer
         if spot is None and path and before.editable and before.at(path) == at(self._value, *path):
@@ -235,7 +237,7 @@ class _SubstitutedPlaces(Within):
         return self._outer.locate(path, key=key, offset=offset if self._is_same(path) else None)
 
     def source(self, path: Path) -> Spot | None:
-        """Return the variable that a value consists of, or what the value itself comes from."""
+        """Return the variable that a value consists of, or the source of the value itself."""
         if self._is_same(path):
             return self._outer.source(path)
         text: Any = self._outer.at(path)

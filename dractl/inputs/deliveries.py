@@ -1,8 +1,9 @@
 """Deliveries: the objects that Flux and Argo CD apply of a repository.
 
-A *delivery* is what one Flux Kustomization or Argo CD Application applies. Deliveries make others,
-as the Kustomization of a cluster makes those of its apps: they are followed from those that no
-other makes, so that each has the patches and the variables of the ones above it.
+A *delivery* is the set of objects that one Flux Kustomization or Argo CD Application applies.
+Deliveries make others, as the Kustomization of a cluster makes the Kustomizations of its apps. They
+are followed from the ones that no other makes, so that each has the patches and the variables of
+the ones above it.
 """
 
 import os
@@ -67,7 +68,7 @@ class World(Struct, frozen=True):
     name: str
     """The file with the object that applies it."""
     deliveries: tuple[Delivery, ...]
-    """Each delivery, those that make others before these."""
+    """The deliveries; a delivery that makes others comes before them."""
 
     def find_config(self, kind: str, namespace: str, name: str) -> Member | None:
         """Find a ConfigMap or a Secret; one without a namespace may be in any."""
@@ -251,7 +252,9 @@ class DeliveryReader:
     def _run_program(
         self, folder: str, need: NeedsProgram, settings: dict[str, Any], components: list[str]
     ) -> list[Member]:
-        """Return what kustomize makes of a kustomization; nothing if no file of it matters."""
+        """Return the objects that kustomize makes of a kustomization; none if no file of it
+        matters.
+        """
         if self._files.kustomization(folder) is None:
             raise NotRenderable(
                 f"{need.why}, and there is no kustomization in {display_path(folder)}"
@@ -325,7 +328,7 @@ def _enumerate(labels: Sequence[str]) -> str:
 
 
 def _inline_patch(row: Any) -> dict[str, Any]:
-    """Return an inline patch without what would have kustomize read a file."""
+    """Return an inline patch without the parts that would make kustomize read a file."""
     return {
         name: part
         for name, part in mapping(row).items()
@@ -343,7 +346,7 @@ def _is_applier(member: Member) -> bool:
 
 
 def _key(member: Member) -> tuple[str, int]:
-    """Return what tells an object from all others that are written down."""
+    """Return a key that distinguishes an object from all others that are written down."""
     return member.before.file, member.before.index
 
 
@@ -353,7 +356,9 @@ def _inline_variables(applier: Member) -> dict[str, str | None]:
 
 
 def _root(tree: list[Delivery]) -> Root:
-    """Return a delivery that no other makes, with what it and those below it apply."""
+    """Return a delivery that no other makes, with the objects that it and the deliveries below it
+    apply.
+    """
     identities: set[Identity] = set()
     for delivery in tree:
         for member in (delivery.applier, *delivery.members):

@@ -81,7 +81,7 @@ def find_missing_folder(member: Member) -> Path | None:
 def build(member: Member, folder: str, layers: Layers, files: Files) -> list[Member]:
     """Return the objects of a Kustomization before substitution.
 
-    Raises NotRenderable for what Flux refuses, and NeedsProgram.
+    Raises NotRenderable for a Kustomization that Flux refuses, and NeedsProgram.
     """
     spec = mapping(member.value.get("spec"))
     if not os.path.isdir(folder):
@@ -109,7 +109,7 @@ def build(member: Member, folder: str, layers: Layers, files: Files) -> list[Mem
 
 
 def _patches(member: Member) -> list[tuple[Document, Mapping[str, Any] | None]]:
-    """Return the patches of a Kustomization, with what they are for."""
+    """Return the patches of a Kustomization, with their targets."""
     patches: list[tuple[Document, Mapping[str, Any] | None]] = []
     rows = items(at(member.value, "spec", "patches"))
     for number, row in enumerate(rows):

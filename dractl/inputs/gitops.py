@@ -51,7 +51,7 @@ class Applied(Struct, frozen=True):
 def build_deliveries(
     inputs: Inputs, render: ReleaseRenderer, builder: KustomizationBuilder, overlay: Overlay
 ) -> Delivered:
-    """Build what the appliers of an input apply; it has at least one."""
+    """Build the objects that the appliers of an input apply; it has at least one."""
     kustomizations = Kustomizations()
     appliers = map(os.path.abspath, inputs.appliers)
     paths = [path for path in appliers if not kustomizations.is_patch(path)]
@@ -83,8 +83,8 @@ def _list_roots(world: World) -> frozenset[str]:
 def deliver(
     inputs: Inputs, render: ReleaseRenderer, builder: KustomizationBuilder, overlay: Overlay
 ) -> tuple[Inputs, frozenset[str]]:
-    """Return the input with what its appliers deliver, and the absolute paths of all files that
-    were read for that.
+    """Return the input with the objects that its appliers deliver, and the absolute paths of all
+    files that were read for that.
 
     The files stay in the input, since people edit them. The delivered objects are judged, too, each
     with the other objects of its cluster.
@@ -102,11 +102,12 @@ def deliver(
 def replace_delivered(
     inputs: Inputs, files: Sequence[str], render: ReleaseRenderer, builder: KustomizationBuilder
 ) -> Applied:
-    """Return the input with what its appliers deliver in place of the files of their folders.
+    """Return the input with the objects that its appliers deliver in place of the files of their
+    folders.
 
     Nothing applies the other manifests in these folders: they are in ``skipped``. The user has
     named ``files``: their objects stay, unless they are delivered. The objects are those of one
-    cluster. Raises UsageError for those of several.
+    cluster. Raises UsageError for objects of several clusters.
     """
     delivered = build_deliveries(inputs, render, builder, NO_OVERLAY)
     worlds = list(
@@ -159,7 +160,7 @@ class _Scope:
         return path.startswith(self.folders) and path not in self._named
 
     def split_documents(self) -> tuple[list[Document], list[Document]]:
-        """Return the documents that count as they are written, and those that do not."""
+        """Return the documents that count as they are written, and the documents that do not."""
         kept: list[Document] = []
         dropped: list[Document] = []
         for document in self._inputs.documents:
@@ -172,7 +173,7 @@ class _Scope:
             return False
         path = os.path.abspath(document.file)
         if path in self._delivered.roots:
-            # What stands beside an applier is applied by hand, as it is.
+            # Manifests beside an applier are applied by hand, as they are.
             is_delivered = (document.file, document.index) in self._places
             is_applier = (document.api_version or "").startswith(APPLIER_GROUPS)
             return not (is_delivered or is_applier)

@@ -107,8 +107,8 @@ def _compose_outermost(names: Sequence[str], settings: Mapping[str, Any]) -> byt
 
 
 def read_kustomization(folder: str, overlay: Overlay, components: Sequence[str] = ()) -> FileTree:
-    """Read a kustomization and all that its texts name, with the kustomizations among that, and
-    further components of it.
+    """Read a kustomization and all files and kustomizations that its texts name, with further
+    components of it.
 
     Raises NotRenderable if it leaves its repository. Outside of any repository, nobody else's
     change can have made it do so.

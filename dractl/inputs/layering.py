@@ -1,10 +1,10 @@
 """Builds kustomizations without kustomize, as far as they list files, merge patches into objects
 whose lists have no merge keys, and set namespaces and labels.
 
-That is nearly all of what repositories for Flux consist of. Each of their Kustomizations would cost
-the start of a program, and many machines have none. Whatever else a kustomization does, a program
-has to do (NeedsProgram). The order is that of kustomize: resources, components, patches, namespace,
-labels (api/internal/target/kusttarget.go AccumulateTarget, kusttarget_configplugin.go).
+Repositories for Flux consist of little else. Each of their Kustomizations would cost the start of a
+program, and many machines have none. Whatever else a kustomization does, a program has to do
+(NeedsProgram). The order is that of kustomize: resources, components, patches, namespace, labels
+(api/internal/target/kusttarget.go AccumulateTarget, kusttarget_configplugin.go).
 """
 
 import os
@@ -182,9 +182,9 @@ class Layers:
         """The kustomizations that take something from elsewhere, by what they take."""
 
     def members(self, folder: str, way: tuple[str, ...] = ()) -> list[Member]:
-        """Return what the kustomization in a folder makes.
+        """Return the objects that the kustomization in a folder makes.
 
-        Raises NotRenderable for what kustomize refuses, and NeedsProgram.
+        Raises NotRenderable for a kustomization that kustomize refuses, and NeedsProgram.
         """
         real = os.path.realpath(folder)
         if real in way or len(way) > _MAX_DEPTH:
@@ -223,7 +223,9 @@ class Layers:
     def apply(
         self, path: str, value: Mapping[str, Any], members: Sequence[Member], way: tuple[str, ...]
     ) -> list[Member]:
-        """Return the objects of a kustomization, and of those that it is a component of."""
+        """Return the objects of a kustomization, and of the kustomizations that it is a component
+        of.
+        """
         extra = next((name for name in value if name not in _SIMPLE and value[name]), None)
         folder = os.path.dirname(path)
         made = list(members)

@@ -47,8 +47,8 @@ def load_rendered(
 ) -> Inputs:
     """Load the objects of paths, charts with their values and kustomizations with their patches.
 
-    What Flux and Argo CD apply of them stands for the files that they make it of. Raises InputError
-    for what cannot be read, and for a chart or a kustomization that was not rendered and may
+    Objects that Flux and Argo CD apply stand for the files that they are made of. Raises InputError
+    for files that cannot be read, and for a chart or a kustomization that was not rendered and may
     decide: it names something of DRA, or pods that request devices.
     """
     renderer = ChartRenderer(target, choice=choice or NO_CHOICE)
@@ -78,9 +78,9 @@ def load_rendered(
 def _replace_kustomizations(
     applied: Applied, paths: Sequence[str], *, relevant_only: bool
 ) -> Inputs:
-    """Return the input with what the outermost kustomizations make in place of their files.
+    """Return the input with the objects of the outermost kustomizations in place of their files.
 
-    Those from which appliers deliver something have been built.
+    Kustomizations from which appliers deliver something have been built.
     """
     inputs = applied.inputs
     entries = list_files(paths, ()) if any(map(os.path.exists, paths)) else ()

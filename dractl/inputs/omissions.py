@@ -17,7 +17,7 @@ class Omission(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """The first file, and how many others there are; of several charts their folder."""
+        """The first file, and how many others there are; for several charts, their folder."""
         charts = self._charts()
         if len(charts) > 1:
             folder = os.path.dirname(min(charts)) or "."

@@ -18,7 +18,9 @@ class Origins(Struct, frozen=True):
     """Owners and names of its remotes, such as ``acme/infra``; none if it has no remote."""
 
     def has(self, url: str) -> bool:
-        """Return False if a URL is that of another repository; nobody can tell without remotes."""
+        """Return False if a URL is the address of another repository; without remotes, no URL is
+        known to be.
+        """
         return not self.names or not url or _name(url) in self.names
 
 

@@ -112,8 +112,8 @@ def merge_patch(value: Any, patch: Any, *, is_inner: bool = False) -> Any:
 
 
 def apply_operations(value: dict[str, Any], operations: Sequence[Any]) -> dict[str, Any] | None:
-    """Return an object after the operations of a JSON patch (RFC 6902); None for those that only
-    kustomize does, or refuses.
+    """Return an object after the operations of a JSON patch (RFC 6902); None for operations that
+    only kustomize does, or refuses.
     """
     made: Any = value
     for operation in operations:

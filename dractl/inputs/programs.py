@@ -1,9 +1,9 @@
 """Runs a program on files of strangers: with a clean environment, without a network, within limits.
 
-The files that it renders come from a pull request. What is promised on every platform: it gets
-none of the user's variables, an empty home and an empty search path, proxies that lead nowhere, and
-a limit of time and output. On Linux it also has a limit of memory and, where the kernel lets users
-make namespaces, a network of its own that has no devices.
+The files that it renders come from a pull request. On every platform, it gets none of the user's
+variables, an empty home and an empty search path, proxies that lead nowhere, and a limit of time
+and output. On Linux it also has a limit of memory and, where the kernel lets users make namespaces,
+a network of its own that has no devices.
 """
 
 import os
@@ -211,8 +211,8 @@ def _drain(
 
 def _error_line(text: str) -> str:
     """Return a program's error message in one line, from its first ``Error:`` on, without warnings
-    and advice; of a long one both ends, as the end of a wrapped error in Go is its cause. kubectl
-    logs some errors, with a time and a number of its own in each run (k8s.io/klog).
+    and advice. A long message keeps both ends, since the end of a wrapped error in Go is its cause.
+    kubectl logs some errors, with a time and a number of its own in each run (k8s.io/klog).
     """
     logged = _LOGGED_ERROR.search(text)
     if logged is not None:

@@ -41,9 +41,9 @@ def load_manifests(
     relevant_only: bool = False,
 ) -> Inputs:
     """Load the documents of paths; charts are rendered with ``values``, kustomizations built, and
-    what Flux and Argo CD apply stands for the files that they make it of.
+    objects that Flux and Argo CD apply stand for the files that they are made of.
 
-    Raises InputError for a path that cannot be read, and for what cannot be rendered, and
+    Raises InputError for a path that cannot be read, and for one that cannot be rendered, and
     UsageError for copies of one object that differ.
     """
     inputs = None
@@ -64,8 +64,8 @@ def read_files(
 ) -> Inputs:
     """Load dumps and manifests as :func:`load_manifests` does.
 
-    Raises InputError for what cannot be read, a broken document included: an answer about half of a
-    cluster would be a guess.
+    Raises InputError for files that cannot be read, and for a broken document: an answer about half
+    of a cluster would be a guess.
     """
     inputs = load_manifests(paths, stdin=stdin, values=values)
     if inputs.broken:
@@ -96,7 +96,7 @@ def read_files(
 
 
 def list_unrendered(inputs: Inputs) -> Iterator[Skipped]:
-    """Yield what was not rendered or built, and may concern DRA."""
+    """Yield the files that were not rendered or built, and may concern DRA."""
     appliers = frozenset(map(os.path.abspath, inputs.appliers))
     for item in inputs.skipped:
         path = _LINE.sub("", item.file)

@@ -3,7 +3,7 @@
 The language is that of fluxcd/pkg envsubst (parse/parse.go, funcs.go), a fork of drone/envsubst:
 ``${APP}``, ``${APP:=default}``, ``${APP^^}``, ``${APP/a/b}``; ``$${APP}`` becomes ``${APP}``, and
 ``$APP`` is no variable. Flux substitutes in the YAML of an object (kustomize/kustomize_varsub.go),
-so what stands without quotes there may become a number.
+so a value without quotes there may become a number.
 """
 
 import re
@@ -54,7 +54,7 @@ class Substitution(Struct, frozen=True):
 def substitute_object(value: dict[str, Any], variables: Variables) -> Substitution:
     """Substitute the variables in an object, unless it opts out.
 
-    Raises NotRenderable for what Flux refuses.
+    Raises NotRenderable for an object that Flux refuses.
     """
     # Flux does nothing at all without variables (kustomize_varsub.go SubstituteVariables).
     if not variables.values or _opts_out(value):
@@ -104,7 +104,7 @@ def _walk(value: Any, variables: Variables, undefined: set[str], allowance: _All
 
 
 def _resolve(text: str) -> Any:
-    """Return what a scalar without quotes is in YAML: a string, a number, a boolean."""
+    """Return the YAML value of a scalar without quotes: a string, a number, a boolean."""
     items = read_text("", f"v: {text}\n")
     first = items[0] if len(items) == 1 else None
     return first.value["v"] if isinstance(first, Document) else text
@@ -112,7 +112,7 @@ def _resolve(text: str) -> Any:
 
 def substitute(text: str, variables: Variables, undefined: set[str]) -> str:
     """Substitute the variables in a text; the names of those that nothing defines are added to
-    ``undefined``. Raises NotRenderable for what is not of the language.
+    ``undefined``. Raises NotRenderable for a text that is not in the language.
     """
     return _substitute(text, variables, undefined, _Allowance())
 
@@ -247,7 +247,7 @@ def _default(value: str, arguments: Sequence[str]) -> str:
 
 
 def _slice(value: str, arguments: Sequence[str]) -> str:
-    """Return a part of a value (funcs.go toSubstr); what is no number changes nothing."""
+    """Return a part of a value (funcs.go toSubstr); a word that is no number changes nothing."""
     if not all(map(_NUMBER.match, arguments)):
         return value
     start, *lengths = map(int, arguments)

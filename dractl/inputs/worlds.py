@@ -1,4 +1,4 @@
-"""Which deliveries go to one cluster: those that could exist beside each other in it."""
+"""The deliveries that go to one cluster: they could exist beside each other in it."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ class Root(Struct, frozen=True):
     file: str
     """The absolute path of the file that has its object."""
     identities: frozenset[Identity]
-    """The objects that it and what it makes apply."""
+    """The objects that it and the deliveries that it makes apply."""
 
 
 def group_roots(roots: Sequence[Root]) -> list[list[int]]:

@@ -28,8 +28,8 @@ _SIMILAR_VERSIONS = {
     "resource.k8s.io/v1beta2": ("resource.k8s.io/v1",),
     "resource.k8s.io/v1": ("resource.k8s.io/v1beta2",),
 }
-"""Versions with the same fields, but for those of later releases; of DeviceTaintRule the second for
-v1alpha3.
+"""Versions with the same fields, except the fields of later releases; of DeviceTaintRule the second
+for v1alpha3.
 """
 
 
@@ -78,7 +78,7 @@ class Draft:
 
     @property
     def document(self) -> Document:
-        """The draft as a document: values are those of the draft, places those of the file."""
+        """The draft as a document: its values are from the draft, its places from the file."""
         written = self._document
         return written.another(self.value, _SourcePlaces(self, written), derived=written.derived)
 

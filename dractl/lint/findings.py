@@ -1,4 +1,4 @@
-"""The findings in an input: in each document, and across those that belong together."""
+"""The findings in an input: in each document, and across documents that belong together."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 _PATCH_RULES = frozenset({"DRA153"})
-"""Rules about what a patch does to an object."""
+"""Rules about the effects of a patch on an object."""
 
 
 class Terms(Struct, frozen=True):
@@ -118,7 +118,7 @@ def findings(
 
 
 def _list_outside_worlds(subjects: Sequence[Manifest]) -> Iterator[Manifest]:
-    """Yield the objects of which no world has a form of its own.
+    """Yield the objects that have no form of their own in any world.
 
     These are objects of files that no GitOps controller applies, and objects whose names are
     completed by variables.
@@ -149,8 +149,8 @@ def judge_document(
     namespaces: Mapping[str, Mapping[str, str]],
     schemas: PodSchemas = NO_SCHEMAS,
 ) -> tuple[list[Located], Document | None]:
-    """Return the errors in a document by itself, and the document as it was probably meant, if
-    otherwise than written.
+    """Return the errors in a document by itself, and the document as it was probably meant, if that
+    differs from the written one.
     """
     remarks, meant = _collect_remarks(reading, terms, namespaces, schemas)
     return _locate(reading, remarks, terms), meant

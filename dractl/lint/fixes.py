@@ -104,7 +104,7 @@ def _move_into(document: Document, path: Path, to: Path) -> TextFix | None:
     title = f"move it to {to[-2]}" if to[:-1] else "move it to the top of the object"
     if cut is None or (not remaining and removed == path):
         return None
-    if not remaining:  # what it stood in becomes the field itself
+    if not remaining:  # the map that it stood in becomes the field itself
         return _in_place(document, removed, path, title)
     text = _lines(document, key, value)
     end = document.locate((*to[:-1], remaining[-1]))
@@ -407,7 +407,7 @@ def _unwrap(document: Document, path: Path) -> TextFix | None:
 def _remove_empty(document: Document, path: Path) -> TextFix | None:
     """Return the fix that removes a field without content, up to the next of its map.
 
-    The last field goes with what separates it from the one before.
+    The last field goes with the separator before it.
     """
     holder = document.at(path[:-1])
     key, names = document.locate(path, key=True), list(holder) if isinstance(holder, dict) else []
@@ -481,8 +481,8 @@ def _line_start(place: Position, line: int, width: int = 0) -> Position:
 
 
 def apply_text_fixes(text: str, fixes: Iterable[TextFix]) -> tuple[str, int]:
-    """Return a file's text with the fixes, and how many were applied: one that touches an earlier
-    one has to wait.
+    """Return a file's text with the fixes, and the number of fixes that were applied: a fix that
+    touches an earlier one has to wait.
 
     Line ends stay those of the file.
     """

@@ -29,8 +29,8 @@ _ROOT = ("spec",)
 _GROUPS_WITH_VALUES = frozenset(
     {"helm.toolkit.fluxcd.io", "argoproj.io", "helm.cattle.io", "kustomize.config.k8s.io"}
 )
-"""Groups of objects with the values of charts, or with patches: they complete what stands
-in them.
+"""Groups of objects with the values of charts, or with patches: they complete the objects in
+them.
 """
 _GROUPS_WITH_PODS = frozenset(
     {
@@ -167,7 +167,7 @@ def _is_pod(document: Document, spec: Mapping[str, Any], beside: Sequence[str]) 
 
 
 def _misspelt_names(path: Path, spec: Mapping[str, Any]) -> Iterator[Flagged]:
-    """Yield keys of settings that are nearly those of a pod's claims: a chart passes them on."""
+    """Yield keys of settings that resemble the keys of a pod's claims: a chart passes them on."""
     for at, entry in enumerate(items(spec.get("resourceClaims"))):
         for key in mapping(entry):
             near = (

@@ -1,4 +1,4 @@
-"""The devices that the selectors of a run leave of those on which it is tried."""
+"""The devices that the selectors of a run leave of the devices on which it is tried."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -34,7 +34,7 @@ class Sieve(Struct, frozen=True):
 
 
 class Funnel(Struct, frozen=True):
-    """The selectors of a class, or those of a request after its class."""
+    """The selectors of a class, or the selectors of a request after its class."""
 
     subject: Manifest
     """The object that has the selectors."""

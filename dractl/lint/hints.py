@@ -85,7 +85,7 @@ def _hint_for_slice(document: Document, violation: Violation) -> str | None:
 
 
 def _hint_for_reference(document: Document, violation: Violation) -> str | None:
-    """Return how to name what a claim, a pod or a namespace has to name."""
+    """Return a hint on the object that a claim, a pod or a namespace has to name."""
     match violation.rule:
         case "PC-09" if not violation.nearest:
             list_place = (

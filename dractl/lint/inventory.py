@@ -56,7 +56,7 @@ class TriedDevices:
     name. ``classes`` are mappings as read from a cluster or a file; ``assumed`` are classes as the
     drivers install them, if it has none. ``refuses`` is true of a claim, with the classes of its
     files, that no machine can satisfy. ``unknown``: names of attributes and capacities, by driver,
-    that devices have with values that nobody knows here.
+    whose values are unknown here.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class TriedDevices:
         )
 
     def is_undecided(self, program: Program, driver: str) -> bool:
-        """Return True if an expression reads what is unknown of a driver's devices."""
+        """Return True if an expression reads an unknown value of a driver's devices."""
         names = self._unknown.get(driver)
         return bool(names) and any(lookup.full_name in (names or ()) for lookup in program.lookups)
 

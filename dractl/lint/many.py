@@ -115,7 +115,7 @@ def _split(entries: Entries, processes: int) -> list[Entries]:
         cost = sum(map(size, items))
         if batches[-1] and (cost_so_far + cost / 2) * processes >= total * len(
             batches
-        ):  # most of it lies beyond the share
+        ):  # most of it lies beyond the batch
             batches.append([])
         batches[-1] += items
         cost_so_far += cost

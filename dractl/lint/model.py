@@ -97,7 +97,7 @@ class Manifest:
         from_charts = tuple(chart_pods(self, value))
         parts = {
             path[:-2] for pod in from_charts for path, _ in pod.claims
-        }  # what these pods are put together from
+        }  # the parts that these pods are made of
         specs = (
             objects.PodSpec(self, tuple(path), mapping(spec)) for path, spec in pod_specs(value)
         )
@@ -182,7 +182,9 @@ class Run:
         return self._derive(self.subjects, None, None)
 
     def restrict_to(self, subjects: Sequence[Manifest]) -> Run:
-        """Return a run of some of the objects, whose names mean what they mean among all."""
+        """Return a run of some of the objects, in which names have the same meaning as among
+        all.
+        """
         return self._derive(subjects, self.devices, self.whole)
 
     @property
@@ -203,7 +205,7 @@ class Run:
         )
 
     def derive(self, build: Callable[[Run], T]) -> T:
-        """Return what ``build`` makes of the run; it is asked once."""
+        """Return the value that ``build`` makes of the run; it is made once."""
         if build not in self._derived:
             self._derived[build] = build(self)
         return cast("T", self._derived[build])
@@ -280,8 +282,8 @@ class Run:
 
     @cached_property
     def fields(self) -> frozenset[str]:
-        """The fields that the claims and the classes of the run have, down to those of requests and
-        constraints; of slices only that they have ``attributes``.
+        """The fields that the claims and the classes of the run have, down to the fields of
+        requests and constraints; for slices, only ``attributes``.
         """
         names: set[str] = {"attributes"} if self.of("ResourceSlice") else set()
         for subject in self.of("DeviceClass"):

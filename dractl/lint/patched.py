@@ -39,11 +39,11 @@ class Loss(Struct, frozen=True):
     """Fields of a request of both, ``gpu: exactly.selectors``, and whole entries, ``request gpu``.
     """
     operations: tuple[Mapping[str, Any], ...]
-    """The JSON patch (RFC 6902) of what the patch changes, and nothing else."""
+    """The JSON patch (RFC 6902) with the changes of the patch, and nothing else."""
 
 
 def find_losses(base: Mapping[str, Any], patch: Mapping[str, Any]) -> Iterator[Loss]:
-    """Yield the lists of an object of which a strategic merge patch drops something."""
+    """Yield the lists of an object from which a strategic merge patch drops something."""
     for path in _LISTS.get(text(base.get("kind")), ()):
         before, after = _list_in(base, path), _list_in(patch, path)
         if before is None or after is None or _is_meant(patch, path):
@@ -56,9 +56,9 @@ def find_losses(base: Mapping[str, Any], patch: Mapping[str, Any]) -> Iterator[L
 def bases_of(
     patch: Document, subjects: Sequence[Manifest], kustomizations: Kustomizations
 ) -> list[Manifest]:
-    """Return the objects that a patch of a kustomization changes, as they are written: those of
-    ``subjects``, else of files that the kustomization lists. A patch of Flux or Argo CD changes
-    what they deliver.
+    """Return the objects that a patch of a kustomization changes, as they are written: objects
+    among ``subjects``, else in files that the kustomization lists. A patch of Flux or Argo CD
+    changes the objects that they deliver.
     """
     if is_inline_patch(patch) and not is_kustomization(patch.file):
         return _find_delivered_bases(patch, subjects)
@@ -99,7 +99,9 @@ def _find_delivered_bases(patch: Document, subjects: Sequence[Manifest]) -> list
 
 
 def _place_of(patch: Document) -> tuple[str, int, Path, int] | None:
-    """Return what tells an inline patch from all others; None for what is no inline text."""
+    """Return a key that distinguishes an inline patch from all others; None for a patch that is no
+    inline text.
+    """
     home = patch.embedding
     return (patch.file, home.document.index, home.path, home.number) if home is not None else None
 
@@ -158,7 +160,7 @@ def _list_in(value: Mapping[str, Any], path: Path) -> list[Any] | None:
 
 
 def _is_meant(patch: Mapping[str, Any], path: Path) -> bool:
-    """Return whether the patch says that it replaces or deletes what is at the path."""
+    """Return whether the patch says that it replaces or deletes the value at the path."""
     entries = map(mapping, _list_in(patch, path) or ())
     return any("$patch" in holder for holder in (*_holders(patch, path), *entries))
 

@@ -38,7 +38,7 @@ def _list_pools(run: Run) -> Sequence[SlicePool]:
     """Return the pools of a run.
 
     Slices of a node that are complete by themselves are a pool of their own: the scheduler uses
-    only those on that node (k8s.io/dynamic-resource-allocation/structured GatherPools).
+    only these slices on that node (k8s.io/dynamic-resource-allocation/structured GatherPools).
     """
     slices_by_pool: dict[tuple[str, str], list[Manifest]] = {}
     for subject in run.of("ResourceSlice"):
@@ -54,10 +54,10 @@ def _list_pools(run: Run) -> Sequence[SlicePool]:
 
 
 def _split_states(slices: list[Manifest]) -> Iterator[list[Manifest]]:
-    """Yield the slices of one pool by the states of the cluster that they are of.
+    """Yield the slices of one pool by the state of the cluster that they show.
 
-    Copies of one slice in several files are of several states: each copy is judged with the slices
-    of its file, and with those that have no copy.
+    Copies of one slice in several files show several states: each copy is judged with the slices of
+    its file, and with slices that have no copy.
     """
     files: dict[str, dict[str, None]] = {}
     for subject in slices:

@@ -10,13 +10,13 @@ from dractl.lint.place import Located
 from dractl.manifests import Document
 
 Reader = Callable[[str, str], Sequence[Sequence[Located]]]
-"""The name and the text of a file to what the server says about each document; to nothing if it is
+"""Returns the server's verdict on each document in a file, by its name and text; none if it is
 damaged.
 """
 
 
 MAX_ROUNDS = 10
-"""One fix uncovers what the next one fixes."""
+"""Rounds of fixes: a fix may uncover a finding that the next round fixes."""
 _ON_DEMAND = "DRA803"  # such a version is served only if an administrator enabled it
 
 

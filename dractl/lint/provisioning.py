@@ -1,5 +1,5 @@
-"""The verdict of a node autoscaler on the claims of the input, for all instance types that it knows
-devices of.
+"""The verdict of a node autoscaler on the claims of the input, for all instance types whose devices
+it knows.
 """
 
 from __future__ import annotations

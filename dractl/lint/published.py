@@ -59,7 +59,7 @@ class KnownDriver(Struct, frozen=True):
 
     def last_with(self, row: Row) -> str | None:
         """Return the last release with an attribute that the judged version no longer has; None if
-        that has it.
+        the judged version has it.
         """
         if row.removed is None or self._index(row.removed) > self._index(self.at):
             return None
@@ -159,9 +159,9 @@ def in_domain(domain: str) -> dict[str, frozenset[str]]:
 
 
 def nearest_published(kind: str, domain: str, name: str) -> str | None:
-    """Return the one published name that a name is nearly, or begins.
+    """Return the only published name that a name resembles or begins.
 
-    None if it is published, or none or several are near.
+    None if the name itself is published, or if none or several are near.
     """
     if name in in_domain(domain)["attributes"] | in_domain(domain)["capacity"] or len(name) < 3:
         return None
@@ -228,8 +228,8 @@ def driver(name: str | None) -> KnownDriver | None:
 
 
 def driver_of_run(run: Run, known: KnownDriver) -> KnownDriver:
-    """Return a driver at the version that is stated for the run, else at that of its image in the
-    input.
+    """Return a driver at the version that is stated for the run, else at the version of its image
+    in the input.
     """
     fact = known.fact
     stated = run.versions.get(fact.name) or image_versions(run.whole).get(fact.name)
@@ -248,7 +248,7 @@ def image_versions(run: Run) -> dict[str, str]:
 @lru_cache(1)  # every rule asks for the same run
 def values_in_input(run: Run) -> dict[tuple[str, str], frozenset[object]]:
     """Return the attributes and capacities that ResourceSlices of the input have, by driver and
-    full name, with the values of attributes: what is seen wins over what is known.
+    full name, with the values of attributes: seen values win over known ones.
     """
     values: dict[tuple[str, str], set[object]] = {}
     others = run.others.of("ResourceSlice") if run.others is not None else ()
@@ -329,8 +329,8 @@ def _devices_of_class(run: Run, name: str) -> RequestDevices | None:
 
 
 def driver_at(run: Run, subject: Manifest, expression: Expression) -> str | None:
-    """Return the driver whose devices a selector sees, according to the class: the class itself, or
-    that of the request.
+    """Return the driver whose devices a selector sees, according to the class itself, or to the
+    class of the request.
     """
     if subject.claim is None:
         return run.driver_of(subject.selectors)
@@ -500,8 +500,8 @@ class Read(Struct, frozen=True):
 
 @_cache_per_run
 def reads(run: Run) -> Iterator[Read]:
-    """Yield every lookup by name whose driver is known: that of the class, else the one that the
-    selector names, else, if the class is not known, the one that owns its domain.
+    """Yield every lookup by name whose driver is known: the driver of the class, else the driver
+    that the selector names, else, for an unknown class, the driver that owns its domain.
     """
     supplied = {device.driver for device in run.devices.devices} if run.devices else set()
     values = values_in_input(run)

@@ -46,8 +46,8 @@ def requests_of(run: Run, pod: PodSpec, entry: Mapping[str, Any]) -> Sequence[Re
 def find_named(run: Run, kind: str, name: str, user: Manifest) -> Manifest | None:
     """Return the object of a kind that ``user`` means by this name, if the run has it.
 
-    It is the one in its own namespace, else one whose namespace is open; the one in its own file
-    before others.
+    It is the object in the user's own namespace, else one with an open namespace; an object in the
+    user's own file comes before others.
     """
     near = (
         subject for subject in run.find_object(kind, name) if may_share_namespace(subject, user)
@@ -56,7 +56,9 @@ def find_named(run: Run, kind: str, name: str, user: Manifest) -> Manifest | Non
 
 
 def closeness(subject: Manifest, user: Manifest) -> tuple[Any, ...]:
-    """Return a key that sorts objects of one name by their distance to the one that names them."""
+    """Return a key that sorts objects of one name by their distance to the object that names
+    them.
+    """
     elsewhere = subject.document.file != user.document.file
     distance = 0 if elsewhere else abs(subject.document.index - user.document.index)
     return namespace_of(subject) != namespace_of(user), elsewhere, distance

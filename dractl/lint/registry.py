@@ -125,7 +125,7 @@ class Rule(Struct, frozen=True):
         return f"{DOCUMENTATION}/rules/{self.code}/" if DOCUMENTATION else None
 
     def advice(self, run: Run) -> Found:
-        """Yield what its check finds in a run; nothing in one that it is not for."""
+        """Yield the advice of its check on a run; none on a run that it is not for."""
         if (
             self.check is not None
             and not run.whole.kinds.isdisjoint(self.kinds)
@@ -180,9 +180,7 @@ class Rule(Struct, frozen=True):
 
 
 def checks(run: Run | None = None) -> tuple[Rule, ...]:
-    """Return the rules that have a check of their own, by code; those that may have something to
-    say about a run.
-    """
+    """Return the rules with a check of their own that may find something in a run, by code."""
     return _checks(
         tuple(folder for folder, concerns in _FOLDERS.items() if run is None or concerns(run))
     )

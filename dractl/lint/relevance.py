@@ -64,7 +64,7 @@ def concern(value: dict[str, Any]) -> Concern | None:
 
 
 def resources_in_mappings(value: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield the resources that the configuration of Kueue counts devices as, with their paths."""
+    """Yield the resources as which the configuration of Kueue counts devices, with their paths."""
     for path, entry in device_class_mappings(value):
         if isinstance(name := entry.get("name"), str):
             yield (*path, "name"), name

@@ -58,10 +58,10 @@ Name = tuple[str, str]
 """The kind and the name of an object."""
 _DEFINITION = "CustomResourceDefinition"
 _LABELS: Name = ("Namespace", "")
-"""Stands for all that tells the labels of namespaces."""
+"""Stands for every object that shows the labels of namespaces."""
 _DRIVERS: Name = ("ResourceSlice", "")
-"""Stands for all that tells what drivers publish: slices, and what :mod:`dractl.lint.evidence`
-reads.
+"""Stands for every object that shows what drivers publish: slices, and the objects that
+:mod:`dractl.lint.evidence` reads.
 """
 
 
@@ -184,8 +184,8 @@ class Repositories:
 def _list_manifests(
     top: str, exclude: Sequence[str], *, gitignore: bool
 ) -> Iterator[Entry | Skipped]:
-    """Yield the manifests of a repository, or of the working directory; those in any other folder,
-    not below it.
+    """Yield the manifests of a repository, or of the working directory; for any other folder, only
+    the manifests directly in it.
     """
     if os.path.exists(os.path.join(top, ".git")) or top == os.getcwd():
         yield from list_files([top], exclude, gitignore=gitignore)
@@ -493,8 +493,8 @@ def add_needs(
 
 
 def _homes(inputs: Inputs) -> dict[str, set[str]]:
-    """Return the files of an input by repository, without those of repositories that the input has
-    as a whole.
+    """Return the files of an input by repository, without the files of repositories that the input
+    has as a whole.
     """
     folders: dict[str, list[str]] = {}
     for path in inputs.digests:
@@ -595,7 +595,9 @@ class _NeededFiles:
         self._found.update(reached)
 
     def add_named(self, wanted: Iterable[Name]) -> None:
-        """Add the files with the objects of these names, and with those that these use in turn."""
+        """Add the files with the objects of these names, and with the objects that these use in
+        turn.
+        """
         definitions: dict[Name, list[str]] = {}
         for path, part in self._parts.items():
             for name in part.defines:

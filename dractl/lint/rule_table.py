@@ -1,4 +1,4 @@
-"""Which rules offer a fix, and in which releases their examples are reported: ``rules/table.json``,
+"""The rules that offer a fix, and the releases that report their examples: ``rules/table.json``,
 which ``tools/make_rule_table.py`` makes by linting the example of each page.
 """
 

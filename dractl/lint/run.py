@@ -86,7 +86,7 @@ class Judgement(Struct, frozen=True):
 
 
 class _Trial(Struct, frozen=True):
-    """An input with all that its documents are judged by."""
+    """An input with everything by which its documents are judged."""
 
     inputs: Inputs
     terms: Terms
@@ -98,7 +98,9 @@ class _Trial(Struct, frozen=True):
     surroundings: Surroundings
     """The surroundings of the manifests."""
     prose: Mapping[str, Sequence[Reading]]
-    """The examples in Markdown by file. Those of one file are judged with the manifests alone."""
+    """The examples in Markdown by file. The examples of one file are judged with the manifests
+    alone.
+    """
 
     def find(self, readable: Sequence[Reading]) -> list[Located]:
         """Return the findings in the documents of the input."""
@@ -166,7 +168,7 @@ def _trial(
 def judge(
     inputs: Inputs, readable: Sequence[Reading], terms: Terms, kustomizations: Kustomizations
 ) -> Judgement:
-    """Return the findings in an input whose documents are read so, with proven fixes."""
+    """Return the findings in an input whose documents are read in this way, with proven fixes."""
     trial = _trial(inputs, readable, terms, kustomizations)
     neighbours = trial.surroundings.files
     placed = keep_fixes_proven_on_objects(
@@ -265,8 +267,8 @@ def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations) -> R
 
 
 def _sources_with_comments(documents: Sequence[Document], others: Container[str]) -> list[Source]:
-    """Return the files with ignore comments, and those with values of their objects, but for files
-    that nobody asked about.
+    """Return the files with ignore comments, and the files with values of their objects, except
+    files that nobody asked about.
     """
     layers = (layer for item in documents for layer in item.layers if layer.file not in others)
     texts = {
@@ -278,8 +280,8 @@ def _sources_with_comments(documents: Sequence[Document], others: Container[str]
 
 
 def _drop_doubles(located: Sequence[Located]) -> list[Located]:
-    """Return the findings without those in objects of kustomizations that their files, or another
-    kustomization, show too.
+    """Return the findings without findings in objects of kustomizations that their files, or
+    another kustomization, show too.
     """
     spots = {_spot(item) for item in located if not item.built}
     distinct = []

@@ -35,8 +35,8 @@ class Selection(Struct, frozen=True):
 
 
 def drop_repetitions(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings without those that a finding of another rule at the same place
-    says, too.
+    """Return the findings without the findings that repeat a finding of another rule at the same
+    place.
     """
     places = {(*_place(item), item.code) for item in findings}
     return [
@@ -55,8 +55,8 @@ def _place(finding: Finding) -> tuple[str | int, ...]:
 def select(
     located: Iterable[Located], sources: Iterable[Source], selection: Selection
 ) -> tuple[list[Finding], int]:
-    """Return the selected findings, with those about the ignore comments of files, and how many
-    were suppressed.
+    """Return the selected findings, with the findings about the ignore comments of files, and the
+    number of suppressed ones.
     """
     notes = [_Note(source, comment) for source in sources for comment in ignores(source.text)]
     at: dict[tuple[str, int | None], list[_Note]] = {}
@@ -115,7 +115,9 @@ def _make_start_finder(notes: Sequence["_Note"]) -> Callable[[str, int], int]:
 
 
 class _Note:
-    """An ignore comment, the codes that it names, and those of them that suppressed something."""
+    """An ignore comment, the codes that it names, and the codes among them that suppressed
+    something.
+    """
 
     def __init__(self, source: Source, ignore: Ignore) -> None:
         self.source = source

@@ -1,4 +1,6 @@
-"""The errors in one document: the API server's, then those it would report once these are fixed."""
+"""The errors in one document: the API server's errors, then the errors that it would report once
+these are fixed.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -50,8 +52,8 @@ def verdict(
 ) -> DocumentVerdict:
     """Return all errors in a document that ``matters`` accepts.
 
-    ``namespaces``: the labels of those in the input. An object that names no namespace may be meant
-    for any of them.
+    ``namespaces``: the labels of the namespaces in the input. An object that names no namespace may
+    be meant for any of them.
     """
     if not document.namespace:
         namespaces = {}

@@ -48,7 +48,7 @@ class Team(Generic[Value]):
     """A generator for each value, as ``work`` makes it: the first in this process, each other in
     one of its own.
 
-    What those yield is pickled. An exception of one of them is raised here; WorkerDied if a process
+    Their values are pickled. An exception of one of them is raised here; WorkerDied if a process
     ends otherwise.
     """
 

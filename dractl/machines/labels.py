@@ -2,9 +2,9 @@
 
 The kubelet sets the operating system and the architecture, cloud providers the instance type.
 Machine files have those that Karpenter, GKE and AKS document for an instance type. GPU Feature
-Discovery's follow from what NVML says (NVIDIA/k8s-device-plugin@1b826acc6 internal/lm/resource.go:
-baseLabeler, newArchitectureLabels). What depends on the cluster, such as the zone, the node pool
-and the node's name, is not known: a machine file can add it.
+Discovery's labels follow from NVML's answers (NVIDIA/k8s-device-plugin@1b826acc6
+internal/lm/resource.go: baseLabeler, newArchitectureLabels). Labels that depend on the cluster,
+such as the zone, the node pool and the node's name, are not known: a machine file can add them.
 """
 
 import re

@@ -96,7 +96,7 @@ class PlannedRoot(Struct, frozen=True):
     """The name; without it the root gets one."""
     behind: str = ""
     """The folder of ``/sys/devices`` that holds the root if it is not ``/sys/devices`` itself:
-    Hyper-V's VMBus, of which the drivers' helper library computes no ``pcieRoot``.
+    Hyper-V's VMBus, for which the drivers' helper library computes no ``pcieRoot``.
     """
 
 

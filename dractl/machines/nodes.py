@@ -22,8 +22,7 @@ def parse_groups(values: Iterable[str]) -> list[NodeGroup]:
 def parse_machines(values: Iterable[str]) -> list[str]:
     """Return the machines that values name, each once; patterns name all that match.
 
-    For what is asked of a single node, the number of equal nodes does not matter.
-    Raises UsageError.
+    For questions about a single node, the number of equal nodes does not matter. Raises UsageError.
     """
     expanded = [value for text in values for value in expand(text)]
     return list(dict.fromkeys(group.machine for group in parse_groups(expanded)))

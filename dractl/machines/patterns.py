@@ -36,7 +36,7 @@ _MAX_NEAR = 3
 def expand(text: str) -> list[str]:
     """Replace the patterns of a list of machines by the machines that match.
 
-    What stands between patterns is returned as it is. Raises UsageError for a pattern that nothing
+    Items between patterns are returned as they are. Raises UsageError for a pattern that nothing
     matches, and for a setting behind a pattern.
     """
     if os.path.isfile(text):

@@ -178,8 +178,8 @@ def _check_bounds(parser: Any, shift: int) -> None:
 
 
 def _compose_events(parser: Any, shift: int) -> Any:
-    """Compose documents that PyYAML's composers refuse and go-yaml accepts: with an anchor that is
-    set again; report documents that both refuse.
+    """Compose documents that only PyYAML's composers refuse, because an anchor is set again; report
+    documents that go-yaml refuses, too.
     """
     events: Any = yaml.events
     nodes: Any = yaml.nodes

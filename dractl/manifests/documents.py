@@ -351,7 +351,7 @@ class Inputs(Struct, frozen=True):
     kustomizations: tuple[str, ...] = ()
     """The kustomizations of ``around``."""
     beyond: tuple[str, ...] = ()
-    """Files like those of ``around`` that were not read, because there are too many, or they are
+    """Files like the ones of ``around`` that were not read, because there are too many, or they are
     too large.
     """
     appliers: tuple[str, ...] = ()

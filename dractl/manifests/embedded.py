@@ -18,7 +18,7 @@ _MAX_DEPTH = 32
 def objects_within(document: Document, group: str) -> Iterator[Document]:
     """Yield the objects of an API group inside a document of another group: maps with
     ``apiVersion``, ``kind`` and ``spec`` or ``metadata`` (others only refer to an object), and the
-    YAML of strings. Their places are those in the containing file.
+    YAML of strings. Their places are in the containing file.
     """
     mark = f"{group}/"
     stack: list[tuple[Path, Any]] = [((), document.value)]
@@ -105,8 +105,8 @@ def read_again(document: Document, text: str) -> Document | None:
 
 
 def is_inline_patch(document: Document) -> bool:
-    """Return True for the text of an inline patch: of a kustomization, or of what Flux and Argo CD
-    hand to kustomize.
+    """Return True for the text of an inline patch: of a kustomization, or of the input that Flux
+    and Argo CD hand to kustomize.
     """
     home = document.embedding
     return home is not None and home.path[-1:] == ("patch",) and home.path[-3:-2] == ("patches",)

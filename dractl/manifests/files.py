@@ -26,7 +26,7 @@ from dractl.manifests.ignored import Ignored, make_exclusion
 from dractl.manifests.templates import is_bare_template
 
 _OTHER_SUFFIXES = (".go", ".py", ".sh", ".rst", ".adoc", ".rs", ".java", ".ts", ".js")
-"""The suffixes of text that often has manifests within, and is none."""
+"""The suffixes of text that often has manifests within, but is no manifest."""
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
 

@@ -99,7 +99,7 @@ class Ignored:
 
 
 def _holds_vendored_packages(path: str) -> bool:
-    """Return True for the packages of npm, and for those of Go, which lists them
+    """Return True for the packages of npm, and for the packages of Go, which lists them
     (cmd/go/internal/modcmd/vendor.go).
     """
     name = os.path.basename(path)

@@ -116,8 +116,8 @@ class _Layout:
         return self._break + self.unit * depth if self.unit else ""
 
     def write(self, value: Any, depth: int | None = None) -> str:
-        """Return a new value; ``depth`` is that of the line that it begins on, else it is a value
-        of this map or list.
+        """Return a new value; ``depth`` is the depth of the line that it begins on; without it, the
+        value is a value of this map or list.
         """
         if not self.unit:
             return json.dumps(value, separators=("," + self._space, ":" + self._space))

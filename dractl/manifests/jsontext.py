@@ -141,8 +141,9 @@ def _share_parts(item: Any, shared: _SharedValues) -> Any:
 
 
 def _attributes(attributes: dict[str, Any], index: int, shared: _SharedValues) -> dict[str, Any]:
-    """Return the attributes of a device; most are the same texts as those of a device at this place
-    of a slice before, whose values it shares. Others are compared as they are written: True is 1.
+    """Return the attributes of a device; most have the same texts as the attributes of an earlier
+    device at this place of a slice, and share their values. Others are compared as they are
+    written: True is 1.
     """
     like, written = shared.likes.get((index, len(attributes)), ({}, ()))
     is_alike = list(like) == list(attributes)

@@ -59,7 +59,7 @@ class PatchEntry(Struct, frozen=True):
     file: str
     """The absolute path of the patch; "" for one that stands in the kustomization."""
     target: Mapping[str, Any] | None
-    """The objects that it changes; None: those of its own kind and name."""
+    """The objects that it changes; None: objects of its own kind and name."""
 
 
 class Kustomization(Struct, frozen=True):
@@ -157,8 +157,8 @@ class Kustomizations:
         return self._folders[folder]
 
     def resources_below(self, folder: str) -> list[str]:
-        """The absolute paths of the files that a kustomization consists of, but for patches; also
-        of those below it.
+        """The absolute paths of the files, except patches, that a kustomization and the ones below
+        it consist of.
         """
         files: dict[str, None] = {}
         seen: set[str] = set()
@@ -175,8 +175,8 @@ class Kustomizations:
         return list(files)
 
     def refusal(self, folder: str, seen: frozenset[str] = frozenset()) -> str | None:
-        """Return the reason not to build a kustomization: its own, or that of a kustomization it
-        consists of.
+        """Return the reason not to build a kustomization: its own reason, or the reason of a
+        kustomization that it consists of.
         """
         kustomization = self.kustomization(folder)
         if kustomization is None or folder in seen:

@@ -202,7 +202,7 @@ def _is_meant(content: Content, *, alone: bool) -> bool:
 
 
 def _chart(content: Content, charts: dict[str, str | None]) -> str | None:
-    """Return the chart that a file is a template of; ``charts`` has those of folders."""
+    """Return the chart that a file is a template of; ``charts`` has the charts of folders."""
     if not content.on_disk:
         return content.chart
     folder = os.path.dirname(content.name)
@@ -212,7 +212,7 @@ def _chart(content: Content, charts: dict[str, str | None]) -> str | None:
 
 
 def _is_part(name: str) -> bool:
-    """Return True for a file that belongs to manifests, and is none."""
+    """Return True for a file that belongs to manifests, but is none itself."""
     return is_values(name) or is_kustomization(name)
 
 

@@ -12,7 +12,7 @@ ELIDED = "#…"
 
 def mask(text: str) -> str:
     """Return the text with the lines of its YAML blocks as they are, and the others empty: places
-    stay what they are. Each block begins a document, and a line that marks an omission becomes a
+    stay the same. Each block begins a document, and a line that marks an omission becomes a
     comment.
     """
     lines: list[str] = []

@@ -33,8 +33,8 @@ _LINE = re.compile(
     rf"( *+)(?:#.*|(- )?(?:({_KEY}):(?![^ \n]))?(?: *+({_SCALAR}|{_FLOW}|\|-?))?(?: +#.*+)?+ *+)",
     re.ASCII,
 )
-# What a line adds: nothing (it is blank or a comment), a scalar, a flow collection, a key whose
-# value follows on other lines, the head of a literal block.
+# The content that a line adds: nothing (it is blank or a comment), a scalar, a flow collection, a
+# key whose value follows on other lines, the head of a literal block.
 _NOTHING, _WORDS, _COLLECTION, _OPEN, _LITERAL = range(5)
 _ITEM = r""""[^"\\]*"|'[^']*'|[A-Za-z0-9_./][\w./-]*"""
 _PAIR = rf"({_KEY}): +({_ITEM})"

@@ -2,8 +2,8 @@
 
 The scanners repeat what libyaml (src/scanner.c: yaml_parser_scan_block_scalar, _scan_flow_scalar,
 _scan_plain_scalar) does to the same text; go-yaml is a port of it. A scanner's result is compared
-with the parser's value, so a place is exact or, should they ever differ, that of the scalar as a
-whole.
+with the parser's value, so a place is exact or, should they ever differ, the place of the scalar as
+a whole.
 """
 
 import re
@@ -21,7 +21,7 @@ _ESCAPES = {
     **{char: char for char in " \"'/\\\t"},
     **dict(zip("N_LP", "\x85\xa0\u2028\u2029", strict=True)),
 }
-_MAX_INDENT = 400  # beyond, a place is that of the whole scalar
+_MAX_INDENT = 400  # beyond, a place is the whole scalar's
 _ESCAPE_DIGITS = {"x": 2, "u": 4, "U": 8}
 
 

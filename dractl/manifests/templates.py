@@ -44,9 +44,9 @@ def chart_of(path: str) -> str | None:
 
 
 def is_bare_template(path: str) -> bool:
-    """Return True for a template of a chart whose name is not that of a manifest: helm renders
-    every file below ``templates/`` whose name does not begin with ``_`` (pkg/engine/engine.go
-    allTemplates, render).
+    """Return True for a template of a chart whose name is no manifest's: helm renders every file
+    below ``templates/`` whose name does not begin with ``_`` (pkg/engine/engine.go allTemplates,
+    render).
     """
     return (
         path.endswith(".tpl")
@@ -93,7 +93,7 @@ def is_ytt(text: str) -> bool:
 
 def fill(text: str, values: Mapping[str, Any], chart: str) -> str | None:
     """Return a template as helm renders it with the values of its chart; None if it does more than
-    insert texts and whole numbers of these, the names of the release and the chart.
+    insert texts and whole numbers of these values, and the names of the release and the chart.
     """
     namespaces = {
         "Release": {"Name": RELEASE, "Namespace": "default"},

@@ -1,4 +1,4 @@
-"""Templates about DRA of which a chart makes nothing, because its values switch them off."""
+"""Templates about DRA from which a chart makes nothing, because its values switch them off."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ _MAX_CHARACTERS = 256 * 1024
 def report_unrendered(
     chart: str, templates: Mapping[str, Source], values: Sequence[Document | None]
 ) -> Iterator[Skipped]:
-    """Report the templates of a chart that its renderings have nothing of, with the reason.
+    """Report the templates of a chart that have no output in its renderings, with the reason.
 
     ``values``: the documents of its values, the one that takes precedence first.
     """
@@ -39,7 +39,7 @@ def report_unrendered(
 
 
 def _reason(text: str, values: Sequence[Any]) -> str:
-    """Return the values that switch off what stands before a mention of DRA."""
+    """Return the values whose conditions before a mention of DRA switch it off."""
     conditions = " ".join(_CONDITION.findall(text))
     off: dict[str, None] = {}
     for path in dict.fromkeys(_VALUE.findall(conditions)):

@@ -146,7 +146,7 @@ def _prepend(document: Document, added: Prepend) -> Edit:
     text = f"{head}{deeper}{added.key}:\n{_block(added, deeper)}"
     if not prefix.strip():
         line = anchor.line
-        # A comment stays with what it is about
+        # A comment stays with its subject
         while line > 1 and document.line(line - 1).startswith(f"{indent}#"):
             line -= 1
         return Edit(_empty_range(anchor, line, 1), text)

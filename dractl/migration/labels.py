@@ -2,8 +2,8 @@
 
 Source: NVIDIA/k8s-device-plugin, internal/lm/{resource,nvml}.go (1b826ac): the product is NVML's
 name with dashes for spaces and without other signs (sanitise), the memory is in MiB, the family
-that of the compute capability (getArchFamily); ``-MIG-<profile>`` and ``-SHARED`` follow the name
-where a node offers such devices as nvidia.com/gpu.
+follows from the compute capability (getArchFamily); ``-MIG-<profile>`` and ``-SHARED`` follow the
+name where a node offers such devices as nvidia.com/gpu.
 """
 
 import re

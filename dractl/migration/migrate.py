@@ -54,10 +54,10 @@ class MigratedFile(Struct, frozen=True):
 class Migration:
     """Migrates files one after the other. They share the names of templates.
 
-    Pods get tolerations of taints that are called as their resources, where a Node in ``documents``
-    has such a taint: those that the admission plugin ExtendedResourceToleration adds to pods with
-    extended resources (plugin/pkg/admission/extendedresourcetoleration). ``tolerate``: whether or
-    not a Node has it.
+    Pods get tolerations of taints that are named after their resources, where a Node in
+    ``documents`` has such a taint: those that the admission plugin ExtendedResourceToleration adds
+    to pods with extended resources (plugin/pkg/admission/extendedresourcetoleration). ``tolerate``:
+    whether or not a Node has it.
     """
 
     def __init__(self, documents: Sequence[Document], *, tolerate: bool = False) -> None:
@@ -247,7 +247,7 @@ def _maps(value: Any) -> Iterator[tuple[Path, Mapping[str, Any]]]:
 
 
 def _remarks_on_patch(document: Document, specs: Sequence[PodSpec[Document]]) -> Iterator[Remark]:
-    """Yield what stays to be done where a patch requests devices.
+    """Yield remarks on the work that remains where a patch requests devices.
 
     The claim belongs to the object that the patch changes, and a template has no place in its file.
     """

@@ -122,7 +122,7 @@ def plan(
 ) -> PodPlan:
     """Return the plan for a pod specification.
 
-    ``tolerated``: True for a resource if pods are to tolerate the taint that is called as it.
+    ``tolerated``: True for a resource if pods are to tolerate the taint that is named after it.
     ``shared``: the resources that are replicas of devices.
     """
     document, path, spec = pod.subject, pod.path, pod.fields
@@ -163,7 +163,7 @@ def plan(
         replace(home, key="resourceClaims", items=entries),
         *lists,
         *_put_gpu_count_of_ray(document, path, demand.uses, remarks),
-        # A key is removed after what names it as the place before which a list is put.
+        # A key is removed after the edits that put a list before it.
         *_remove_keys(demand.keys, lists),
         *map(Remove, chosen.keys),
     )

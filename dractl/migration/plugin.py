@@ -69,7 +69,9 @@ def _replicas(content: str) -> Iterator[tuple[str, int]]:
 
 
 def remarks_on_installation(document: Document) -> Iterator[tuple[Position, str]]:
-    """Yield what to change in an object from which NVIDIA's operator installs the device plugin."""
+    """Yield the changes to make in an object from which NVIDIA's operator installs the device
+    plugin.
+    """
     version: Any = document.api_version or ""
     if document.kind not in _KINDS or version.partition("/")[0] != _OPERATOR:
         return

@@ -108,8 +108,8 @@ def reason_without_claim(resource: str) -> str:
 
 
 def reasons_of_companions(resources_of_container: Collection[str]) -> dict[str, str]:
-    """Return the reasons why a container's resources have no claim where some say which part of a
-    device the others are.
+    """Return the reasons why a container's resources have no claim, if some of them only name parts
+    of the others' devices.
     """
     reasons: dict[str, str] = {}
     for row in resources().companions:
@@ -127,8 +127,8 @@ def reasons_of_companions(resources_of_container: Collection[str]) -> dict[str, 
 
 
 def _drivers_of_vendor(resource: str) -> tuple[str, ...]:
-    """Return the drivers of the vendor of a resource: those whose name, or one of whose resources,
-    has its domain.
+    """Return the drivers of the vendor of a resource: drivers with its domain in their name, or in
+    the name of one of their resources.
     """
     domain = resource.partition("/")[0]
     owners = (row.drivers for row in resources().resources if row.name.partition("/")[0] == domain)

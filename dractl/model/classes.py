@@ -6,7 +6,7 @@ from dractl.model.meta import ObjectMeta
 
 
 class DeviceClassConfiguration(APIType, frozen=True):
-    """Parameters for setting up every device of a class; those of claims come after them."""
+    """Parameters for setting up every device of a class; parameters of claims come after them."""
 
     opaque: OpaqueDeviceConfiguration | None = None
 

@@ -4,7 +4,7 @@ k8s.io/apimachinery/pkg/api/resource.
 The Go type stores a number either as an int64 times a power of ten or as an arbitrary decimal, and
 some results depend on the representation (``is_int64``, ``value``, the rounding of negative
 numbers), so both are kept here. :class:`Quantity` is the type of releases up to 1.37,
-:class:`SaturatingQuantity` that of 1.38.
+:class:`SaturatingQuantity` the type of 1.38.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ class Quantity:
         )
 
     def __sub__(self, other: Quantity) -> Self:
-        """Return the difference; its format follows the same rule as that of a sum."""
+        """Return the difference; its format follows the rule for sums."""
         return self + (-other)
 
     def __eq__(self, other: object) -> bool:

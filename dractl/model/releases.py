@@ -1,6 +1,6 @@
 """Kubernetes releases: their feature gates, the API versions they serve, and the fields they have.
 
-The tables are those of the pack of facts; the logic that uses them is here.
+The pack of facts has the tables; the logic that uses them is here.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def _minor(text: str) -> tuple[int, int] | None:
 
 
 def is_newer(text: str) -> bool:
-    """Return True if ``text`` names a release after all that are known; the newest rules are then
-    the best guess.
+    """Return True if ``text`` names a release after all known ones; the newest rules are then the
+    best guess.
     """
     version = _minor(text)
     return version is not None and version > _key(RELEASES[-1])
@@ -212,7 +212,7 @@ class Target(Struct, frozen=True):
         """Return a release with its default gates, except the gates in ``overrides`` (``AllAlpha``
         and ``AllBeta`` too).
 
-        For a release after all that are known, the newest rules apply, and ``release`` names them.
+        For a release after all known ones, the newest rules apply, and ``release`` names them.
         UsageError for an unknown release or gate, for a gate that the release does not have or has
         locked, for a gate that is on while a gate that it needs is off, and for a value that is
         neither True nor False. A preview may have gates that are not known (:func:`gate_remarks`);

@@ -20,7 +20,7 @@ _FLAT_VERSIONS = ("v1beta1", "v1alpha3")
 
 
 def set_defaults(value: dict[str, Any]) -> dict[str, Any]:
-    """Return an object as an API server stores it that gets it in its own version.
+    """Return an object as an API server stores it after it was sent in its own version.
 
     Objects of unknown kinds, and values that cannot be read as a request, stay as they are.
     """

@@ -1,6 +1,6 @@
-"""Which running pods have to move so that pods that wait fit.
+"""The running pods that have to move so that waiting pods fit.
 
-The steps of a plan are proven one after the other: each in the cluster after those before it.
+The steps of a plan are proven one after the other: each in the cluster after the earlier ones.
 """
 
 from dractl.planning.plan import Plan, Step

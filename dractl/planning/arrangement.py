@@ -1,7 +1,7 @@
-"""The proof that no plan exists: however the movable pods were arranged, nowhere is room.
+"""The proof that no plan exists: no arrangement of the movable pods makes room.
 
-Devices are counted by driver, and constraints left out: if the pods do not even fit so, they do not
-fit at all, in whatever order they would move.
+Devices are counted by driver, without constraints. If the pods do not even fit in this way, they do
+not fit at all, in any order of moves.
 """
 
 from collections import Counter

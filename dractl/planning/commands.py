@@ -20,7 +20,7 @@ _READY_FIELDS = {
 
 
 class Batch(Struct, frozen=True):
-    """Steps that are carried out at once: one, or those of a gang."""
+    """Steps that are carried out at once: one step, or the steps of a gang."""
 
     steps: tuple[Step, ...]
     commands: tuple[str, ...]
@@ -28,7 +28,7 @@ class Batch(Struct, frozen=True):
 
 
 def list_batches(steps: Sequence[Step]) -> list[Batch]:
-    """Return the steps with their commands, those of a gang together."""
+    """Return the steps with their commands, the steps of a gang together."""
     batches = []
     for _, group in groupby(enumerate(steps), lambda entry: entry[1].gang or entry[0]):
         members = tuple(step for _, step in group)
@@ -65,7 +65,7 @@ def _evict(step: Step) -> str:
 def _wait_for_end(step: Step) -> str:
     """Return the command that waits until a pod is gone.
 
-    The node tells it from a new pod with the same name: that one is kept away by the cordon.
+    The node distinguishes it from a new pod with the same name, which the cordon keeps away.
     """
     namespace, name = step.pod
     selector = f"metadata.name={name},spec.nodeName={step.source}"

@@ -26,11 +26,11 @@ from dractl.views import Pod
 MAX_PLACES = 64
 """Ways to satisfy constraints on one node; beyond them, the constraints are left to the proof."""
 MAX_BLOCKERS = 24
-"""Pods of one node of which sets are looked at, those that hold most first."""
+"""Pods of one node whose sets are examined; pods that hold most come first."""
 
 
 class Demand(Struct, frozen=True):
-    """A number of devices out of some."""
+    """A number of devices out of a set."""
 
     devices: frozenset[DeviceID]
     """The devices that would serve, whether or not a movable pod holds them."""
@@ -186,7 +186,7 @@ class Landscape:
     # -- nodes with the pods that stay --
 
     def use_of(self, node: str, left: frozenset[Unit]) -> NodeUse:
-        """Return what the pods that stay on a node leave to others."""
+        """Return the devices and the room that the pods that stay on a node leave to others."""
         gone = left.intersection(self.units_by_node.get(node, ()))
         key = node, gone
         if key not in self._uses:
@@ -294,8 +294,8 @@ class Landscape:
     ) -> list[tuple[Unit, ...]]:
         """Return the smallest sets of units without which a pod may fit on a node.
 
-        They have at most ``limit`` pods, are of ``allowed`` units, and none contains another; but
-        where the pod is refused for what counts do not show, every set may help.
+        They have at most ``limit`` pods, are of ``allowed`` units, and none contains another. If
+        the pod is refused for a reason that counts do not show, every set may help.
         """
         blockers = self._rank_blockers(client, node, allowed)
         hidden = self.may_fit(client, node, layout)
@@ -316,7 +316,7 @@ class Landscape:
     def _count_fewest(
         self, client: Client, node: str, layout: Layout, blockers: Sequence[Unit], limit: int
     ) -> int:
-        """Return a number of units of which fewer do not make room for a pod."""
+        """Return a number of units below which no set makes room for a pod."""
         use = self.use_of(node, layout.left)
         clients = (client, *layout.arrivals.get(node, ()))
         places = self.places(client, node)
@@ -334,7 +334,7 @@ class Landscape:
         return max(fewest, 1)
 
     def _rank_blockers(self, client: Client, node: str, allowed: Sequence[Unit]) -> list[Unit]:
-        """Return the units on a node that may be in the way, those that hold most first."""
+        """Return the units on a node that may be in the way, units that hold most first."""
         wanted = _devices_of(self.places(client, node))
         requests = client.pod.request_units
         weights = {
@@ -351,7 +351,7 @@ class Landscape:
 def unbind(pod: Pod) -> Raw:
     """Return a pod as its owner creates it again: without a node and a status.
 
-    All have one name, so that those with equal claims share what the allocator says.
+    All have one name, so that pods with equal claims share the allocator's verdicts.
     """
     spec = {key: value for key, value in pod.spec.items() if key != "nodeName"}
     metadata = {**pod.metadata, "name": "pod", "namespace": pod.key[0]}
@@ -359,7 +359,9 @@ def unbind(pod: Pod) -> Raw:
 
 
 def _depends_on_others(pod: Pod) -> bool:
-    """Return whether other pods decide where a pod fits, apart from what they take."""
+    """Return whether other pods decide where a pod fits, apart from the devices and the room that
+    they take.
+    """
     return bool(pod.pod_affinity or pod.pod_anti_affinity or pod.spread_constraints)
 
 
@@ -418,7 +420,7 @@ def _has_room(room: Mapping[str, int], clients: Sequence[Client]) -> bool:
 
 
 def _count_by_driver(place: Place, published: frozenset[DeviceID]) -> dict[str, int]:
-    """Count the devices of demands that only one driver can meet, of those of a node."""
+    """Count the devices of demands that only one driver can meet, among the devices of a node."""
     counts: dict[str, int] = {}
     for demand in place:
         drivers = {device.driver for device in demand.devices}

@@ -171,7 +171,7 @@ class Protection:
         return f"backoffLimit {job.backoff_limit} of Job {name} is used up: it would fail"
 
     def _by_claims(self, pod: Pod) -> str:
-        """Return which claim keeps a pod: one that others use stays allocated where it is.
+        """Name the claim that keeps a pod: a claim that others use stays allocated where it is.
 
         pkg/controller/resourceclaim/controller.go syncClaim deallocates a claim once the last pod
         of its reservedFor is gone; until then it binds new pods to its node.
@@ -197,7 +197,7 @@ class Protection:
         )
 
     def _find_inconsistent_claim(self, pod: Pod) -> str:
-        """Return what is wrong about a pod's claims: nobody knows what its eviction would free."""
+        """Name the inconsistency of a pod's claims: nobody knows what its eviction would free."""
         for name in sorted(pod.claim_names):
             claim = self.state.claim((pod.key[0], name))
             if not claim.exists:
@@ -268,7 +268,7 @@ def _make_unit(pods: Iterable[Pod], gang: str, active: Counter[WorkloadKey]) -> 
 
 
 def _rank_loss(workload: WorkloadKey | None, gang: str, active: Counter[WorkloadKey]) -> int:
-    """Rank what a restart repeats: 0 for one of several replicas, 3 for a gang."""
+    """Rank the work that a restart repeats: 0 for one of several replicas, 3 for a gang."""
     if gang:
         return 3
     if workload is None or workload[0] in ("Deployment", "ReplicaSet", "ReplicationController"):

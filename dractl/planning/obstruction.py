@@ -1,4 +1,6 @@
-"""The reasons why there is no plan: the holders of what the subject needs, and what keeps them."""
+"""The reasons why there is no plan: the holders of devices that the subject needs, and the reasons
+that keep them.
+"""
 
 from collections.abc import Iterator, Sequence
 

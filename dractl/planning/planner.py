@@ -199,7 +199,9 @@ class _Planner:
         return best
 
     def _cost(self, candidate: Candidate) -> tuple[int, ...]:
-        """Order candidates by whose work they end: priority, what a restart repeats, age."""
+        """Order candidates by the work that they end: its priority, the work that a restart
+        repeats, its age.
+        """
         units = [departure.unit for departure in candidate]
         pods = [pod for unit in units for pod in unit.pods]
         now = newest_time(self.state)

@@ -1,5 +1,5 @@
-"""The proof of a candidate: its departures one after the other, each in the cluster after those
-before it.
+"""The proof of a candidate: its departures one after the other, each in the cluster after the
+earlier ones.
 
 A departure is what a person does: cordon the node, evict the pods, wait until their owner's new
 pods have a node, uncordon.

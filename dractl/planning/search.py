@@ -1,8 +1,8 @@
 """The search for the fewest moves that make room for pods.
 
-It begins with the pods that wait: each needs a place, and what blocks a place has to leave it and
-needs a place itself. Bounds (:mod:`dractl.planning.landscape`) leave out what cannot work; what
-remains is for the proof.
+It begins with the pods that wait: each needs a place, and pods that block a place have to leave it
+and need a place themselves. Bounds (:mod:`dractl.planning.landscape`) leave out candidates that
+cannot work; the proof judges the others.
 """
 
 from collections import Counter
@@ -64,7 +64,7 @@ class _Item(Struct, frozen=True, eq=False):
 
 
 class _Agenda(Struct, frozen=True):
-    """A part of a candidate: what has a place, and what needs one."""
+    """A part of a candidate: pods with a place, and pods that need one."""
 
     layout: Layout
     items: tuple[_Item, ...]
@@ -182,7 +182,7 @@ class Search:
         return (untouched | fitting) - {item.forbidden}
 
     def _sort_nodes(self, nodes: frozenset[str], layout: Layout) -> list[str]:
-        """Return nodes with those first that no other pod moves to or from."""
+        """Return nodes; nodes that no other pod moves to or from come first."""
         touched = layout.touched
         return sorted(nodes, key=lambda node: (node in touched, node))
 

@@ -19,7 +19,7 @@ _MAX_BACKOFF_SECONDS = 600
 
 
 def list_steps(proof: Proof, subjects: Sequence[Key]) -> tuple[Step, ...]:
-    """Return the steps of a proof: one for each pod, those of a gang together."""
+    """Return the steps of a proof: one for each pod, the steps of a gang together."""
     state = proof.scheduler.state
     homes = {state.pod(key).node_name for key in subjects}
     steps: list[Step] = []

@@ -1,4 +1,4 @@
-"""CPUs: those that are online, and those that share a core, a socket, an L3 cache."""
+"""CPUs: online CPUs, and CPUs that share a core, a socket, an L3 cache."""
 
 from collections.abc import Callable
 

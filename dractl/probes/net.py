@@ -28,8 +28,8 @@ _ENCAPSULATION = {
     65534: "none", 65535: "void",
 }  # fmt: skip
 
-# Representors' port names (drivers/net, devlink): the uplink's is p0, those of functions pf0,
-# pf0vf1, pf0sf88.
+# Representors' port names (drivers/net, devlink): the uplink's is p0, functions have pf0, pf0vf1,
+# pf0sf88.
 _REPRESENTOR = re.compile(r"^(c\d+)?pf\d+((vf|sf)\d+)?$")
 
 # Kinds whose interfaces sysfs marks with a folder or file of their own.
@@ -222,7 +222,7 @@ def _uplinks(families: Iterable[list[_Route]], masters: dict[str, str | None]) -
 
 def _proc_net(root: SysRoot) -> str:
     """Return the path of the host's routes. In a host's ``/proc`` mounted in a pod, ``net`` is the
-    pod's own; that of process 1 is the host's.
+    pod's own; the one of process 1 is the host's.
     """
     return "proc/1/net" if not root.live and root.exists("proc/1/net/route") else "proc/net"
 

@@ -70,7 +70,8 @@ than any switch.
 FABRIC_STATES = {0: "not-supported", 1: "not-started", 2: "in-progress", 3: "completed"}
 VIRTUALIZATION = {0: "none", 1: "passthrough", 2: "vgpu", 3: "host-vgpu", 4: "host-vsga"}
 REMOTES = {0: "gpu", 1: "other", 2: "switch"}
-# GPU instance profiles by NVML's enumeration index: what go-nvlib appends to the profile's name.
+# GPU instance profiles by NVML's enumeration index: the suffix that go-nvlib appends to the
+# profile's name.
 PROFILE_SUFFIXES = {
     7: "+me",
     8: "+me",

@@ -300,8 +300,8 @@ def driver_sockets(root: SysRoot) -> dict[str, list[str]]:
 
 
 def registry(root: SysRoot, drivers: Iterable[str], container_runtime: Runtime) -> Iterator[Check]:
-    """Yield every driver that is registered here, and the drivers that should be: because of the
-    hardware, or their slices.
+    """Yield every driver that is registered here, and every driver that should be registered,
+    because of the hardware or its slices.
     """
     name = "kubelet registration"
     if not root.is_directory(_REGISTRY):

@@ -21,7 +21,7 @@ class Column(Struct, frozen=True):
 
 
 def parse_columns(text: str, fields: Collection[str]) -> tuple[Column, ...]:
-    """Parse ``HEADER:.path,...``; ``fields`` are those that each object has.
+    """Parse ``HEADER:.path,...``; ``fields`` are the fields of each object.
 
     Raises UsageError for a column without header or path, and for a field that does not exist.
     """

@@ -11,8 +11,8 @@ _INTERNAL = frozenset({"cdi"})  # of files that dractl reads, not of what it wri
 
 
 def names(release: str = NEWEST) -> list[str]:
-    """Return the names of all that has a schema: reports, the configuration, and the API kinds of a
-    release.
+    """Return the names of everything that has a schema: reports, the configuration, and the API
+    kinds of a release.
     """
     return [*_reports(), *_kinds(release)]
 
@@ -37,7 +37,9 @@ def _reports() -> dict[str, Path]:
 
 
 def _kinds(release: str) -> dict[str, Path]:
-    """Return the file of each kind; of a kind that several versions serve, that of the newest."""
+    """Return the file of each kind; for a kind that several versions serve, the file of the
+    newest.
+    """
     files_by_kind: dict[str, Path] = {}
     for file in sorted((data_dir("schemas") / release).glob("*.json"), key=_maturity):
         for alternative in json.loads(file.read_text(encoding="utf-8")).get("oneOf", ()):

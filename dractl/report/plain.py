@@ -10,8 +10,8 @@ _HARMFUL = (
 )
 
 
-# What a CI system's log takes for a command: GitHub's ``::error::`` at the start of a line, and
-# lines are wrapped at blanks; its ``##[error]`` anywhere (actions/runner
+# Strings that a CI system's log takes for commands: GitHub's ``::error::`` at the start of a line,
+# and lines are wrapped at blanks; its ``##[error]`` anywhere (actions/runner
 # src/Runner.Common/ActionCommand.cs), as Azure's ``##vso[`` is.
 _COMMAND = r"(?<!\S):(?=:[A-Za-z].*::)|#(?=#[a-z]*\[)"
 _COMMAND_IN_JSON = r"#(?=#[a-z]*\[)"

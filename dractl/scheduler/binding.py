@@ -1,5 +1,5 @@
-"""Claims that are allocated before their pod is bound: what their devices wait for, and why a
-device failed.
+"""Claims that are allocated before their pod is bound: the conditions that their devices wait for,
+and the failures of devices.
 
 kubernetes pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go,
 isClaimReadyForBinding.

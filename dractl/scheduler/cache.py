@@ -108,7 +108,7 @@ class SchedulerCache:
         return questions.setdefault(question, {})
 
     def filters(self, pod: Pod) -> PodFilterResults:
-        """Return the filters for a pod, and what they say of each node."""
+        """Return the filters for a pod, and their results for each node."""
         results = filter_results(self.state, self.features)
         return results.for_pod(pod, self.resources_left_to_dra(pod))
 

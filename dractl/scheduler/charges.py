@@ -35,8 +35,8 @@ def request_options(request: DeviceRequest) -> tuple[ExactDeviceRequest | Device
 
 
 def claim_charge(claim: ResourceClaim) -> dict[str, Quantity]:
-    """Return the charge for a claim: itself, and the devices of each class, of alternatives the
-    most.
+    """Return the charge for a claim: the claim itself, and the devices of each class; alternatives
+    count with the largest number.
     """
     devices: dict[str, int] = {}
     for request in claim.spec.devices.requests:

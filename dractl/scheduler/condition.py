@@ -86,14 +86,16 @@ def filter_error(text: str) -> str:
 
 
 def add_preemption(message: str, preemption: str, *, release_1_37: bool, claims: bool) -> str:
-    """Add what PostFilter says. ``claims``: DRA has claims to look at, which it says up to 1.36."""
+    """Add the words of PostFilter. ``claims``: DRA has claims to look at, which its words mention
+    up to 1.36.
+    """
     dra = "still not schedulable, " if claims else "no new claims to deallocate, "
     return f"{message} {'' if release_1_37 else dra}preemption: {preemption}"
 
 
 def add_missing_state(message: str) -> str:
-    """Add what PostFilter of DRA says after a PreFilter refusal of an earlier plugin: its own state
-    is missing.
+    """Add the words of DRA's PostFilter after a PreFilter refusal of an earlier plugin: its own
+    state is missing.
     """
     return f"{message} not found"
 

@@ -235,7 +235,7 @@ class SchedulingCycle:
         return Attempt(self.claims, nodes=nodes, message=message)
 
     def _with_preemption(self, message: str, texts: Sequence[str], *, claims: bool) -> str:
-        """Add to a message what preemption says of each node."""
+        """Add the words of preemption about each node to a message."""
         if self.pod is not None and not self.pod.may_preempt:
             preemption = condition.NEVER_PREEMPTS
         else:

@@ -44,8 +44,8 @@ def classes_by_resource(classes: Iterable[DeviceClass]) -> dict[str, str]:
 def make_special_claim(
     state: ClusterState, pod: Pod, node: Node, features: Features
 ) -> PodClaim | None:
-    """Return the claim that the scheduler makes for a pod on a node; None if no class provides what
-    the node lacks.
+    """Return the claim that the scheduler makes for a pod on a node; None if no class provides the
+    resources that the node lacks.
     """
     decoded_pod = cast("model.Pod", state.decode(pod.raw))
     decoded_node = cast("model.Node", state.decode(node.raw))

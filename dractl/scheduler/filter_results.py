@@ -37,7 +37,7 @@ class FirstRejections(dict[str, Rejection | None]):
 
 
 class PodFilterResults(Struct, frozen=True):
-    """The filters for one pod, and what they say of each node."""
+    """The filters for one pod, and their results for each node."""
 
     filters: NodeFilters
     first_rejections: FirstRejections

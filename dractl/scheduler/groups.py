@@ -86,7 +86,7 @@ class NodeGroups:
     def key(self, node: Raw, names: AttributeNames, in_use: DevicesInUse) -> Hashable:
         """Return all that decides a node's verdict on a question that reads ``names``.
 
-        These are its pools, the devices of them in use, and other slices that it reaches.
+        These are its pools, their devices in use, and other slices that it reaches.
         """
         idle = self._idle_keys.get((id(node), names))
         if idle is None or idle.node is not node:
@@ -222,7 +222,7 @@ def _diff_attributes(first: ResourceSlice, second: ResourceSlice) -> frozenset[s
     """Return the bare names of plain attributes in which the devices of two slices differ; None if
     they differ in more.
 
-    Most of what is equal in a large dump is one value, so comparing identities is faster than
+    Most equal parts of a large dump are one value, so comparing identities is faster than
     :func:`_base_hash`.
     """
     ours, theirs = first.spec, second.spec

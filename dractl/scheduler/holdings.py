@@ -15,7 +15,7 @@ from dractl.scheduler.snapshot import diff_objects
 T = TypeVar("T")
 
 DevicesInUse = Mapping[PoolName, frozenset[object]]
-"""The devices in use of each pool: the name of a device, with what is taken of a shared one."""
+"""The devices in use of each pool: the name of a device, with the taken part of a shared one."""
 
 _NOTHING_HELD = AllocatedState()
 _PLAIN_RESULT_FIELDS = {"request", "driver", "pool", "device"}
@@ -65,7 +65,7 @@ def collect_held_devices(
 def _holdings(
     state: ClusterState, features: Features, added: Iterable[Raw]
 ) -> Mapping[int, tuple[object, ClaimHolding]]:
-    """Return the holdings of each claim by its identity, with those of ``added`` claims."""
+    """Return the holdings of each claim by its identity, including the ``added`` claims."""
     holdings = state.cache.by_object(("holding", features))
     interned: dict[frozenset[object], frozenset[object]] = {}
     for claim in added:
@@ -78,7 +78,7 @@ def _holdings(
 
 
 def _plain_holding(claim: Raw) -> AllocatedState | None:
-    """Return what a claim holds that is not allocated, or whose results have nothing but names.
+    """Return the holding of a claim that is not allocated, or whose results have nothing but names.
 
     Most claims of a large cluster are like that, and decoding them takes a tenth of an answer. None
     for others.

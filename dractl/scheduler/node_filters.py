@@ -1,8 +1,7 @@
 """The scheduler's node filters that run before DRA, in their order.
 
-Sentences and order are those of kube-scheduler (kubernetes
-pkg/scheduler/apis/config/v1/default_plugins.go and the plugins' own folders). Not checked:
-extenders and other plugins.
+Sentences and order are kube-scheduler's (kubernetes pkg/scheduler/apis/config/v1/default_plugins.go
+and the plugins' own folders). Not checked: extenders and other plugins.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -91,7 +90,7 @@ class NodeFilters:
 
     @property
     def fingerprint(self) -> str:
-        """All of the pod that decides about a node, if the filters are local."""
+        """The parts of the pod that decide about a node, if the filters are local."""
         pod = self.pod
         placement = pod.node_name, pod.node_selector, pod.node_affinity
         return repr((pod.requests, pod.tolerations, pod.host_ports, *placement))

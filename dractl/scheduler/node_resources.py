@@ -1,4 +1,5 @@
-"""NodeResourcesFit and NodePorts: what a node has left beside its other pods.
+"""NodeResourcesFit and NodePorts: the resources and ports that a node has left beside its other
+pods.
 
 kubernetes pkg/scheduler/framework/plugins/noderesources/fit.go, nodeports.
 """

@@ -20,7 +20,7 @@ RESERVED_LIMIT = 256
 
 
 class ReservedLimit(PreBindFailure, frozen=True):
-    """The claim is reserved for as many pods as a claim may be."""
+    """The claim is reserved for the maximum number of pods."""
 
     claim: PodClaim
     reserved: int
@@ -102,8 +102,8 @@ class ExtendedClaimRefused(PreBindFailure, frozen=True):
 
 
 class Miscounted(PreBindFailure, frozen=True):
-    """kubernetes#139016: scoring alternatives counts allocations against all claims, also those
-    allocated before.
+    """kubernetes#139016: scoring alternatives counts allocations against all claims, including
+    claims that were allocated before.
     """
 
     open_claims: tuple[PodClaim, ...]

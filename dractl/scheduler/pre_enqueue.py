@@ -1,6 +1,6 @@
-"""PreEnqueue: the pod's claims, and what keeps the pod from being scheduled at all.
+"""PreEnqueue: the pod's claims, and the stops that keep the pod from being scheduled at all.
 
-The checks are those of PreEnqueue and of the claim controller, in their order (kubernetes
+The checks follow PreEnqueue and the claim controller, in their order (kubernetes
 pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go,
 pkg/controller/resourceclaim/controller.go, dynamic-resource-allocation/resourceclaim/claim.go).
 """
@@ -107,7 +107,7 @@ class ClaimDeleting(Stop, frozen=True):
 
 
 class PreEnqueueResult(Struct, frozen=True):
-    """The claims of a pod that exist, and what keeps the pod from being scheduled."""
+    """The existing claims of a pod, and the stops that keep the pod from being scheduled."""
 
     claims: tuple[PodClaim, ...]
     stops: tuple[Stop, ...] = ()
@@ -130,7 +130,7 @@ class _Resolution(Struct, frozen=True):
 
 
 def pre_enqueue(state: ClusterState, pod: Raw, *, recreated: bool = False) -> PreEnqueueResult:
-    """Resolve the claims of a pod, and return them with what holds the pod back.
+    """Resolve the claims of a pod, and return them with the stops that hold the pod back.
 
     With ``recreated`` the pod is created again, so that its templates create new claims. A pod
     without a uid comes from a manifest; its templates create its claims too.

@@ -94,7 +94,7 @@ def lower_priority_pods(pod: Pod, node: NodeInfo) -> list[Pod]:
 def select_victims(filters: NodeFilters, lower: Sequence[Pod], node: NodeInfo) -> list[Pod]:
     """Return the pods that have to go.
 
-    Each is kept if the pod fits beside it: first those whose eviction violates a
+    Each is kept if the pod fits beside it: first the pods whose eviction violates a
     PodDisruptionBudget, then the more important ones.
     """
     ranked = sorted(lower, key=lambda pod: (-pod.priority, pod.start_time or "~"))

@@ -111,7 +111,7 @@ class Snapshot(Struct, frozen=True, dict=True):
 
 @update_from(*FILTER_KINDS)
 def snapshot_of(state: ClusterState, previous: Snapshot | None) -> Snapshot:
-    """Return the snapshot of a cluster; nodes that did not change are those of ``previous``."""
+    """Return the snapshot of a cluster; unchanged nodes are shared with ``previous``."""
     previous = previous or Snapshot(ClusterState({}), {}, {}, has_anti_affinity=False, budgets=())
     removed, added = diff_objects(previous.pods, state.pods)
     # Anti-affinity is looked for in all pods only if a pod that has some may be gone.
@@ -151,7 +151,8 @@ def _update_nodes(
 
 
 def diff_objects(before: Mapping[Key, T], after: Mapping[Key, T]) -> tuple[list[T], list[T]]:
-    """Return the objects that a change removes, and those that it adds; a patched one is in both.
+    """Return the objects that a change removes, and the objects that it adds; a patched one is in
+    both.
 
     Objects are compared by identity. Most changes are in one place, so equal ends are cut off
     first.

@@ -326,7 +326,7 @@ class Volumes:
     # -- VolumeZone ------------------------------------------------------------------------------
 
     def check_zone(self, node: NodeInfo) -> Rejection | None:
-        """Reject a node whose topology labels are not those of a bound volume; one without any such
+        """Reject a node whose topology labels differ from a bound volume's; a node without any such
         label fits.
         """
         if not self.are_known or not any(key in node.labels for key in _TOPOLOGY_LABELS):

@@ -90,10 +90,11 @@ def find_scheduler_words(state: ClusterState, pod: Pod) -> SchedulerWords | None
 def compare_words(
     scheduler: Scheduler, pod: Pod, words: SchedulerWords, attempt: Attempt, *, complete: bool
 ) -> bool | None:
-    """Return True if kube-scheduler's words are those of the attempt, False if they are not.
+    """Return True if kube-scheduler's words equal the words of the attempt, False if they differ.
 
-    None if that says nothing: the objects are newer than the words, another plugin has spoken, the
-    pod waits for its group or for pods that it preempts, or the input is not ``complete``.
+    None if the comparison proves nothing: the objects are newer than the words, another plugin has
+    spoken, the pod waits for its group or for pods that it preempts, or the input is not
+    ``complete``.
     """
     state, volumes = scheduler.state, scheduler.volumes_of(pod).are_known
     if attempt.message is not None and _is_same(words.message, attempt.message):

@@ -1,5 +1,5 @@
-"""A cluster after a change: what the API server accepts, what the controllers of workloads do, and
-which pending pods kube-scheduler then places.
+"""A cluster after a change: the changes that the API server accepts, the reactions of workload
+controllers, and the pending pods that kube-scheduler then places.
 """
 
 from dractl.simulation.setup import SimulationOptions

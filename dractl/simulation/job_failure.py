@@ -30,7 +30,7 @@ def fail_job(
 ) -> JobFailure:
     """Apply a failed Job: delete its pods or, under a JobSet, fail or restart the set.
 
-    ``initial`` is the cluster before the change, ``action`` what the Job's controller does.
+    ``initial`` is the cluster before the change, ``action`` the next step of the Job's controller.
     """
     job = (change.kind, change.key)
     job_set = _find_job_set(state, change)

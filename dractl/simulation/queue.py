@@ -28,7 +28,7 @@ class QueuedPod(Struct, frozen=True):
     """The pod."""
 
     generates_claims: bool = False
-    """Whether its claims are generated from their templates now; else it keeps those it has."""
+    """Whether its claims are generated from their templates now; else it keeps its present ones."""
 
     nodes: frozenset[str] | None = None
     """Nodes that are tried; None for all."""
@@ -157,7 +157,7 @@ def _gang_starts(scheduler: Scheduler, entry: QueuedPod) -> bool:
 
 
 def _has_outdated_claim(state: ClusterState, namespace: str, pod: Pod) -> bool:
-    """Return whether a claim of a pod differs from what its template generates now."""
+    """Return whether a claim of a pod differs from the claim that its template generates now."""
     for reference in pod.claim_references:
         claim = state.claim((namespace, pod.claim_statuses.get(reference.name, "")))
         template = state.claim_template((namespace, reference.template_name))

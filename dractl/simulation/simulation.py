@@ -176,7 +176,9 @@ class Simulation(Struct):
         )
 
     def _next_action(self, change: WorkloadChange) -> ControllerAction:
-        """Return what the controller does, and note what that means for Jobs and unknown kinds."""
+        """Return the next step of the controller, and note its consequences for Jobs and unknown
+        kinds.
+        """
         action = reconcile(self.state, change)
         if action.failure:
             failure = fail_job(self.setup.scheduler.state, self.state, change, action)
@@ -259,7 +261,7 @@ class Simulation(Struct):
     # -- the result --
 
     def result(self) -> SimulationResult:
-        """Return what has become of the cluster."""
+        """Return the result of the simulation."""
         before = self.setup.scheduler.state
         return SimulationResult(
             scheduler=self.scheduler,

@@ -1,4 +1,4 @@
-"""A cluster of described machines, judged as if conditions on what they cannot know held."""
+"""A cluster of described machines, judged as if conditions on values that they cannot know held."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -25,7 +25,7 @@ class Assumption(Struct, frozen=True):
 
     @property
     def note(self) -> str:
-        """The note on what is assumed; empty for nothing."""
+        """The note on the assumptions; empty if there are none."""
         if not self.names:
             return ""
         return (
@@ -37,8 +37,8 @@ class Assumption(Struct, frozen=True):
 def assume(state: ClusterState, drivers: frozenset[str], target: Target) -> Assumption:
     """Leave conditions on the site's values out of selectors.
 
-    ``drivers`` are those whose devices are all on described machines: on published devices such
-    values are known.
+    ``drivers`` are the drivers whose devices are all on described machines: published devices show
+    such values.
     """
     names = frozenset[str]().union(*map(site_attributes_of, drivers))
     if not names:

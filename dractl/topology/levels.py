@@ -92,7 +92,7 @@ def rank(name: str) -> int:
 
 def endpoints(machine: Machine) -> tuple[PciDevice, ...]:
     """Return the functions of the kinds in :data:`ENDPOINTS`, except virtual functions, whose place
-    is that of their physical function.
+    is their physical function's.
     """
     return tuple(
         d
@@ -103,8 +103,8 @@ def endpoints(machine: Machine) -> tuple[PciDevice, ...]:
 
 
 def affinity(machine: Machine) -> Iterator[Affinity]:
-    """Yield the levels of every pair of :func:`endpoints`: that from sysfs, then that of NVML,
-    which has more authority.
+    """Yield the levels of every pair of :func:`endpoints`: the level from sysfs, then the level of
+    NVML, which has more authority.
     """
     nvml = {
         frozenset((link.a, link.b)): link

@@ -1,4 +1,6 @@
-"""The effect of a driver's upgrade on the claims, templates and classes that read what changes."""
+"""The effect of a driver's upgrade on the claims, templates and classes that read changed
+attributes or capacities.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -14,7 +16,7 @@ from dractl.upgrade.readers import Read, Reader, object_name
 UNKNOWN_VALUES: Final = frozenset(
     {"attribute-comes", "attribute-may-come", "capacity-comes", "capacity-may-come"}
 )
-"""Codes of what comes with a value that the present slices do not tell."""
+"""Codes of attributes and capacities that come with a value that the present slices do not show."""
 _CERTAIN: Final = frozenset({"attribute-comes", "capacity-comes"})
 _PHRASES: Mapping[str, str] = {
     "gone": "{} no longer publishes",
@@ -41,7 +43,7 @@ class DriverUpgrade(Struct, frozen=True):
     before: Scheduler
     """The scheduler beside the present slices."""
     after: Scheduler
-    """The scheduler beside those of the later version."""
+    """The scheduler beside the slices of the later version."""
 
 
 class Use(Struct, frozen=True):
@@ -63,14 +65,14 @@ class Use(Struct, frozen=True):
 
 
 class Affected(Struct, frozen=True):
-    """An object that reads what changes."""
+    """An object that reads a changed attribute or capacity."""
 
     reader: Reader
     """The object."""
     reads: tuple[tuple[Read, AttributeRead], ...]
     """The places, and how they are reported."""
     before: frozenset[str] | None
-    """Devices that its selectors which read it match; None if no selector reads it."""
+    """Devices that its selectors on changed attributes match; None if it has no such selector."""
     after: frozenset[str] | None
     """Devices that they match with the later version."""
     is_unseen: bool = False
@@ -78,7 +80,7 @@ class Affected(Struct, frozen=True):
 
     @property
     def is_cause(self) -> bool:
-        """True if what changes can decide: constraints and amounts, and selectors that match other
+        """True if the changes can decide: constraints and amounts, and selectors that match other
         devices then.
         """
         return self.before != self.after or any(read.by != "selector" for read, _ in self.reads)
@@ -174,8 +176,8 @@ def findings(
     uses: Mapping[str, Sequence[Use]],
     describe: Describe,
 ) -> Iterator[Finding]:
-    """Yield a finding for each object that reads what changes; objects that differ in their names
-    alone share one.
+    """Yield a finding for each object that reads a changed attribute or capacity; objects that
+    differ in their names alone share one.
 
     ``uses`` are the subjects by the name of the object.
     """
@@ -191,7 +193,7 @@ def findings(
 
 
 def _worst(uses: Sequence[Use]) -> Use | None:
-    """Return the use that loses most; one that differs before one that does not."""
+    """Return the use that loses most; a use that differs comes before one that does not."""
 
     def rank(use: Use) -> int:
         return LEVELS.index(use.difference.level) if use.difference is not None else len(LEVELS)

@@ -122,8 +122,8 @@ def _by_fields(name: str, slices: Iterable[Raw], release: str) -> Speaker | None
 def differences(
     drivers: Iterable[Speaker], before: str, after: str, config: RuntimeConfig
 ) -> Iterator[Finding]:
-    """Yield a break for each driver that speaks with the API server of ``before``, and not with
-    that of ``after``.
+    """Yield a break for each driver that speaks with the API server of ``before``, but not with the
+    API server of ``after``.
     """
     served = versions_after(_KIND, before, after, config)
     for driver in drivers:
@@ -135,7 +135,9 @@ def differences(
 
 
 def _uses(driver: Speaker) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    """Yield the apiVersions that a driver needs, the verb for it, and what ends without them."""
+    """Yield the apiVersions that a driver needs, the verb for it, and the consequence without
+    them.
+    """
     yield driver.speaks, "speaks", "it publishes no slices, and its claims are not prepared"
     if driver.speech is not None and driver.speech.claim_versions:
         yield (

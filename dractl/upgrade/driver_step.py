@@ -129,8 +129,8 @@ def place_readers(
     later: Outcomes,
     features: Features,
 ) -> Iterator[Finding]:
-    """Yield what becomes of the objects that read what changes, and of the subjects whose devices
-    change otherwise.
+    """Yield the findings on the objects that read a changed attribute or capacity, and on the
+    subjects whose devices change otherwise.
 
     ``present`` is the cluster before the step, with the outcomes in it.
     """
@@ -162,8 +162,8 @@ def place_readers(
 def read_without_slices(
     state: ClusterState, change: DriverChange, driver_slices: DriverSlices, features: Features
 ) -> Iterator[Finding]:
-    """Yield the objects that read what changes, where the input has no devices that could be
-    allocated.
+    """Yield the objects that read a changed attribute or capacity, where the input has no devices
+    that could be allocated.
     """
     scheduler = Scheduler(state, features)
     upgrade = DriverUpgrade(change.name, change.to, driver_slices.changed, scheduler, scheduler)

@@ -1,7 +1,7 @@
-"""Slices of two versions of a driver, and what differs between them.
+"""Slices of two versions of a driver, and their differences.
 
-A known machine is rendered with each version; elsewhere the present slices are changed as the
-catalogue says of the versions between.
+A known machine is rendered with each version; elsewhere the present slices are changed by the
+catalogue's rows for the versions between.
 """
 
 from collections import defaultdict
@@ -54,7 +54,9 @@ class PredictedSlices(Struct, frozen=True):
 
     slices: tuple[dict[str, Any], ...]
     coming: Mapping[str, tuple[ComingAttribute, ...]] = field(default_factory=dict)
-    """By name of a device what it gets and the slices lack, since its value is unknown."""
+    """The attributes and capacities that come, by name of the device; its slices lack them, since
+    their values are unknown.
+    """
 
 
 # -- versions --
@@ -80,7 +82,8 @@ def parse_version(name: str, text: str) -> str:
 def versions_that_fit(name: str, slices: Iterable[Raw], tag: str | None) -> tuple[str, ...]:
     """Return the versions that may publish these slices, oldest first.
 
-    It is that of the image's tag, if dractl knows it; else those with the attributes of the slices.
+    This is the version of the image's tag, if dractl knows it; else the versions with the
+    attributes of the slices.
     """
     catalogue = find(name).catalogue
     if tag is not None and catalogue.knows(tag) and catalogue.stand_in(tag) is None:
@@ -129,8 +132,8 @@ def versions(name: str) -> tuple[str, ...]:
 
 
 def behavior_changes(name: str, start: str, to: str) -> Iterator[Finding]:
-    """Yield what the driver's code does differently in the versions between, which slices alone
-    need not show.
+    """Yield the changes of the driver's code in the versions between, which slices alone need not
+    show.
     """
     catalogue = find(name).catalogue
     order = catalogue.versions

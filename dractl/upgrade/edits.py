@@ -39,7 +39,7 @@ class Proof(Struct, frozen=True):
     before: Scheduler
     """The scheduler beside the present slices."""
     after: Scheduler
-    """The scheduler beside those of the later version."""
+    """The scheduler beside the slices of the later version."""
 
 
 class _Candidate(Struct, frozen=True):

@@ -125,12 +125,12 @@ def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _rank(finding: Finding) -> tuple[Any, ...]:
-    """Return a key that sorts findings: what breaks first, and of that the user's own objects."""
+    """Return a key that sorts findings: breaks come first, among them the user's own objects."""
     return LEVELS.index(finding.level), finding.reads is None, finding.code, finding.message
 
 
 def list_affected(plan: Plan) -> tuple[str, ...]:
-    """Return the objects of which something breaks or changes, sorted."""
+    """Return the objects with a break or a change, sorted."""
     findings = (one for step in plan.steps for one in step.findings if one.level != "info")
     return tuple(sorted({name for one in findings for name in one.objects}))
 

@@ -1,5 +1,5 @@
-"""Flags with which components are started: in kubeadm's files, in containers, and what follows from
-kube-apiserver's --runtime-config.
+"""Flags with which components are started: in kubeadm's files, in containers, and the consequences
+of kube-apiserver's --runtime-config.
 """
 
 import re
@@ -177,8 +177,8 @@ def versions_after(kind: str, before: str, after: str, config: RuntimeConfig) ->
     """Return the versions of a kind that are still served after a step.
 
     A version that is off by default may have been switched on, and stays so. Up to 1.33 each had to
-    be: whoever comes to the first release with a version that is on by default has the others only
-    if the input says so.
+    be. In the first release with a version that is on by default, the others count only if the
+    input says so.
     """
     served = served_versions(kind, after)
     served_by_default = served_versions(kind, after, by_default=True)

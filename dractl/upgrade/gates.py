@@ -1,7 +1,7 @@
 """Feature gates that a cluster's components set, and with which a later release does not start.
 
 A component ends at once with a gate that it does not know ("unrecognized feature gate"), and with
-one that is set otherwise than it is locked: k8s.io/component-base v0.38.0-alpha.2
+one that is set to another value than it is locked to: k8s.io/component-base v0.38.0-alpha.2
 featuregate/feature_gate.go unsafeSetFromMap. (CHANGELOG-1.38.md says of DRADeviceTaints that false
 "will be ignored"; that code refuses it.)
 """
@@ -53,7 +53,7 @@ class GateSetting(Struct, frozen=True):
     place: str
     """The file and line, or the object and the field."""
     objects: tuple[str, ...] = ()
-    """``KIND/[NAMESPACE/]NAME`` of the object that sets them; of one without a name that of the
+    """``KIND/[NAMESPACE/]NAME`` of the object that sets them; for an object without a name, the
     file.
     """
 
@@ -138,7 +138,9 @@ def differences(settings: Iterable[GateSetting], before: str, after: str) -> Ite
 
 
 def _finding(gate: str, on: bool, before: str, after: str) -> Finding | None:
-    """Return the break that setting a gate is; None if it is none, or was one before."""
+    """Return the break that the setting of a gate causes; None if there is none, or if there was
+    one before.
+    """
     removed = removal(gate, after)
     value = str(on).lower()
     if removed and not removal(gate, before):
@@ -175,7 +177,7 @@ def default_changes(
     settings: Iterable[GateSetting], items: Iterable[Input], before: Target, after: Target
 ) -> Iterator[Finding]:
     """Yield the gates whose default changes, at the places that set them, else at the stored
-    objects with a field of theirs.
+    objects with one of their fields.
 
     The answer of an API server to objects that are created is another module's
     (:mod:`dractl.upgrade.server`).

@@ -42,9 +42,9 @@ def faults_of_release(
 ) -> Iterator[Finding]:
     """Yield the known faults of components in a release.
 
-    For a patch release these are its own; for a minor release those of its first patch releases. A
-    fault that every patch release of ``start`` has, too, breaks nothing. A release that is the
-    first without a fault is named, too.
+    For a patch release these are its own; for a minor release, the faults of its first patch
+    releases. A fault that every patch release of ``start`` has, too, breaks nothing. A release that
+    is the first without a fault is named, too.
     """
     for row in breakages():
         if row.of not in components:

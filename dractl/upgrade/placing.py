@@ -78,11 +78,13 @@ class Outcome(Struct, frozen=True):
 
 
 Describe = Callable[[Outcome], str]
-"""Makes the sentence about an outcome; a command gives that of explain, a room above this one."""
+"""Makes the sentence about an outcome; a command passes explain's, which is a room above this
+one.
+"""
 
 
 def quote_scheduler(outcome: Outcome) -> str:
-    """Return the nodes on which a subject fits, or what kube-scheduler says."""
+    """Return the nodes on which a subject fits, or kube-scheduler's words."""
     return f"fits on {_join_some(outcome.nodes)}" if outcome.fits else outcome.scheduler_message
 
 
@@ -146,7 +148,7 @@ def list_subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applica
 
 
 def _template_applicants(state: ClusterState, manifests: ClusterState) -> Iterator[Applicant]:
-    """Yield a pod for the stored templates that no pod uses, once for those with equal specs."""
+    """Yield a pod for the stored templates that no pod uses, one for all with equal specs."""
     kind = "ResourceClaimTemplate"
     used = {
         (key[0], reference.template_name)
@@ -223,7 +225,7 @@ def empty_cluster(state: ClusterState) -> ClusterState:
 
 
 def find_outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
-    """Return what the scheduler does with a subject; a pod that runs is recreated first."""
+    """Return the scheduler's outcome for a subject; a pod that runs is recreated first."""
     if subject.runs:
         scheduler = scheduler.with_state(_remove_subject(scheduler.state, subject))
     if subject.pod is None:
@@ -258,7 +260,7 @@ def find_outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
 
 
 def _remove_subject(state: ClusterState, subject: Applicant) -> ClusterState:
-    """Return the cluster without a pod and what is reserved for it alone."""
+    """Return the cluster without a pod and the claims that are reserved for it alone."""
     changed = dict(state.objects("ResourceClaim"))
     for key in state.claims_of_pod(subject.key):
         claim = state.claim(key)
@@ -388,7 +390,7 @@ class Difference(Struct, frozen=True):
         return self.before.fits != self.after.fits
 
     def finding(self, describe: Describe) -> Finding:
-        """Return it as a finding, with what explain says on both sides if the subject fits on one
+        """Return it as a finding, with explain's answers on both sides if the subject fits on one
         of them alone.
         """
         message = f"{self.subject.about}{self.message}{self.where}"
@@ -399,12 +401,12 @@ class Difference(Struct, frozen=True):
 
 
 Outcomes = Sequence[tuple[Outcome, Outcome]]
-"""By subject what happens in the present cluster, and in the empty one."""
+"""The outcomes of each subject in the present cluster, and in the empty one."""
 
 
 class Placing:
-    """The subjects of a cluster, and what each release's scheduler does with them, present and
-    empty.
+    """The subjects of a cluster, and the outcomes of each release's scheduler for them, in the
+    present and the empty cluster.
     """
 
     def __init__(
@@ -425,7 +427,7 @@ class Placing:
         return self._sentences[id(outcome)][1]
 
     def outcomes(self, state: ClusterState, features: Features) -> Outcomes:
-        """Return what a scheduler does with every subject."""
+        """Return the outcomes of a scheduler for every subject."""
         present = Scheduler(state, features)
         empty = present.with_state(empty_cluster(state))
         return [

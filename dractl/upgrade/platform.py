@@ -1,4 +1,4 @@
-"""The components, drivers and programs of a cluster, and what a later release makes of them."""
+"""The components, drivers and programs of a cluster, and the effects of a later release on them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -25,7 +25,7 @@ class Platform(Struct, frozen=True):
     runtime_config: RuntimeConfig
     """The versions of the API that kube-apiserver is told to serve."""
     objects: tuple[Raw, ...]
-    """Objects that a state has not: admission, custom kinds, roles."""
+    """Objects that a state does not have: admission, custom kinds, roles."""
     drivers: Drivers
     programs: tuple[InstalledProgram, ...]
     """Programs that read claims."""
@@ -33,8 +33,8 @@ class Platform(Struct, frozen=True):
     def differences(
         self, items: Iterable[Input], before: Target, after: Target
     ) -> Iterator[Finding]:
-        """Yield what a release of the control plane changes; ``items`` are the objects that its API
-        server judges.
+        """Yield the changes that a release of the control plane brings; ``items`` are the objects
+        that its API server judges.
         """
         settings = [each for each in self.settings if each.component != KUBELET]
         served = before.release, after.release, self.runtime_config

@@ -99,8 +99,8 @@ def differences(
 
 
 def list_unknown(programs: Iterable[InstalledProgram], path: Iterable[str]) -> Iterator[str]:
-    """Yield the programs whose version is not in the input, where a release on the way ends what
-    one of them speaks.
+    """Yield the programs whose version is not in the input, where a release on the way ends a
+    version that one of them speaks.
     """
     served = [set(served_versions(_KIND, release)) for release in path]
     gone = set().union(*served) - served[-1]

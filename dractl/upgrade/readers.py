@@ -60,7 +60,7 @@ def object_name(kind: str, key: Key) -> str:
 
 
 def find_readers(state: ClusterState) -> Iterator[Reader]:
-    """Yield the classes, claims and templates of a cluster, each with what it reads.
+    """Yield the classes, claims and templates of a cluster, each with its reads.
 
     A claim that was made of a template of the input stands below its template.
     """

@@ -40,7 +40,7 @@ class Input(Struct, frozen=True):
     stored: bool = False
     """True for an object of the cluster, False for a manifest that is created again."""
     others: tuple[str, ...] = ()
-    """Names of further objects of which every server says the same."""
+    """Names of further objects about which every server says the same."""
 
     @property
     def objects(self) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ class Input(Struct, frozen=True):
 
     @property
     def alike(self) -> Hashable:
-        """A key that is equal for stored objects of which a server says the same.
+        """A key that is equal for stored objects about which a server says the same.
 
         A stored object has been accepted, so that names and the text of attributes matter by their
         lengths alone.
@@ -84,7 +84,7 @@ class Input(Struct, frozen=True):
 
 
 def merge_inputs(items: Iterable[Input]) -> tuple[Input, ...]:
-    """Merge the inputs of which every server says the same."""
+    """Merge the inputs about which every server says the same."""
     groups: dict[Hashable, list[Input]] = {}
     for item in items:
         groups.setdefault(item.alike, []).append(item)
@@ -121,7 +121,7 @@ class ServerAnswer(Struct, frozen=True):
 
     @property
     def causes(self) -> frozenset[tuple[str | None, str | None]]:
-        """Types and fields of the errors; of an object that cannot be decoded the type alone."""
+        """Types and fields of the errors; for an object that cannot be decoded, the type alone."""
         return frozenset(
             (one.type, one.field if one.type not in _UNDECODED else None) for one in self.errors
         )
@@ -164,7 +164,7 @@ def differences(
     namespaces: Labels,
     answers: dict[Any, ServerAnswer] | None = None,
 ) -> Iterator[Finding]:
-    """Yield what one release answers to these objects and the next one does not.
+    """Yield the differences between the answers of two releases to these objects.
 
     ``answers`` keeps the answers of a release for the next step.
     """

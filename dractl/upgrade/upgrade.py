@@ -1,4 +1,4 @@
-"""From inputs to a plan: one step a release and one a driver, each with what it changes."""
+"""From inputs to a plan: one step a release and one a driver, each with its changes."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,7 +57,7 @@ _DRA = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice"
 
 
 class UpgradeInput(Struct, frozen=True):
-    """The objects that are compared, and what is known of the cluster."""
+    """The objects that are compared, and the known facts about the cluster."""
 
     manifests: tuple[Input, ...]
     """Manifests that are created again in each release."""
@@ -74,8 +74,8 @@ class UpgradeInput(Struct, frozen=True):
     runtime_config: RuntimeConfig = RuntimeConfig()
     """The versions of the API that kube-apiserver is told to serve."""
     others: tuple[Raw, ...] = ()
-    """Objects of the input that a state has not: admission, custom kinds, roles, workloads without
-    devices.
+    """Objects of the input that a state does not have: admission, custom kinds, roles, workloads
+    without devices.
     """
 
 
@@ -98,9 +98,9 @@ def path_of(start: str, to: str) -> tuple[str, ...]:
 
 
 def plan(inputs: UpgradeInput, start: str, to: str, describe: Describe = quote_scheduler) -> Plan:
-    """Return the plan of an upgrade: what each of its steps changes.
+    """Return the plan of an upgrade: the changes of each step.
 
-    ``describe`` makes the sentence about what the scheduler does. Raises UsageError.
+    ``describe`` makes the sentence about an outcome of the scheduler. Raises UsageError.
     """
     releases = path_of(start, to)
     refuse_unknown_gates(releases[-1], inputs.gates)
@@ -151,15 +151,15 @@ def plan(inputs: UpgradeInput, start: str, to: str, describe: Describe = quote_s
     unseen = (*_list_unread(state), *platform.list_unseen(releases))
     whole = inputs.state.merge(manifest_state)
     steps = [_add_owners(step, whole, drivers.upgraded) for step in steps]
-    # What the input shows comes before what it lacks: a report shows the first few.
+    # Facts that the input shows come before its gaps: a report shows the first few.
     not_compared = (*undecided, *schedulers, *gates_seen, *notes, *unseen)
     kinds = tuple(sorted(set(whole.kinds)))
     return Plan(releases[0], releases[-1], tuple(steps), drivers.upgraded, not_compared, kinds)
 
 
 def _features(release: str, gates: Mapping[str, bool], settings: Mapping[str, bool]) -> Features:
-    """Return the scheduler of a release; of one whose allocator is not modelled, that of the first
-    which is.
+    """Return the scheduler of a release; for a release whose allocator is not modelled, the
+    scheduler of the first modelled release.
     """
     if release in MODELLED:
         return Features.for_release(release, gates)
@@ -167,7 +167,7 @@ def _features(release: str, gates: Mapping[str, bool], settings: Mapping[str, bo
 
 
 def _place(placing: Placing, state: ClusterState, features: Sequence[Features]) -> list[Outcomes]:
-    """Return what the scheduler of each release does; the same scheduler is asked once."""
+    """Return the outcomes of each release's scheduler; the same scheduler is asked once."""
     outcomes = {each: placing.outcomes(state, each) for each in dict.fromkeys(features)}
     return [outcomes[each] for each in features]
 
@@ -347,7 +347,7 @@ def _switchable(gate: str, release: str, on: bool) -> bool:
 
 
 def list_stored(state: ClusterState) -> Iterator[Input]:
-    """Yield the objects of a cluster that an API server judges: those of DRA, workloads, and pods
+    """Yield the objects of a cluster that an API server judges: objects of DRA, workloads, and pods
     that no workload makes.
     """
     for kind in state.kinds:

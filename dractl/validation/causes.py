@@ -31,7 +31,7 @@ def invalid(
 ) -> Violation:
     """Return the violation for an invalid value; ``value`` is shown instead of the whole value.
 
-    ``field``: the path the server names, if it differs from that of the place.
+    ``field``: the path the server names, if it differs from the place's.
     """
     shown = place.value if value is ITSELF else value
     violation = _violation(
@@ -134,7 +134,7 @@ def as_ratcheted(violation: Violation) -> Violation:
 
 
 def filter_declared(violations: Iterable[Violation], target: Target) -> Iterator[Violation]:
-    """Yield the violations that remain if handwritten validation stops: those of generated
+    """Yield the violations that remain if handwritten validation stops: violations of generated
     validation, so none up to 1.36.
     """
     if target.has("declared-where-stopped"):

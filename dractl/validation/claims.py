@@ -1,5 +1,5 @@
-"""ResourceClaims and ResourceClaimTemplates: the rules RC-01 to RC-33 and those of a template's
-metadata.
+"""ResourceClaims and ResourceClaimTemplates: the rules RC-01 to RC-33 and the rules for a
+template's metadata.
 
 They follow validateDeviceClaim of kubernetes/kubernetes pkg/apis/resource/validation/validation.go,
 release by release.
@@ -291,8 +291,8 @@ def request_references(
 def request_reference(
     rule: str, place: Place, known: Mapping[str, frozenset[str]]
 ) -> Iterator[Violation]:
-    """Yield the violations of validateRequestNameRef: a reference is the name of a request, or that
-    of an alternative after it and a slash.
+    """Yield the violations of validateRequestNameRef: a reference is the name of a request, or,
+    after it and a slash, the name of an alternative.
     """
     segments = place.text.split("/")
     if len(segments) <= 2:

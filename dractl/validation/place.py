@@ -25,8 +25,8 @@ class Place(Struct, frozen=True, eq=False):
     value: Any
     parent: Place | None = None
     step: str | int = ""
-    """The step from the parent. That of the root is the version in which the document was written,
-    if there is generated validation.
+    """The step from the parent. The step of the root is the version in which the document was
+    written, if there is generated validation.
     """
     kind: Literal["field", "index", "key"] = "field"
     shown: str | None = None

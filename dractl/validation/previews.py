@@ -1,6 +1,6 @@
-"""Names that are not known of a preview, a release that was not out when it was read about.
+"""Names that are unknown in a preview, a release that was not out when it was read about.
 
-Such a release may have what dractl does not know: a field, a kind, a value, a name in an
+Such a release may have names that dractl does not know: a field, a kind, a value, a name in an
 expression. Violations that a server would report for that reason alone are doubts: violations
 without a type. Nothing is built on what was probably meant.
 """

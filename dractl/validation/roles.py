@@ -1,4 +1,4 @@
-"""Roles of DRA drivers: which requests of a driver the API server of a release forbids.
+"""Roles of DRA drivers: the requests of a driver that the API server of a release forbids.
 
 An account has the rules of all roles that are bound to it. Sources: the library that drivers are
 built with (k8s.io/dynamic-resource-allocation v0.37.1) makes the requests, and
@@ -102,7 +102,7 @@ class RoleFault(Struct, frozen=True):
 
 
 def binding_of(value: Mapping[str, Any]) -> Binding | None:
-    """Return what a RoleBinding or a ClusterRoleBinding binds."""
+    """Return the role and the accounts that a RoleBinding or a ClusterRoleBinding binds."""
     reference = mapping(value.get("roleRef"))
     kind, name = text(reference.get("kind")), text(reference.get("name"))
     if value.get("kind") not in BINDINGS or kind not in ROLES or not name:
@@ -280,7 +280,9 @@ def _find_scope_fault(rules: Sequence[Rule]) -> RoleFault | None:
 
 
 def _slices(rules: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iterator[RoleFault]:
-    """Yield what keeps a driver from publishing slices, and from preparing claims for it."""
+    """Yield the faults that keep a driver from publishing slices, and from preparing claims for
+    it.
+    """
     at = _position(rules, "resourceslices", _PUBLISHES)
     if at is None:
         return

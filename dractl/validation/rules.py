@@ -29,8 +29,8 @@ def check(
     """Yield the violations that the API server of ``target`` reports for a document converted to
     v1.
 
-    ``namespaces``: the labels of known namespaces. Paths are those of v1. ``written``: the version
-    that the document had; 1.37 spells some fields as in that version.
+    ``namespaces``: the labels of known namespaces. Paths are in v1. ``written``: the version that
+    the document had; 1.37 spells some fields as in that version.
     """
     root = Place(value, step=written if target.has("paths-as-written") else "")
     return _in_words_of(chain(_metadata(root, target), _spec(root, target, namespaces)), target)

@@ -28,7 +28,7 @@ _PARTS: dict[str, tuple[str, ...]] = {
     "DeviceClass": ("spec",),
 }
 """The path of the part that many objects have alike: the spec of a claim, also in a template, and
-that of a class.
+the spec of a class.
 """
 
 _Part = tuple[str, bool, bytes]
@@ -67,8 +67,8 @@ def validate(
 
 
 def _part(value: Mapping[str, Any]) -> _Part | None:
-    """Return the cache key of a part that was validated before. None if more decides, the namespace
-    or the status, and for parameters of drivers, which may have any size and depth.
+    """Return the cache key of a part that was validated before. None if the namespace or the status
+    decides, too, and for parameters of drivers, which may have any size and depth.
     """
     kind = str(value.get("kind"))
     part = at(value, *_PARTS[kind]) if kind in _PARTS and "status" not in value else None

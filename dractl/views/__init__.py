@@ -1,8 +1,8 @@
 """Typed views of the objects of a cluster: lazy, and lenient towards whatever an input may hold.
 
 A view has the fields that several parts of dractl read. :class:`dractl.cluster.state.ClusterState`
-hands them out (``state.pod(key).node_name``, ``state.pods``); ``Pod(raw)`` is one of an object that
-is in no cluster. Verdicts about devices use :mod:`dractl.model`, whose objects are complete;
+hands them out (``state.pod(key).node_name``, ``state.pods``); ``Pod(raw)`` is a view of an object
+that is in no cluster. Verdicts about devices use :mod:`dractl.model`, whose objects are complete;
 :mod:`dractl.objects` has views that know their paths.
 """
 

@@ -40,7 +40,7 @@ def container_requests(container: Raw) -> dict[str, Quantity]:
     """Return the requests of a container.
 
     The API server copies limits to requests that are missing; manifests that no server has seen
-    lack that.
+    lack such requests.
     """
     requests = map_at(container, "resources", "requests")
     limits = map_at(container, "resources", "limits")

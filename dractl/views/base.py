@@ -185,7 +185,7 @@ class View:
 
     @cached_property
     def conditions(self) -> Mapping[str, Condition]:
-        """``status.conditions`` by type; of two with one type the first."""
+        """``status.conditions`` by type; the first one of two with the same type."""
         return conditions_by_type(self.status)
 
     @property
@@ -202,7 +202,7 @@ class View:
 
 
 def conditions_by_type(status: Raw) -> dict[str, Condition]:
-    """Return the ``conditions`` of a status by type; of two with one type the first."""
+    """Return the ``conditions`` of a status by type; the first one of two with the same type."""
     entries = read_conditions(status, "conditions")
     return {condition.type: condition for condition in reversed(entries)}
 

@@ -137,7 +137,9 @@ class Claim(View):
 
     @property
     def allocated_configurations(self) -> tuple[Configuration, ...]:
-        """``status.allocation.devices.config``: those of the claim and of its classes."""
+        """``status.allocation.devices.config``: the configurations of the claim and of its
+        classes.
+        """
         return tuple(
             Configuration(
                 text_at(entry, "opaque", "driver"),
@@ -174,7 +176,9 @@ class Claim(View):
 
     @property
     def held_devices(self) -> tuple[AllocatedDevice, ...]:
-        """The allocated devices that the claim keeps from others: all but those for adminAccess."""
+        """The allocated devices that the claim keeps from others: all except devices for
+        adminAccess.
+        """
         return tuple([device for device in self.allocated_devices if not device.admin_access])
 
     @cached_property

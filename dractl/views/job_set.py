@@ -19,7 +19,7 @@ class FailureRule(Struct, frozen=True):
     reasons: Sequence[Any]
     """The reasons of a failed Job that it is about; all if empty."""
     message_patterns: Sequence[Any]
-    """The patterns of which the failed Job's message must match one; any message if empty."""
+    """The patterns, one of which the failed Job's message must match; any message if empty."""
     replicated_jobs: Sequence[Any]
     """The replicated jobs that it is about; all if empty."""
 
@@ -39,7 +39,7 @@ class JobSet(View):
 
     @property
     def failure_rules(self) -> tuple[FailureRule, ...]:
-        """The rules of its failurePolicy, of which the first that matches counts."""
+        """The rules of its failurePolicy, the first one that matches counts."""
         return tuple(
             FailureRule(
                 text_at(rule, "action"),

@@ -27,7 +27,9 @@ class NodePool(View):
 
     @cached_property
     def min_values(self) -> Mapping[str, int]:
-        """``minValues`` by label: so many values the instance types that remain must have."""
+        """``minValues`` by label: the number of values that the remaining instance types must
+        have.
+        """
         entries = maps_at(self.spec, "template", "spec", "requirements")
         return {
             text_at(entry, "key"): least

@@ -443,8 +443,8 @@ class Pod(View):
 
     @cached_property
     def named_volume_claims(self) -> frozenset[str]:
-        """The PersistentVolumeClaims that the volumes name; those of ephemeral volumes are left
-        out.
+        """The PersistentVolumeClaims that the volumes name; the claims of ephemeral volumes are
+        left out.
         """
         return frozenset(filter(None, self.volume_claim_names))
 
@@ -493,7 +493,7 @@ class Pod(View):
 
     @property
     def overhead(self) -> Mapping[str, Any]:
-        """``spec.overhead``: what the RuntimeClass adds to the requests."""
+        """``spec.overhead``: the amounts that the RuntimeClass adds to the requests."""
         return map_at(self.spec, "overhead")
 
     @cached_property

@@ -32,7 +32,7 @@ class PodGroup(View):
 
     @property
     def topology_key(self) -> str:
-        """The node label of which all pods of the group must have one value, "" if none."""
+        """The node label that must have one value for all pods of the group, "" if none."""
         constraints = maps_at(self.spec, "schedulingConstraints", "topology")
         return text_at(constraints, 0, "key")
 
@@ -72,7 +72,7 @@ class SchedulerGroup(View):
     def last_condition(self, field: str) -> Condition:
         """Return the last condition in a field of the status.
 
-        One that has no message has those of its ``reasons``.
+        A condition without a message has the messages of its ``reasons``.
         """
         *_, condition = (Condition(), *read_conditions(self.status, field))
         if condition.message:

@@ -116,8 +116,8 @@ class DisruptionBudget(View):
         """Decide whether the eviction API asks this budget about a pod.
 
         An empty selector selects every pod of the namespace, those without labels included, and a
-        missing one none: kubernetes pkg/registry/core/pod/storage/eviction.go, and what a server
-        of 1.37 answered.
+        missing one none: kubernetes pkg/registry/core/pod/storage/eviction.go, and the answers of a
+        server of 1.37.
         """
         selector = self.selector
         return selector is not None and self.key[0] == pod.key[0] and selector.matches(pod.labels)

@@ -23,7 +23,7 @@ class SchedulerProfile(Struct, frozen=True):
 
     @property
     def plugins(self) -> Mapping[str, Any]:
-        """``plugins``: what it enables and disables, by extension point."""
+        """``plugins``: the plugins that it enables and disables, by extension point."""
         return map_at(self.raw, "plugins")
 
     @property

@@ -64,7 +64,7 @@ class Workload(View):
 
     @property
     def succeeded(self) -> int | None:
-        """``status.succeeded`` of a Job: its pods that have."""
+        """``status.succeeded`` of a Job: its pods that have succeeded."""
         return _integer(at(self.status, "succeeded"))
 
     @property
@@ -100,7 +100,7 @@ class Workload(View):
 
     @property
     def failed(self) -> int:
-        """``status.failed`` of a Job: its pods that have."""
+        """``status.failed`` of a Job: its pods that have failed."""
         return _integer(at(self.status, "failed")) or 0
 
     @property

@@ -251,7 +251,7 @@ def _lint_remarks(text: str, target: Target) -> tuple[tuple[str, str, str | None
 
 
 def _preview_code() -> str:
-    """Return the rule of what is not known of a preview."""
+    """Return the rule for names that are unknown in a preview."""
     return for_violation(previews.RULE).code
 
 

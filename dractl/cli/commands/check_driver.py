@@ -86,7 +86,7 @@ Driver = Annotated[
 
 
 class InputOptions(OptionGroup, frozen=True):
-    """The options of what is known of the driver."""
+    """The options of the inputs about the driver."""
 
     heading: ClassVar[str] = INPUT
 
@@ -232,7 +232,7 @@ class _Output(Struct, frozen=True):
 
 
 def _load(inputs: InputOptions, login: Login) -> Subject:
-    """Load what is known of the driver. Raises DractlError."""
+    """Load the inputs about the driver. Raises DractlError."""
     from dractl.driver_checks.installation import Objects
 
     chart = [_read(inputs.chart)] if inputs.chart else []
@@ -284,7 +284,7 @@ def _load_cluster(login: Login) -> Sequence[Document]:
         plurals = [name.partition(".")[0] for name in resources.split(",")]
         if not result.is_answer(plurals):
             raise kubectl.command_error(f"read {', '.join(plurals)}", result)
-        kubectl.parse_list(plurals[0], result)  # refuses what is no whole list
+        kubectl.parse_list(plurals[0], result)  # refuses an incomplete list
         if result.refused_resources:
             names = ", ".join(sorted(result.refused_resources))
             terminal.notice(f"{names} may not be read: what needs them is not checked")

@@ -193,7 +193,9 @@ class TableOptions(OptionGroup, frozen=True):
 
     @property
     def projection(self) -> Projection | None:
-        """Return what is printed of the JSON; None for a format. Raises UsageError."""
+        """Return the projection of the JSON that is printed; None for a format. Raises
+        UsageError.
+        """
         return parse_projection(
             self.output, "devices", capacity_json.DEVICE_FIELDS, headers=not self.no_headers
         )
@@ -321,7 +323,7 @@ class _Listing(Struct, frozen=True):
 
     @property
     def uses(self) -> tuple[Use, ...]:
-        """Return what is allocated with its alignment."""
+        """Return the allocations with their alignments."""
         return _list_uses(self.cluster, self.node)
 
 
@@ -449,7 +451,7 @@ def _alignment_share(alignment: Alignment) -> float:
 
 
 def _list_uses(cluster: Cluster, node: str | None) -> tuple[Use, ...]:
-    """Return what is allocated with its alignment, on one node or on all."""
+    """Return the allocations with their alignments, on one node or on all."""
     with terminal.progress() as progress:
         uses = list_uses(Scheduler(cluster.state, cluster.features), progress)
     return tuple(use for use in uses if node in (None, use.node))
@@ -471,8 +473,8 @@ def _note_unread(cluster: Cluster) -> str:
 
 
 def _note_missing(row: Unread) -> str:
-    """Return the sentence on slices or claims that the input lacks; empty for a part of them whose
-    rest cannot be told.
+    """Return the sentence on slices or claims that the input lacks; empty if some are there and the
+    rest is unknown.
     """
     if row.seen == "unseen" and row.kind == "ResourceSlice":
         lack = "the input has no ResourceSlices: whether these devices are published is unknown"

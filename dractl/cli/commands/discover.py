@@ -499,7 +499,7 @@ def _suggest_loosely(shape: Shape, rendering: Rendering, target: Target) -> Sugg
 def _with_mig(
     shape: Shape, rendering: Rendering, hardware: str | None, target: Target
 ) -> Rendering:
-    """Return the node, if it is described without MIG devices, with those of the shape."""
+    """Return the node with the MIG devices of the shape, if it is described without any."""
     profiles = [
         f"{count}x{kind.removeprefix(MIG)}"
         for kind, count in shape.counts.items()

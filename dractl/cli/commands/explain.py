@@ -245,7 +245,7 @@ def command(
 
 
 def _find_rules(cluster: Cluster, output: str) -> str:
-    """Return what is said about DeviceTaintRules that are named; "" if none is."""
+    """Return the text about the named DeviceTaintRules; "" if none is named."""
     if not any(name.lower().startswith("devicetaintrule") for name in cluster.sources.names):
         return ""
     from dractl.cli import rule_hits
@@ -302,7 +302,7 @@ def _find_questions(
 ) -> tuple[list[Question], list[InputError]]:
     """Find the named or labelled subjects, or everything that is pending.
 
-    The errors are about names that nothing has, as long as another name has something.
+    The errors are about names without an object, as long as another name has one.
     """
     state, names = cluster.state, cluster.sources.names
     if selector is not None:
@@ -496,7 +496,7 @@ def _report_nothing_pending(
 
 
 def _can_read_all(cluster: Cluster) -> bool:
-    """Return True if all pods and claims were read that may wait."""
+    """Return True if all pods and claims that may wait were read."""
     rights, namespace = cluster.state.rights, cluster.namespace
     if namespace is None:
         return not any(entry.kind in _PENDING_KINDS for entry in rights.unread)

@@ -328,7 +328,7 @@ def _load_cluster(
 
 
 def _warn(state: ClusterState, subject: Copies) -> None:
-    """Print notices of what the number of copies does not say."""
+    """Print notices about facts that the number of copies does not show."""
     _warn_gang_ignored(subject)
     _warn_claim_shared(subject)
     _warn_other_scheduler(state, subject)
@@ -538,7 +538,7 @@ def _question_of_copy(fit: Fit) -> Question:
 
 
 def _stop_reasons(cluster: Cluster, fit: Fit) -> tuple[Reason, ...]:
-    """Return why no further copy fits, where the number alone would leave that open."""
+    """Return the reasons why no further copy fits, if the number alone does not show them."""
     shape = fit.subject.shape
     if fit.fits and (shape is None or shape.constraint not in ATTRIBUTES):
         return ()

@@ -369,7 +369,7 @@ class ReportOptions(OptionGroup, frozen=True):
     output: Output = None
 
     def check(self) -> None:
-        """Raise UsageError for a severity that there is not."""
+        """Raise UsageError for a severity that does not exist."""
         if self.min_severity is not None:
             common.choose("--min-severity", self.min_severity, SEVERITIES)
 
@@ -486,7 +486,9 @@ def _refuse_watch(
 
 
 def _make_rendering(inputs: InputOptions, settings: Config, cache: str | None) -> Rendering | None:
-    """Return what renders charts and kustomizations; None if nothing does. Raises UsageError."""
+    """Return the renderer of charts and kustomizations; None if there is none. Raises
+    UsageError.
+    """
     if inputs.render:
         return Rendering(cache, inputs.choose_values(settings.charts))
     inputs.refuse_values()
@@ -688,7 +690,7 @@ class Job(Struct, frozen=True):
         has_kustomization = self.rendering is not None and any(
             isinstance(item, Entry) and is_kustomization(item.path) for item in entries
         )
-        # builds, and parts of repositories, depend on files that no digest covers, and no share has
+        # builds, and parts of repositories, depend on files that are in no digest and in no batch
         is_complete = not has_kustomization and is_whole(self.paths)
         is_single = len(self.paths) == 1 and not self.changed_files
         return lint_listed(
@@ -703,7 +705,7 @@ class Job(Struct, frozen=True):
         )
 
     def _has_charts(self, entries: Sequence[Entry | Skipped]) -> bool:
-        """Return True if templates among the entries are rendered, which no share of them can
+        """Return True if templates among the entries are rendered, which a batch alone cannot
         do.
         """
         if self.rendering is None or not self.rendering.has_helm:
@@ -978,8 +980,8 @@ def _split_values(values: list[str] | None) -> list[str]:
 def baseline_path(
     option: Path | None, environment: Mapping[str, str], settings: Config
 ) -> Path | None:
-    """Return the report whose findings are hidden: that of the option, else of the variable, else
-    of the file.
+    """Return the report whose findings are hidden, as the option names it, else the variable, else
+    the file.
     """
     path = option or environment.get("BASELINE") or settings.baseline
     return Path(path) if path else None

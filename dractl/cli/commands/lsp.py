@@ -170,8 +170,8 @@ class _Session:
         self.has_warned = False
 
     def enter(self, folder: str) -> str | None:
-        """Change to the editor's folder and apply its settings; return the error if it has none
-        that can be used.
+        """Change to the editor's folder and apply its settings; return the error if it has no
+        usable ones.
         """
         os.chdir(folder)
         try:
@@ -192,7 +192,7 @@ class _Session:
 def _make_server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
     """Make a server with the settings of the working directory.
 
-    One that ``follows`` changes to the editor's folder.
+    With ``follows``, it changes to the editor's folder.
     """
     try:
         from lsprotocol import types

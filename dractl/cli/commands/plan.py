@@ -159,7 +159,7 @@ def _find_subject(cluster: Cluster, name: str, replicas: int | None) -> Subject:
     state, features = cluster.state, cluster.features
     shape = spread(name)
     if is_shape(state, shape):
-        # The last of the claims for a shape demands no alignment that was not asked for.
+        # The last claim for a shape demands only the alignment that was asked for.
         *_, last = shape_copies(state, features, shape, cluster.namespace or "default")
         return subject_of_copies(last, replicas or 1)
     questions = find_subjects(state, name, cluster.namespace, cluster.kinds)
@@ -182,7 +182,7 @@ def _copies(cluster: Cluster, question: Question) -> Copies:
 
 
 def _list_reasons(cluster: Cluster, plan: Plan) -> tuple[str, ...]:
-    """Return why there is no plan; of a subject that fits nowhere, explain's own words."""
+    """Return why there is no plan; for a subject that fits nowhere, the words of explain."""
     if not plan.is_hopeless:
         return plan.reasons
     pod = plan.before.pod(plan.subjects[0])

@@ -233,8 +233,9 @@ class _EqualNodes(Struct, frozen=True):
 def _nodes(options: NodeOptions, source: MachineSource) -> list[_EqualNodes]:
     """Return the nodes that the options describe.
 
-    A single one has the name that :func:`_node_name` gives it, and ``--nodes`` numbers several of
-    it. Several machines are called as ``fit`` calls them, or by ``--node-name`` and a number.
+    A single node has the name that :func:`_node_name` gives it, and ``--nodes`` numbers several
+    equal ones. Several machines have the names that ``fit`` gives them, or ``--node-name`` and a
+    number.
     """
     count = options.nodes
     groups = [group for text in options.hardware or () for group in node_groups(text)]

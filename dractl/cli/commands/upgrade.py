@@ -237,9 +237,9 @@ def command(
 
 
 def _explain(outcome: Outcome) -> str:
-    """Return explain's headline about what became of a subject.
+    """Return explain's headline about a subject.
 
-    It is asked as if the subject were just created: older words of the scheduler are not about this
+    The subject counts as just created, since older words of the scheduler are not about this
     cluster.
     """
     from dractl.explain import Explainer, Options, Question
@@ -285,7 +285,7 @@ def _load(
 
 
 def _fix_manifests(paths: list[str], targets: list[Target], unsafe: bool) -> list[InputError]:
-    """Fix what a later release refuses and the present one does not.
+    """Fix the faults that a later release refuses and the present one does not.
 
     Returns the errors of files that stay as they are.
     """
@@ -321,7 +321,9 @@ def _fix_manifests(paths: list[str], targets: list[Target], unsafe: bool) -> lis
 def _read_documents_of_paths(
     paths: list[str], stdin: bytes | None, values: ValueChoice | None
 ) -> Inputs | None:
-    """Read all that manifests have: components set gates in files without an object of DRA, too."""
+    """Read all documents of manifests: components set gates in files without an object of DRA,
+    too.
+    """
     return load_manifests(paths, stdin=stdin, values=values) if paths else None
 
 
@@ -330,7 +332,7 @@ def _read_manifests(
 ) -> tuple[Input, ...]:
     """Read the objects of the manifests.
 
-    Raises InputError for what cannot be read, or was not rendered.
+    Raises InputError for files that cannot be read, or were not rendered.
     """
     if not paths:
         return ()

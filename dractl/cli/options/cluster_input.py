@@ -150,7 +150,9 @@ class Cluster(Struct, frozen=True):
     gate_evidence: tuple[GateEvidence, ...] = ()
     """Objects that prove gates to be on which are off by default."""
     old_release: str = ""
-    """The release of the cluster if it is older than all whose scheduler dractl has."""
+    """The release of the cluster if it is older than every release whose scheduler dractl
+    models.
+    """
 
     @property
     def release(self) -> str:
@@ -282,7 +284,7 @@ class _LoadedObjects(Struct, frozen=True):
 def _load_objects(
     request: ClusterInput, sources: Sources, access: Access, release: str | None
 ) -> _LoadedObjects:
-    """Load the objects of files, and those of the cluster if the sources have one."""
+    """Load the objects of files, and of the cluster if the sources have one."""
     namespace = request.namespace_name
     state = load_files(sources, namespace, release, request.file_objects)
     scope = None if request.everywhere else namespace
@@ -385,7 +387,7 @@ def _prefer_published_slices(published: ClusterState, described: ClusterState) -
 
 
 def _load_devices(source: str, release: str | None) -> ClusterState:
-    """Load published slices, or render those that the drivers of a machine would publish."""
+    """Load published slices, or render the slices that the drivers of a machine would publish."""
     from dractl.cli.options.device_sources import render_snapshot
 
     published = origins.read_published(source) if source != "local" else None

@@ -1,5 +1,5 @@
-"""Loading of the devices of ``--devices``, ``--hardware`` and ``--add``: published ones, and those
-that drivers would publish.
+"""Loading of the devices of ``--devices``, ``--hardware`` and ``--add``: published devices, and
+devices that drivers would publish.
 """
 
 import os
@@ -32,8 +32,8 @@ def load_devices(source: str, target: Target) -> ClusterState:
 
 
 def render_snapshot(source: str, target: Target) -> ClusterState:
-    """Render the slices that drivers would publish for this machine (``local``) or for that of a
-    snapshot.
+    """Render the slices that drivers would publish for this machine (``local``) or for the machine
+    of a snapshot.
     """
     machine = read_node(None, None if source == "local" else Path(source))
     name = machine.host.name or os.environ.get("NODE_NAME") or "node-1"
@@ -69,9 +69,9 @@ def parse_node(source: str) -> DescribedNode:
 
 
 def assume_site_values(state: ClusterState, slices: Iterable[Raw], target: Target) -> ClusterState:
-    """Judge selectors as if their conditions on what described machines cannot know held.
+    """Assume that conditions of selectors hold on values that described machines cannot know.
 
-    ``slices`` are those on which the selectors are tried. A note tells what is assumed.
+    The selectors are tried on ``slices``. A note names the assumptions.
     """
     assumption = site.assume(state, site.drivers_on_described_machines(slices), target)
     if assumption.note:
@@ -80,7 +80,7 @@ def assume_site_values(state: ClusterState, slices: Iterable[Raw], target: Targe
 
 
 def load_added_nodes(addition: AddedNodes, target: Target, choice: DriverChoice) -> ClusterState:
-    """Load the nodes of one addition: those of a file, or a described one.
+    """Load the nodes of one addition: the nodes of a file, or a described node.
 
     Raises InputError.
     """

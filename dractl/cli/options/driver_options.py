@@ -1,5 +1,5 @@
-"""``--driver``, ``--driver-version`` and ``--driver-option``: whose devices count, and how those
-drivers are set up.
+"""``--driver``, ``--driver-version`` and ``--driver-option``: the drivers whose devices count, and
+their setup.
 """
 
 from collections.abc import Sequence

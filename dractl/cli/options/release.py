@@ -139,9 +139,9 @@ def choose_target(release: str | None, gates: dict[str, bool]) -> Target:
 
 
 def find_known_release(paths: Iterable[str]) -> str | None:
-    """Return the release of the cluster that a dump among the paths is of; None if there is none.
+    """Return the release of the cluster of a dump among the paths; None without a dump.
 
-    One that is newer than dractl knows counts as the newest, and a notice says so.
+    A release newer than dractl knows counts as the newest known one, and a notice says so.
     """
     seen = find_kubelet_release(paths)
     if seen is None or (seen not in RELEASES and not is_newer(seen)):
@@ -151,7 +151,7 @@ def find_known_release(paths: Iterable[str]) -> str | None:
 
 
 def warn_about_gates(release: str, gates: Mapping[str, bool]) -> None:
-    """Warn of gates that are not known of a preview, or that it does not have yet."""
+    """Warn of gates that are unknown in a preview, or not in it yet."""
     for remark in gate_remarks(release, gates):
         terminal.warn(remark)
 

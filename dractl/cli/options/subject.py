@@ -40,5 +40,5 @@ class SubjectOptions(ValuesOptions, frozen=True):
 
     @property
     def all_files(self) -> list[str]:
-        """Return the files of ``-f``, and those among the arguments."""
+        """Return the files of ``-f``, and the files among the arguments."""
         return [*(self.files or []), *(self.more or [])]

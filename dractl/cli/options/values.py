@@ -45,8 +45,8 @@ class ValuesOptions(OptionGroup, frozen=True):
             raise UsageError("--values and --set cannot be combined with --no-render")
 
     def choose_values(self, configured: Mapping[str, ChartSettings]) -> ValueChoice | None:
-        """Return the values of the command line and those that are configured, by chart; None if
-        there are none.
+        """Return the values of the command line and of the configuration, by chart; None if there
+        are none.
 
         Raises InputError for a file that does not exist.
         """

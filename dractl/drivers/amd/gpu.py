@@ -1,7 +1,7 @@
 """``gpu.amd.com``: AMD GPUs, their partitions, and GPUs for virtual machines.
 
 Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin (deviceinfo.go, discovery.go, driver.go),
-pkg/amdgpu/amdgpu.go; the versions are those of the pack of facts.
+pkg/amdgpu/amdgpu.go; the pack of facts has the versions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -123,7 +123,7 @@ def _unit(gpu: Gpu, amd: Amdgpu, machine: Machine) -> Unit:
 
 def _partitions(gpu: Gpu, amd: Amdgpu, machine: Machine, options: Options) -> Iterator[Unit]:
     """Yield the partitions that are platform devices. The driver publishes partitions of GPUs with
-    a NUMA node; 0.1 partitions with their GPU's id and its two partition files.
+    a NUMA node; 0.1 publishes partitions with their GPU's id and its two partition files.
     """
     whole = _unit(gpu, amd, machine)
     if whole.pci is None or whole.pci.numa_node is None:

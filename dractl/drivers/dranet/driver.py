@@ -24,7 +24,7 @@ from dractl.topology.machine import Machine, NetInterface, PciDevice
 NAME = "dra.net"
 _IGNORED = frozenset({"cilium_net", "cilium_host", "docker0"})  # ignoredInterfaceNames
 _NO_NETDEV = frozenset({"vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub"})  # nonNetdevDrivers
-# sysfs.go's own expression knows domains of four digits; ghw lists those of five too.
+# sysfs.go's own expression knows domains of four digits; ghw lists domains of five digits, too.
 _FOUR_DIGITS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
 _UNBOUND = "no kernel driver that creates an interface is bound"
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")

@@ -2,8 +2,8 @@
 from it.
 
 Source: aws-neuron/connected-device-maps-over-efa-for-neuron@2eb56e4 lookup/neuron/*.json,
-lookup/config/*.json, lookup/lookup.go; the tables are those of the pack: the adapters of the Neuron
-devices 0 to 15, without the domain 0000, by family of instance types, of which only one size has
+lookup/config/*.json, lookup/lookup.go; the pack has the tables: the adapters of the Neuron devices
+0 to 15, without the domain 0000, by family of instance types; only one size of each family has
 them.
 """
 
@@ -22,8 +22,8 @@ def groups_of_neuron(instance_type: str | None, number: int) -> dict[str, str]:
 
 
 def groups_of_adapter(instance_type: str | None, bdf: str) -> dict[str, str]:
-    """Return the group attributes of an adapter: the groups of its Neuron devices, of which two
-    share an adapter on trn1.
+    """Return the group attributes of an adapter: the groups of its Neuron devices; on trn1, two
+    devices share an adapter.
     """
     adapters = _adapters(instance_type)
     numbers = [number for number, adapter in enumerate(adapters) if adapter == bdf]

@@ -94,8 +94,8 @@ PROFILE = _Nvidia(NAME)
 
 
 def _unread_attributes(devices: Iterable[Mapping[str, Any]]) -> frozenset[str]:
-    """Return the names of attributes and capacities that the driver publishes of a GPU, but for
-    those that these devices have.
+    """Return the names of attributes and capacities that the driver publishes of a GPU, except the
+    names that these devices have.
     """
     attributes_known = {name for device in devices for name in device["attributes"]}
     rows = facts.driver(NAME)

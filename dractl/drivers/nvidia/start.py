@@ -130,7 +130,7 @@ def _mig_fault(gpu: Gpu, options: Options, *, dynamic: bool) -> str | None:
         and gpu.virtualization == "unknown"
     ):
         return f"NVML reports no virtualization mode of GPU {gpu.bdf}"
-    # Of other GPUs than vGPUs the driver makes the MIG devices, and does not look for others then.
+    # Unless a GPU is a vGPU, the driver makes its MIG devices, and then looks for no others.
     if dynamic and (not options.has(NAME, "dynamic-mig-checks") or gpu.virtualization != "vgpu"):
         return None
     # partitions.go PartGetDevice of a MigStaticDeviceType

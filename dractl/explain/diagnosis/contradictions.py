@@ -61,7 +61,7 @@ def _list_lost_devices(case: Case, cause: SelectorFalse) -> list[DeviceID]:
 
 
 def _from_facts(cause: SelectorFalse, readings: Sequence[_Reading]) -> DeviceContradiction | None:
-    """Return a value that the facts of the driver say cannot be, if all devices have it."""
+    """Return a value that is impossible by the facts of the driver, if all devices have it."""
     for driver in {reading.device.driver for reading in readings} & {*names()}:
         for fact in facts_about(driver).contradictions:
             wrong = [
@@ -96,7 +96,7 @@ def _matches(reading: _Reading, wanted: Mapping[str, str]) -> bool:
 def _from_peers(
     case: Case, cause: SelectorFalse, readings: Sequence[_Reading]
 ) -> DeviceContradiction | None:
-    """Return a value that the same hardware has otherwise on another node.
+    """Return a value that differs from the same hardware's value on another node.
 
     Only yes and no are compared: other values differ from node to node by their nature.
     """

@@ -54,14 +54,14 @@ _MACHINE_LABELS = (
     "nodepool",
     "node-pool",
     "nodegroup",
-)  # labels that tell machines
+)  # labels that identify machines
 _LIMIT_RANGER = "kubernetes.io/limit-ranger"
 _REVISION = "controller-revision-hash"  # k8s.io/api apps/v1 ControllerRevisionHashLabelKey
 _DRIVER_MARKS = (
     "kubelet-plugin",
     "dra",
     "driver",
-)  # what DaemonSets of drivers, and their namespaces, are called
+)  # words in the names of drivers' DaemonSets and of their namespaces
 _JOB_FINALIZERS = ("batch.kubernetes.io/job-tracking",)
 _DAEMON_SET = "DaemonSet"  # its pods have a node each, and are never in each other's way
 _ROLLOUT_FIELDS = ("maxSurge", "maxUnavailable")
@@ -200,7 +200,9 @@ def _in_namespace(case: Case, pods: Sequence[tuple[str, Pod]]) -> list[tuple[str
 def _find_rollout(
     case: Case, owner: tuple[str, str], holders: Sequence[tuple[str, Pod]]
 ) -> Cause | None:
-    """Return the cause for a Deployment whose old replicas hold what the new one wants."""
+    """Return the cause for a Deployment whose old replicas hold the devices that the new one
+    wants.
+    """
     kind, name = owner
     new = _controller_name(case.question.pod)
     old_holders = [

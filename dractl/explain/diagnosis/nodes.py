@@ -131,7 +131,7 @@ def _allocation_causes(case: Case, verdict: NodeVerdict, survey: Survey) -> list
     if not causes_on_node:
         causes_on_node = diagnose_combination(case, survey)
     elif (crowded := cause_of_excess(case, survey)) is not None:
-        # Whoever holds devices now: with all of them free it would not fit either.
+        # With all devices free it would not fit either, so the holders do not matter.
         causes_on_node = [
             crowded,
             *(cause for cause in causes_on_node if not isinstance(cause, DeviceInUse)),

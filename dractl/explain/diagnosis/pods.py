@@ -265,10 +265,10 @@ def note_largest_request(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
 
 
 def find_missing_input(case: Case, message: str) -> str:
-    """Return what the scheduler saw and the input lacks, if the scheduler's words differ from the
-    attempt.
+    """Return the kind of objects that the scheduler saw and the input lacks, if its words differ
+    from the attempt.
 
-    ``nodes``; or ``namespaces`` if all objects of the input are in one namespace.
+    It is ``nodes``, or ``namespaces`` if all objects of the input are in one namespace.
     """
     state = case.state
     if state.read_at is not None or state.rights.unread:

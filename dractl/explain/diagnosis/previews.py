@@ -1,4 +1,4 @@
-"""Names in the claims of a subject, and in their classes, that are not known of a preview."""
+"""Names in the claims of a subject, and in their classes, that are unknown in a preview."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from dractl.validation.violation import dot_path
 
 def find_doubts(case: Case) -> Iterator[str]:
     """Yield a sentence for each field, value and name in a selector that the preview may have, and
-    for each field of a planned feature that is on: what kube-scheduler makes of it is not known.
+    for each field of a planned feature that is on. How kube-scheduler treats them is unknown.
     """
     features = case.scheduler.features
     target = Target(features.release, features.on)

@@ -1,4 +1,6 @@
-"""The meaning of what drivers, the kubelet and runtimes say, from facts and the input's objects."""
+"""The meaning of the words of drivers, the kubelet and runtimes, from facts and the input's
+objects.
+"""
 
 from __future__ import annotations
 
@@ -194,8 +196,8 @@ def _context(refused: RefusedPod) -> dict[str, str]:
 
 
 def _holder(match: RefusalMatch, refused: RefusedPod) -> str | None:
-    """Return whose the UID in the words is: "" if no claim of the input has it, None if the words
-    have none.
+    """Return the holder of the UID in the words: "" if no claim of the input has it, None if the
+    words have no UID.
     """
     uid = match.groups.get(CLAIM_UID)
     if uid is None:

@@ -85,7 +85,7 @@ def _line(text: str) -> str:
 
 
 def notes_of(case: Case, scheduler: PodScheduler) -> Iterator[str]:
-    """Yield what is known of a pod's scheduler, and its own words."""
+    """Yield the facts about a pod's scheduler, and its own words."""
     if scheduler.is_kube_scheduler:
         yield from _profile_notes(scheduler)
         return

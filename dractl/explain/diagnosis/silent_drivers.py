@@ -1,5 +1,5 @@
-"""Drivers that publish nothing where they should: what the state of their plug-ins says about
-it.
+"""Drivers that publish nothing where they should: the faults that the state of their plug-ins
+shows.
 """
 
 from collections.abc import Iterator, Sequence

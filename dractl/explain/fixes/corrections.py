@@ -42,7 +42,7 @@ class Rewrite(Struct, frozen=True):
     corrects: bool = False
     """Whether it is the condition that was meant, as far as the devices' own values can tell."""
     variant: bool = False
-    """Whether it names a product of nearly that name, with other numbers."""
+    """Whether it names a product with a similar name and other numbers."""
 
     def apply_to(self, whole: str, part: Excerpt) -> Rewrite:
         """Return the same edit of the whole expression that the condition is part of."""
@@ -290,7 +290,7 @@ def _swap_maps(
 def _add_unit(number_text: str, present: Sequence[str]) -> str:
     """Return a plain number as the amount that it can mean beside the devices' own amounts.
 
-    It is in GiB or GB if theirs are millions of times larger: in the unit in which a device has as
+    If theirs are millions of times larger, it is in GiB or GB, in the unit in which a device has as
     much.
     """
     number = Quantity.parse(number_text).milli_value() if number_text.isdigit() else 0

@@ -58,7 +58,7 @@ def move_operation(
 ) -> Operation | None:
     """Return an operation on ``source`` as one on ``target``, whose fields stand below ``prefix``.
 
-    Entries of lists are found by their names. None where ``target`` has nothing of what would be
+    Entries of lists are found by their names. None if ``target`` lacks the value that would be
     removed, replaced or moved.
     """
     location = _locate(parse_pointer(str(operation["path"])), source, target, prefix)

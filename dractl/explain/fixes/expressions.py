@@ -146,7 +146,7 @@ def repair_class_selectors(problem: FixProblem) -> Iterator[Candidate]:
 
 
 def _list_empty_classes(problem: FixProblem) -> dict[str, list[DeviceID]]:
-    """Return the classes of which there is no device, with the devices that are not of them."""
+    """Return the classes without a device, each with the devices that do not match it."""
     lost_by_class: dict[str, list[DeviceID]] = {}
     matched_classes: set[str] = set()
     for _, request in problem.requests():
@@ -185,7 +185,8 @@ def _rewrite_expression(
 ) -> Iterator[Rewrite]:
     """Yield other texts for an expression that is false, or fails, on the devices ``lost``.
 
-    ``meant``: it is true on others, so that a condition that is false on these is no mistake.
+    ``meant``: the expression is true on other devices, so a condition that is false on these is no
+    mistake.
     """
     case = problem.case
     for part in problem.scheduler.compile_selector(text).conjuncts:

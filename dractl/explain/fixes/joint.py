@@ -70,7 +70,7 @@ class JointSearch:
         self.accepts = accepts
         """Decides whether a candidate may be a part."""
         self.corrected = corrected
-        """The slots in which only what was meant is tried."""
+        """The slots in which only corrections of the intent are tried."""
 
     def combinations(self, obstacles: NodeObstacles) -> Iterator[Candidate]:
         """Yield candidates that correct all obstacles on some nodes, the preferred ones first."""
@@ -93,8 +93,8 @@ class JointSearch:
     def _correct_first(self, plan: Plan) -> Iterator[Plan]:
         """Yield the plans in which the first obstacle that is left is corrected.
 
-        What was meant comes before giving it up: so a correction that is not enough is followed by
-        others of the same obstacle before a condition is dropped.
+        Corrections of the intent come before giving it up: a correction that is not enough is
+        followed by others of the same obstacle before a condition is dropped.
         """
         demand, *others = plan.demands
         problem = self._isolate(plan, others)
@@ -162,7 +162,7 @@ class JointSearch:
     def _correct(
         self, plan: Plan, problem: FixProblem, candidate: Candidate, others: Sequence[Demand]
     ) -> Plan | None:
-        """Return the plan with a correction; None if more than the others is in the way then."""
+        """Return the plan with a correction; None if further obstacles are in the way then."""
         base = self.problem.case
         try:
             state = apply(plan.trial.state, candidate.trial)
@@ -219,7 +219,7 @@ def _leads_elsewhere(obstacles: NodeObstacles) -> bool:
 
 
 def chain(problem: FixProblem, parts: Sequence[Candidate]) -> Candidate:
-    """Return one candidate for several, of which each was made in the cluster after those before.
+    """Return one candidate for several, each made in the cluster after the previous ones.
 
     So no operation of a later one is left out, even if it reads like an earlier one. The subject is
     recreated once, after everything else.

@@ -38,7 +38,7 @@ _REQUIRED_AFFINITY = (
 def fix_node_affinity(
     problem: FixProblem, verdict: NodeVerdict, _: Rejection
 ) -> Iterator[Candidate]:
-    """Correct or remove what the pod wants of a node's labels, or label the node."""
+    """Correct or remove the pod's conditions on node labels, or label the node."""
     labels = verdict.node.labels
     pod = Pod(problem.demanding_pod)
     unmet_labels = {k: value for k, value in pod.node_selector.items() if labels.get(k) != value}

@@ -432,9 +432,9 @@ def open_gates(problem: FixProblem, cause: SchedulingGated) -> Iterator[Candidat
 
 
 def _gate_owner(problem: FixProblem, gates: tuple[str, ...]) -> str:
-    """Return who removes scheduling gates, if the pod or its workload says so.
+    """Return the owner of scheduling gates, if the pod or its workload names it.
 
-    For Kueue that is its queue, for others the domain of the gate.
+    For Kueue that is its queue, for other owners the domain of the gate.
     """
     owner = workload_target(problem.pod, problem.question.key[0])
     workload = problem.state.get(*parse_target(owner)) if owner is not None else None
@@ -454,7 +454,7 @@ def fix_scheduler_name(problem: FixProblem, cause: UnseenScheduler) -> Iterator[
     """Start a known scheduler, correct a misspelt name, or use the default scheduler.
 
     The default scheduler replaces one that does not run. A pod that names a group or a queue is not
-    moved: that would take it out of it.
+    moved, since it would leave the group or queue.
     """
     slot = FixSlot(Topic.SCHEDULER)
     is_named = problem.pod is not None and "schedulerName" in View(problem.pod).spec
@@ -538,7 +538,7 @@ def _make_ending(ending: Ending, slot: FixSlot, effect: str) -> Candidate:
 
 
 def _end_one_user(problem: FixProblem, users: Sequence[str]) -> Iterator[Candidate]:
-    """End the first pod that can end, where a claim is reserved for as many as it can be."""
+    """End the first pod that can end, where a claim is reserved for the maximum number of pods."""
     endings = (problem.owners.plan_ending([user]) for user in users)
     ending = next((ending for ending in endings if ending is not None), None)
     if ending is not None:

@@ -157,7 +157,7 @@ def _recreate_pods(problem: FixProblem, changes: Sequence[Change]) -> _Recreatio
 def _queue_in_default_scheduler(problem: FixProblem, pod: Raw) -> Scheduler:
     """Return a scheduler with the pods of the pod's own scheduler in kube-scheduler's queue.
 
-    Whatever schedules them, its view is the one by which fixes are proven.
+    Fixes are proven by its view, whichever scheduler places the pods.
     """
     state = problem.state
     scheduler = problem.scheduler
@@ -224,7 +224,7 @@ def _end_first(
 
 
 def _pods_ahead(problem: FixProblem, simulation: SimulationResult) -> tuple[str, ...]:
-    """Name the pods that get what a change frees before the subject does."""
+    """Name the pods that get the freed devices or resources before the subject does."""
     keys = _keys_ahead(problem, simulation)
     if not keys:
         return ()
@@ -239,7 +239,7 @@ def _pods_ahead(problem: FixProblem, simulation: SimulationResult) -> tuple[str,
 
 
 def _is_unrelated(pod: Raw | None, key: Key, owner: str | None) -> bool:
-    """Return whether nobody expects that a pod ends with those of the workload ``owner``."""
+    """Return whether it is unexpected that a pod ends with the pods of the workload ``owner``."""
     if owner is None:
         return True
     return workload_target(pod, key[0]) != owner or Pod(pod).leader_worker_group is not None

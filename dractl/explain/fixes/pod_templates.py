@@ -65,8 +65,8 @@ def pods_of_template(state: ClusterState, template: Key) -> Iterator[tuple[Key, 
 def move_to_template(state: ClusterState, key: Key, patch: Patch) -> Patch | None:
     """Return a patch of a pod as a patch of the object in which a person writes the pod.
 
-    That is the pod template of its workload, or the pod itself. None where the template lacks what
-    the patch changes: a controller or admission put it into the pod, and would do so again (the
+    That is the pod template of its workload, or the pod itself. None if the template lacks the
+    changed part: a controller or admission put it into the pod, and would do so again (the
     DaemonSet controller's affinity, a RuntimeClass's nodeSelector).
     """
     pod = state.get("Pod", key)
@@ -82,7 +82,8 @@ def move_to_template(state: ClusterState, key: Key, patch: Patch) -> Patch | Non
         if moved_operation is None:
             return None
         operations.append(moved_operation)
-        if operation is not patch.operations[-1]:  # each operation sees what those before it did
+        # Each operation sees the result of the earlier ones
+        if operation is not patch.operations[-1]:
             pod = apply_patch(pod or {}, (operation,))
             workload = apply_patch(workload, (moved_operation,))
     return Patch(target, tuple(operations)) if operations else None

@@ -35,7 +35,7 @@ class Pool(Struct, frozen=True):
         return slices
 
     def candidate(self, title: str, effect: str, changes: Sequence[Create | Patch]) -> Candidate:
-        """Return a candidate that nobody but the driver can apply."""
+        """Return a candidate that only the driver can apply."""
         slot = FixSlot(Topic.POOL, str(self.cause.pool))
         return Candidate(
             title, (), slot, Preference.RESTORE, effect=effect, consequences=tuple(changes)

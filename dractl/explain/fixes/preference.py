@@ -13,7 +13,7 @@ class Preference(IntEnum):
     """Correct a name, a value or a type."""
 
     AGAIN = auto()
-    """Wait, or recreate the pod: nothing is wrong any more, or soon."""
+    """Wait, or recreate the pod: nothing is wrong any more, or the fault ends soon."""
 
     SUPPLY = auto()
     """Create a missing object."""
@@ -28,7 +28,7 @@ class Preference(IntEnum):
     """Let the pod use devices and nodes that are kept from it."""
 
     REPAIR = auto()
-    """Have others repair or start what is broken: a step that no change of objects takes."""
+    """Have others repair or start a broken part, which no change of objects does."""
 
     LESS = auto()
     """Ask for less."""

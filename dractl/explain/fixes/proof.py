@@ -54,9 +54,10 @@ def predict(problem: FixProblem, candidate: Candidate, nodes: Sequence[str]) -> 
 def spare_parts(
     problem: FixProblem, proven: Proven, join: Callable[[Sequence[Candidate]], Candidate]
 ) -> Proven:
-    """Return a joint candidate without each part that it works without, the costliest first.
+    """Return a joint candidate without the parts that it does not need; the costliest part is
+    dropped first.
 
-    A part whose fields a later part writes again is none by itself.
+    A part whose fields a later part writes again does not count as a part by itself.
     """
     for part in sorted(proven.candidate.parts, key=lambda part: part.size, reverse=True):
         others = [p for p in proven.candidate.parts if p is not part]

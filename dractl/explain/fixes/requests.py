@@ -60,7 +60,7 @@ def lower_counts(problem: FixProblem) -> Iterator[Candidate]:
 def _lower_count(
     problem: FixProblem, editable: EditablePart[Request], ref: RequestRef, wanted: int, free: int
 ) -> Iterator[Candidate]:
-    # Of equal replicas none wants to be the one with less.
+    # No replica of several equal ones should get less.
     """Lower a count to what is free, or to the next smaller numbers."""
     is_replica = any(isinstance(cause, OwnReplicas) for cause in problem.causes)
     for count in dict.fromkeys([free, *_counts_to_try(min(wanted - 1, _MAX_DEVICES_PER_CLAIM))]):
@@ -163,7 +163,7 @@ def _narrow_all_mode(
 def change_class(
     problem: FixProblem, cause: ClassMissing | SelectorFalse | NoSlicesForDriver
 ) -> Iterator[Candidate]:
-    """Change the class to the one that was probably meant, or to one of which there are devices."""
+    """Change the class to the one that was probably meant, or to one that has devices."""
     editable = problem.editable_request(cause.request)
     if editable is None or cause.device_class is None or cause.request is None:
         return
@@ -218,7 +218,7 @@ def _is_plausible_class(cause: ClassMissing, name: str) -> bool:
 
 
 def _distinctive_words(name: str) -> set[str]:
-    """Return the words of a class's name that other classes do not have in common with it."""
+    """Return the words of a class's name that the names of other classes do not have."""
     return set(re.findall(r"[a-z0-9]+", name.lower())) - _COMMON_WORDS
 
 

@@ -92,7 +92,7 @@ def _count_old_claims(problem: FixProblem, template: str) -> int:
 def update_pod(problem: FixProblem, cause: OldRevision) -> Iterator[Candidate]:
     """Let a workload create the next pod from its present template.
 
-    A StatefulSet does after its pod ends, a Deployment after it is resumed.
+    A StatefulSet does so after its pod ends, a Deployment after it is resumed.
     """
     owner = cause.owner.replace(" ", "/", 1)
     value = problem.state.get(*parse_target(owner))

@@ -168,7 +168,7 @@ class _Search:
         self.proven.append(spare_parts(self.problem, Proven(outlook.fix, nodes), combine))
 
     def _keep_insufficient(self, candidate: Candidate) -> None:
-        """Keep a correction that is not enough, with what is left after it."""
+        """Keep a correction that is not enough, with the explanation after it."""
         remainder = _explain_after(self.problem, candidate, self.explain)
         if remainder is None or remainder.fits:
             return
@@ -207,7 +207,7 @@ class _Search:
         return FixResult(fixes, tuple(notes), tuple(steps_after))
 
     def _select_shown(self) -> list[Proven]:
-        """Return the fixes that are shown: those that no other one supersedes."""
+        """Return the fixes that are shown: no other fix supersedes them."""
         shown = [
             each for each in self.proven if not self.done.intersection(each.candidate.superseded_by)
         ]
@@ -218,8 +218,8 @@ class _Search:
     def _find_joint_fixes(self, shown: Sequence[Proven]) -> list[Proven]:
         """Return a fix that corrects several obstacles, unless a gentle one is known already.
 
-        What was meant comes before giving it up. If a part of it is a step in words, such as to
-        wait for a node, a fix that changes objects alone follows.
+        Corrections of an intent come before giving it up. If a part of it is a step in words, such
+        as to wait for a node, a fix that changes objects alone follows.
         """
         if not all(
             each.candidate.preference >= Preference.RELAX

@@ -55,7 +55,7 @@ def _repairs(problem: FixProblem, pool: Pool) -> Iterator[Candidate]:
     """Yield the repairs for the cause of a pool."""
     cause = pool.cause
     if isinstance(cause, PoolIncomplete) and pool.slices:
-        # Where the counts disagree (kubernetes#141117), those of the whole cluster count.
+        # Where the counts disagree (kubernetes#141117), the counts of the whole cluster are used.
         published = max(int(cause.have or 0), len(pool.newest_slices))
         missing_count = max(int(cause.want or 0) - published, 1)
         if missing_count <= _MAX_CREATED_SLICES:

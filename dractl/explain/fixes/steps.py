@@ -115,7 +115,7 @@ class _Script(Struct):
                 self.actions.append(_delete_command(target))
 
     def _patch(self, patch: Patch) -> None:
-        """Add the commands for a patch, and those that bring it to the waiting pods."""
+        """Add the commands for a patch, and the commands that bring it to the waiting pods."""
         commands = _patch_commands(self.state, patch)
         if patch.target.partition("/")[0] in _ADMISSION_KINDS:
             self.permissions += commands.actions
@@ -405,8 +405,8 @@ def _propagate(
 def recreate_pods(state: ClusterState, owner: str, pods: Sequence[Key]) -> Iterator[Command]:
     """Recreate pods of a workload.
 
-    A Job counts deleted pods as failures, but not those of its suspension (kubernetes
-    pkg/controller/job), which whoever owns it would end.
+    A Job counts deleted pods as failures, unless its suspension deletes them (kubernetes
+    pkg/controller/job); its owner would end the suspension.
     """
     kind = owner.partition("/")[0]
     workload = state.get(*parse_target(owner))

@@ -55,7 +55,7 @@ def find_evicting_taint(
 ) -> DeviceTaint | None:
     """Find the taint that would evict the pod right after it is scheduled.
 
-    ``taints`` are those of :func:`dractl.allocation.list_evicting_taints`.
+    ``taints`` come from :func:`dractl.allocation.list_evicting_taints`.
     """
     for result in outcome.results if taints and isinstance(outcome, Allocated) else ():
         for allocated in result.devices.results:

@@ -24,7 +24,8 @@ from dractl.views import Pod
 
 MAX_FIXES_COUNTED = 12  # fixes, those that most pods wait for first
 MAX_REPLICAS_PLACED = 1000  # of one answer that are placed together
-# What tells replicas of one workload apart and changes nothing about where they can run.
+# Fields that differ between replicas of one workload, and do not affect the nodes where they can
+# run.
 _REPLICA_FIELDS = ("hostname", "nodeName")
 _REPLICA_LABELS = (
     "apps.kubernetes.io/pod-index",
@@ -88,7 +89,7 @@ def explain_each(
 
 
 def _split_by_fit(explainer: Explainer, answer: Explanation) -> list[Explanation]:
-    """Split an answer that is true of some replicas only: those that fit at once, and the
+    """Split an answer that is true of some replicas only: replicas that fit at once, and the
     others.
     """
     fits = answer.fits or any(reason.code == WouldFitNow.page.code for reason in answer.reasons[:1])
@@ -142,7 +143,7 @@ def _split_by_fit(explainer: Explainer, answer: Explanation) -> list[Explanation
 
 
 def drop_repeated_step(answer: Explanation, names: Sequence[str]) -> Explanation:
-    """Drop the next step that repeats the question; ``names`` are what was asked
+    """Drop the next step that repeats the question; ``names`` are the names that were asked about
     (``podgroup/ring``).
     """
     commands = {f"{program_name()} explain {name.lower()}" for name in names}
@@ -253,7 +254,7 @@ def _add_relief(
     answers: Sequence[Explanation],
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[Explanation]:
-    """Add to each fix that several pods wait for how many of them fit after it.
+    """Add to each fix that several pods wait for the number of these pods that fit after it.
 
     Each fix is proven for one pod alone; this counts the pods that start together.
     """

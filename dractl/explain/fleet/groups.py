@@ -86,7 +86,7 @@ def explain_groups(
     """
     state, groups = explainer.state, []
     if not can_decide(state.rights):
-        return []  # what claims and pods hold that may not be read is not known
+        return []  # devices of claims and pods that may not be read are unknown
     for text in names:
         address = parse_address(state, text, namespace, kinds)
         word, name, group_namespace = address.word, address.name, address.namespace
@@ -241,8 +241,8 @@ def _explain_group(
 
 
 def _gang_cause(explainer: Explainer, pod: Raw, namespace: str) -> str:
-    """Return what keeps a whole gang from starting, other than that too few pods fit; empty if
-    nothing does.
+    """Return the cause that keeps a whole gang from starting, apart from too few pods that fit;
+    empty if there is none.
     """
     key = namespace, Pod(pod).name
     causes = explainer.group(Question("Pod", key, pod)).causes

@@ -17,8 +17,8 @@ _MAX_MACHINES = 3
 
 
 def note_known_machines(scheduler: Scheduler, question: Question) -> Iterator[str]:
-    """Yield which machines of the cluster's kinds would serve a subject; nothing where no label of
-    a node names a machine that is known.
+    """Yield the machines of the cluster's kinds that would serve a subject; nothing if no label of
+    a node names a known machine.
     """
     labels = (node.labels for node in scheduler.nodes.values())
     values = dict.fromkeys(each[key] for each in labels for key in _LABELS if key in each)

@@ -40,7 +40,8 @@ from dractl.views import Node
 
 MAX_NAMED_PODS = 8  # pods that are named
 _EFFECTS_WITHOUT_HARM = ("None",)  # effects of taints that keep nothing away
-# A claim without any wish, for a class that takes every device: what it cannot have, nobody can.
+# A claim without conditions, for a class that takes every device: no claim can have the devices
+# that it cannot have.
 _ANY_DEVICE = {
     "deviceClassName": "any",
     "allocationMode": "ExactCount",

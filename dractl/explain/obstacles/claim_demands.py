@@ -63,7 +63,7 @@ class RequestDemand(ClaimDemand, frozen=True):
 
 
 class FreeDevices(Demand, frozen=True):
-    """RequestedDevices that no other claim holds."""
+    """Devices of a request that no other claim holds."""
 
     kind = "device-in-use"
     passes = True
@@ -75,7 +75,7 @@ class FreeDevices(Demand, frozen=True):
         return "devices that no other claim holds"
 
     def lift(self, trial: Trial) -> Trial:
-        # What the subject's own claims hold is not in its way.
+        # Devices of the subject's own claims are not in its way.
         claims = trial.state.objects("ResourceClaim")
         kept = {key: claims[key] for key in _claims_of_subject(trial.question) if key in claims}
         released = release_claims(trial.state)
@@ -121,7 +121,7 @@ class UsablePools(Demand, frozen=True):
 
 
 class FreeCounters(Demand, frozen=True):
-    """Counters of which enough is left, where no claim holds what is wanted."""
+    """Counters with enough left, where no claim holds the wanted devices."""
 
     kind = "counters"
     stage = 14
@@ -142,7 +142,7 @@ class FreeCounters(Demand, frozen=True):
 
 
 def _announce(value: Raw, *, count: int) -> Raw:
-    """Return a slice of a pool that has so many, and whose devices use no counters."""
+    """Return a slice of a pool with so many slices; its devices use no counters."""
     return _drop_counters(set_in(value, ("spec", "pool", "resourceSliceCount"), count))
 
 
@@ -158,7 +158,7 @@ def _drop_consumption(device: Raw) -> Raw:
 
 
 class UntaintedDevices(RequestDemand, frozen=True):
-    """RequestedDevices without taints that the request does not tolerate."""
+    """Devices of a request without taints that it does not tolerate."""
 
     kind = "device-taint"
     stage = 12
@@ -303,7 +303,7 @@ class ClassOfRequest(RequestDemand, frozen=True):
 
 
 class RequestedDevices(RequestDemand, frozen=True):
-    """RequestedDevices at all for a request."""
+    """Any devices at all for a request."""
 
     kind = "devices"
     stage = 5
@@ -352,7 +352,7 @@ class ClaimLocation(ClaimDemand, frozen=True):
         return f"claim {self.target.partition('/')[2]} where it is allocated"
 
     def lift(self, trial: Trial) -> Trial:
-        # What it holds may not exist elsewhere: it stays allocated, and can be used anywhere.
+        # Its devices may not exist elsewhere: it stays allocated, and can be used anywhere.
         path = ("status", "allocation", "nodeSelector")
         return trial.edit(self.target, lambda claim: remove_at(claim, path))
 
@@ -363,7 +363,9 @@ class ClaimLocation(ClaimDemand, frozen=True):
 def demands_of_claim(
     claim: PodClaim, drivers: frozenset[str], compile_: Compile, trial: Trial
 ) -> Iterator[Demand]:
-    """Yield what a claim that is to be allocated demands, the rather to be kept the later."""
+    """Yield the demands of a claim that is to be allocated; demands that are better kept come
+    later.
+    """
     if claim.editable is None:
         return
     target, prefix = claim.editable.target, claim.editable.path

@@ -1,4 +1,4 @@
-"""Demands of a pod outside its claims, and what meets them."""
+"""Demands of a pod outside its claims, and ways to meet them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial

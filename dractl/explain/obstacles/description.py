@@ -49,7 +49,7 @@ def describe_obstacles(
 ) -> Description:
     """Describe the obstacles on the nearest node.
 
-    ``causes`` are those of the cluster as it is: they say what a single obstacle is.
+    ``causes`` are the causes in the cluster as it is; they describe a single obstacle.
     """
     if not obstacles.on_nodes or not causes:
         return Description()
@@ -73,11 +73,10 @@ def describe_obstacles(
 def _causes_of(
     oracle: Oracle, case: Case, nearest: NodeObstacles, demand: Demand, *, lasts: bool
 ) -> tuple[Cause, ...]:
-    """Return the cause that a demand is where the others are lifted; none for the only one.
+    """Return the causes of a demand while the others are lifted; none for the only demand.
 
     A count that stands for several constraints has one cause for each of them. If the subject could
-    never fit, nothing is held in that cluster, so that nobody is blamed for what would be in the
-    way all the same.
+    never fit, nothing is held in that cluster, so that no holder is blamed.
     """
     others = [other for other in nearest.demands if other is not demand]
     constraints = demand.constraints if isinstance(demand, Count) else ()
@@ -127,7 +126,9 @@ def _rename_claims(cause: Cause, recreated: Case, case: Case) -> Cause:
 
 
 def _note_unjudged_demands(case: Case, nearest: NodeObstacles) -> Iterator[str]:
-    """Yield what else a request without devices demands: nobody knows whether they would do."""
+    """Yield notes on the other demands of a request without devices: nobody knows whether devices
+    would meet them.
+    """
     for demand in nearest.demands:
         if not isinstance(demand, RequestedDevices):
             continue
@@ -157,7 +158,9 @@ def _note_unjudged_demands(case: Case, nearest: NodeObstacles) -> Iterator[str]:
 def _note_unpublished_devices(
     case: Case, drivers: Container[str], nearest: NodeObstacles
 ) -> Iterator[str]:
-    """Yield what would keep the devices from the subject once their driver publishes them."""
+    """Yield notes on demands that would keep the devices from the subject once their driver
+    publishes them.
+    """
     for rule in case.state.taint_rules:
         selector = rule.spec.device_selector
         if selector is not None and selector.driver in drivers:
@@ -191,7 +194,7 @@ def _obstacle(
 
 
 def _find_when(oracle: Oracle, case: Case, nearest: NodeObstacles) -> When:
-    """Return when a subject could fit; what stands before the nodes is lifted."""
+    """Return when a subject could fit; stops before the nodes are lifted."""
     before = [demand for demand in nearest.demands if demand.is_before_nodes]
     trial = lift_all(recreate_subject(case.state, case.state, case.question), before)
     if len(before) == len(nearest.demands):

@@ -2,7 +2,7 @@
 
 All filters of a node are evaluated, without a stop at the first. Among the demands of the claims a
 smallest set is found by asking the scheduler (Junker, QuickXplain, AAAI 2004): where several sets
-would do, devices in use come before what the claims ask for, single conditions before whole
+are possible, devices in use come before demands of the claims, single conditions before whole
 requests, and one count before several constraints. Nodes that read the same are asked once.
 """
 
@@ -59,7 +59,7 @@ MAX_FILTER_ROUNDS = 4
 MAX_NODE_GROUPS = 5
 """Groups of nodes on which the obstacles are computed, the nearest ones."""
 MAX_SPLIT_NODES = 6
-"""Nodes that read the same up to the first filter, of which all filters are asked."""
+"""Nodes that read the same up to the first filter, and of which all filters are evaluated."""
 MAX_ALIKE = 4
 """Nodes of a group that corrections may choose from."""
 
@@ -118,7 +118,7 @@ def order_demands(demands: Sequence[Demand]) -> tuple[Demand, ...]:
 
 
 class _Opening(Struct, frozen=True):
-    """A trial without what ends the attempt before any node."""
+    """A trial without the stops that end the attempt before any node."""
 
     demands: tuple[Demand, ...]
     """The demands that are lifted."""
@@ -127,7 +127,7 @@ class _Opening(Struct, frozen=True):
 
 
 def _lift_stops(oracle: Oracle, trial: Trial) -> _Opening:
-    """Lift what ends the attempt before any node."""
+    """Lift the stops that end the attempt before any node."""
     demands: list[Demand] = []
     if ignores_pod(trial):
         demands.append(SchedulerName(Pod(trial.question.value).scheduler_name))
@@ -183,11 +183,11 @@ class _Group(Struct, frozen=True):
     remoteness: float
     """A first guess."""
     reading: object
-    """Equal for nodes with the same devices, of which equally many would do."""
+    """Equal for nodes that have the same devices and equally many suitable ones."""
 
 
 class _Search:
-    """The search on the nodes of one cluster, without what stands before the nodes."""
+    """The search on the nodes of one cluster, without the stops before the nodes."""
 
     def __init__(self, oracle: Oracle, opening: _Opening) -> None:
         self.oracle = oracle
@@ -199,7 +199,7 @@ class _Search:
         self.drivers = _drivers(oracle)
 
     def nearest_groups(self) -> list[_Group]:
-        """Return groups of nodes, those first that are probably nearest to a fit."""
+        """Return groups of nodes; groups that are probably nearest to a fit come first."""
         alike: dict[object, list[NodeVerdict]] = {}
         for verdict in self.attempt.nodes:
             rejection = verdict.rejection and (verdict.rejection.plugin, verdict.rejection.texts)
@@ -233,7 +233,7 @@ class _Search:
         if not first.allocates:
             survey = self._survey(first)
             remoteness += 1 + 10 * sum(not r.offered for r in survey.requests)
-            # The same devices, of which others are in use.
+            # The same devices, but others of them are in use.
             if isinstance(first.group, tuple):
                 reading = first.group[0], _count_candidates(survey)
         names = tuple(node.name for node in nodes[:MAX_ALIKE])
@@ -323,11 +323,11 @@ class _Search:
 
         free = FreeDevices()
         is_held = fits((free,))
-        if not is_held:  # others are not to blame where nothing held would not be enough
+        if not is_held:  # other holders are not to blame if it would not fit with all devices free
             if not fits(demands):
                 return None
             demands.sort(key=_coarseness)
-        # Most often nothing but what is held is in the way.
+        # Most often only devices in use are in the way.
         tried = (free,) if is_held and demands[0] == free else demands
         needed = smallest_subset(fits, tried)
         for count in (demand for demand in tried if isinstance(demand, Count)):
@@ -339,7 +339,7 @@ class _Search:
         )
 
     def _claim_demands(self, verdict: NodeVerdict) -> list[Demand]:
-        """Return the demands of the claims on a node, what is rather to be kept last."""
+        """Return the demands of the claims on a node, demands that are better kept come last."""
         demands: list[Demand] = [location_of(claim) for claim in verdict.unusable_claims]
         demands.append(FreeDevices())
         demands += _demands_of_pools(self._survey(verdict)) if verdict.claims else ()
@@ -372,7 +372,7 @@ def _count_candidates(survey: Survey) -> object:
 
 
 def _demands_of_pools(survey: Survey) -> Iterator[Demand]:
-    """Yield what a node's pools lack: slices, or counters."""
+    """Yield the demands for what a node's pools lack: slices, or counters."""
     broken = tuple((p.driver, p.pool) for p in survey.pools if p.state != "usable")
     if broken:
         yield UsablePools(broken)
@@ -399,7 +399,7 @@ def _coarseness(demand: Demand) -> int:
 
 
 def _signature(demand: Demand) -> object:
-    """Return what is equal for demands of different nodes that read the same."""
+    """Return a key that is equal for demands of different nodes that read the same."""
     fields = {name: getattr(demand, name) for name in demand.__struct_fields__ if name != "nodes"}
     return (demand.kind, tuple(fields.items()))
 
@@ -407,7 +407,8 @@ def _signature(demand: Demand) -> object:
 def _put_count_for_constraints(
     is_enough: Callable[[Sequence[Demand]], bool], needed: list[Demand], count: Count
 ) -> list[Demand]:
-    """Return the needed demands, with a count in place of constraints that a lower one would meet.
+    """Return the needed demands, with a count in place of constraints that a lower count would
+    meet.
 
     One device differs from no other, and shares everything with itself.
     """

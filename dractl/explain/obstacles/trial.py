@@ -62,7 +62,7 @@ class Trial(Struct, frozen=True):
 def recreate_subject(state: ClusterState, before: ClusterState, question: Question) -> Trial:
     """Return the subject as it is created in a cluster, with the claims of its templates.
 
-    ``before`` is the cluster to which the question was put: the pod of a workload is that of its
+    ``before`` is the cluster to which the question was put: the pod of a workload comes from its
     changed template.
     """
     value: Mapping[str, Any] = state.get(question.kind, question.key) or question.value
@@ -126,7 +126,9 @@ class Oracle:
 
 
 def ignores_pod(trial: Trial) -> bool:
-    """Decide whether kube-scheduler ignores the pod, and nothing shows that another one runs."""
+    """Decide whether kube-scheduler ignores the pod, and nothing shows that another scheduler
+    runs.
+    """
     question = trial.question
     if question.kind in CLAIMS:
         return False
@@ -135,7 +137,7 @@ def ignores_pod(trial: Trial) -> bool:
 
 
 def find_too_few_pods_of_gang(trial: Trial) -> TooFewPods | None:
-    """Return why the gang of a pod waits of which fewer pods exist than start together."""
+    """Return the cause for a pod whose gang has fewer pods than start together."""
     question = trial.question
     if question.kind != "Pod":
         return None

@@ -41,7 +41,7 @@ class Progress(IntEnum):
     APART = 6
     """The wanted devices are free, and cannot be used together."""
     OUTSIDE_DRA = 7
-    """Everything fits but something outside DRA."""
+    """Everything fits except something outside DRA."""
     EVERYWHERE = 8
     """Something outside DRA rejects all nodes: nothing else matters until that is fixed."""
     STOPPED = 9
@@ -77,7 +77,7 @@ SEE_POD_CLAIMS = (
 _MERGED_FIELDS = frozenset(
     {"nodes", "devices", "holders", "rules", "counters", "values", "users", "evaluated", "labels"}
 )
-"""Fields of which a cause for several nodes has what any of the nodes has."""
+"""Fields that a cause for several nodes collects from all of the nodes."""
 
 
 class Cause(Struct, frozen=True, kw_only=True):
@@ -94,7 +94,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     identity: ClassVar[tuple[str, ...]] = ()
     """The attributes by which causes of several nodes are the same one."""
     steps_beside_fixes: ClassVar[bool] = False
-    """True if its steps are shown even where fixes are, since no change of objects reaches it."""
+    """True if its steps are shown even beside fixes, since no change of objects reaches it."""
     is_root_cause: ClassVar[bool] = False
     """True if others only follow from it, so that its steps come first."""
     is_question: ClassVar[bool] = False
@@ -107,12 +107,12 @@ class Cause(Struct, frozen=True, kw_only=True):
     def from_stop(cls, stop: Any, scheduler: Scheduler) -> Cause:
         """Return the cause of a stop of one of the classes ``stops``.
 
-        What the cluster has instead is looked up here.
+        Alternatives in the cluster are looked up here.
         """
         raise NotImplementedError
 
     def facts(self) -> Facts:
-        """Return what JSON shows of the cause beside its sentence."""
+        """Return the facts that JSON shows beside the sentence of the cause."""
         return {"nodes": self.nodes}
 
     def sentence(self, names: Names, scope: Scope) -> str:
@@ -142,7 +142,7 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     @property
     def is_transient(self) -> bool:
-        """True if it is a state that goes by itself: nothing is wrong yet."""
+        """True if it is a state that passes by itself: nothing is wrong yet."""
         return False
 
     def full_sentence(self, names: Names, scope: Scope = Scope.ONE) -> str:
@@ -151,8 +151,8 @@ class Cause(Struct, frozen=True, kw_only=True):
         return self.sentence(names, scope) + (f"; held by {holders}" if holders else "")
 
     def brief(self, names: Names, scope: Scope = Scope.ONE) -> str:
-        """Return the sentence without what tables show elsewhere: holders, and what may not be
-        read.
+        """Return the sentence without the parts that tables show elsewhere: holders, and unreadable
+        resources.
         """
         return self.sentence(names, scope)
 
@@ -215,7 +215,7 @@ def merge_into(cause: C, other: C) -> C:
 
 
 class StopCause(Cause, Generic[S], frozen=True, kw_only=True):
-    """A cause that the scheduler knows as a stop; what the stop has is read through it."""
+    """A cause that the scheduler knows as a stop; the fields of the stop are read through it."""
 
     stop: S
 

@@ -31,7 +31,7 @@ from dractl.views.namespace import ADMIN_ACCESS_LABEL
 _POD_CLAIM_ANNOTATION = "resource.kubernetes.io/pod-claim-name"
 """The mark of a claim that was made for a pod (kubernetes pkg/controller/resourceclaim)."""
 _CREATION_PREFIX = "create ResourceClaim :"
-"""The beginning of what the claim controller says of a claim without a name (same package)."""
+"""The beginning of the claim controller's words about a claim without a name (same package)."""
 _SILENT_WEBHOOK = 'failed calling webhook "'
 """Kubernetes k8s.io/apiserver pkg/admission/plugin/webhook."""
 _DENIALS = ("denied the request: ", "denied request: ")

@@ -34,7 +34,10 @@ class AttributeMissing(RequestCause, frozen=True, kw_only=True):
         Progress.APART,
     )
     identity = ("request", "constraint")
-    steps_beside_fixes = True  # another version of the driver helps without giving up anything
+    steps_beside_fixes = True
+    """Another version of the driver helps without giving up anything, so these steps stand beside
+    fixes.
+    """
 
     constraint: str
     attribute: str

@@ -59,7 +59,7 @@ def find_taint_controller(key: str) -> TaintController | None:
 
 def taint_meaning(key: str) -> str:
     """Return the clause about the controller of a taint; "" for taints whose names say enough, and
-    for those that people set.
+    for taints that people set.
     """
     controller = find_taint_controller(key)
     if controller is None or key.startswith(_NODE_CONTROLLER_PREFIX):

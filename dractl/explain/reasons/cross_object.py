@@ -325,7 +325,7 @@ class NotReadable(Cause, frozen=True, kw_only=True):
         return (replace(self, missing=()) if self.quote else self).sentence(names, scope)
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        """Yield what the scheduler's message asks of the pod's own manifest."""
+        """Yield the changes of the pod's own manifest that the scheduler's message asks for."""
         for words, step in _STEPS_BY_MESSAGE:
             if words in self.quote:
                 yield step
@@ -361,7 +361,7 @@ _STEPS_BY_MESSAGE = (
 
 
 class AddedByAdmission(Cause, frozen=True, kw_only=True):
-    """Admission has added to the pod what its owner's template does not have."""
+    """Admission has added a field to the pod that its owner's template does not have."""
 
     page = ReasonPage(
         "added-by-admission",

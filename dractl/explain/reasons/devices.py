@@ -92,9 +92,7 @@ def _in_use(free: int, of: int, want: int) -> str:
 
 
 class RivalRequests(RequestsCause, frozen=True, kw_only=True):
-    """Two requests want more devices than there are, and would both have to take them from the same
-    ones.
-    """
+    """Two requests want more devices than there are, and both can only take the same ones."""
 
     page = DeviceInUseSamePod.page
 

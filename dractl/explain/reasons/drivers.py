@@ -80,7 +80,7 @@ class PluginFails(PluginState, frozen=True, kw_only=True):
         )
 
     def _start_step(self, namespace: str, name: str) -> NextStep:
-        """Return what lets a container start that has never run."""
+        """Return the step that lets a container start that has never run."""
         serves = f"driver {self.driver} serves {self.node} when pod {name} runs"
         if self.container.reason in IMAGE_REASONS:
             return NextStep(
@@ -296,7 +296,7 @@ class DeploymentRefused(Struct, frozen=True):
         return f"Deployment {self.deployment} of the driver has no pod{since}: {self.refusal}"
 
     def steps(self) -> Iterator[NextStep]:
-        """Yield what to change so that its pods are created."""
+        """Yield the changes after which its pods are created."""
         namespace, _, name = self.deployment.partition("/")
         cause = PodsNotCreated(
             owner=f"Deployment {self.deployment}", event=self.refusal, driver=self.driver
@@ -324,7 +324,7 @@ class DriverWaits(Struct, frozen=True):
         )
 
     def steps(self) -> Iterator[NextStep]:
-        """Yield whom to look for."""
+        """Yield the steps that find its users."""
         yield NextStep(f"on {self.node}, {self.step}", pods_on(self.node))
 
 

@@ -130,13 +130,13 @@ class GangTooSmall(Cause, frozen=True, kw_only=True):
     have: int
     """The number of pods that fit."""
     placed: int = 0
-    """The number of those that have a node."""
+    """The number of these pods that have a node."""
     pod: str
     """The next pod, which does not fit."""
     why: Headline
     """The headline of that pod."""
     names: Names
-    """The names in that pod of its claims and requests."""
+    """The names that the pod has for its claims and requests."""
     domain: str = ""
     """The label (``key=value``) of the nodes, if a topology constraint keeps the pods together."""
 
@@ -211,7 +211,7 @@ class GangHeldBack(Cause, frozen=True, kw_only=True):
     why: Headline
     """The headline of the pod."""
     names: Names
-    """The names in the pod of its claims and requests."""
+    """The names that the pod has for its claims and requests."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "group": self.group}

@@ -12,7 +12,7 @@ class HeadlineCause(Struct, frozen=True):
 
     cause: Cause
     joint: str = ""
-    """The words that tie the cause to what stands before it."""
+    """The words that tie the cause to the text before it."""
     scope: Scope = Scope.ONE
     brief: bool = False
     """True for the sentence without the holders of the devices."""
@@ -45,7 +45,7 @@ class Headline(Struct, frozen=True):
     root_cause: Cause | None = None
     """The cause behind these; it comes before them."""
     prefix: str = ""
-    """The words before all else: what the sentence depends on."""
+    """The words before all else: the condition of the sentence."""
 
     def text(self, names: Names) -> str:
         """Return the sentence with the names that the user has given."""

@@ -1,5 +1,5 @@
-"""Reasons in what the cluster lets a claim ask for: quotas, labels of the namespace, classes,
-gates, the size of a claim.
+"""Reasons in the cluster's limits on claims: quotas, labels of the namespace, classes, gates, the
+size of a claim.
 """
 
 from collections.abc import Iterator

@@ -51,7 +51,7 @@ class Misfit(Struct, frozen=True):
     in_other_map: bool = False
     """True if a capacity was looked up among the attributes, or the reverse."""
     kinds: tuple[str, str] | None = None
-    """The type that the devices have it with and that of the literal, where these differ."""
+    """The type of the devices' value and the type of the literal, if they differ."""
 
     @property
     def frequent_values(self) -> tuple[str, ...]:

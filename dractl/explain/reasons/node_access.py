@@ -1,6 +1,4 @@
-"""Steps on a node itself, and what takes their place where its system has no shell to take them
-in.
-"""
+"""Steps on a node itself, and their substitutes on systems without a shell."""
 
 from msgspec import Struct
 
@@ -22,7 +20,7 @@ class NodeSystem(Struct, frozen=True):
     runtime_file: str
     """The path of the configuration of the container runtime."""
     read_file: str = _DEBUG_COMMAND
-    """The command that reads it, of the node."""
+    """The command that reads it on the node."""
     read_kubelet_log: str = _DEBUG_COMMAND
     """The command that reads the kubelet's log."""
 

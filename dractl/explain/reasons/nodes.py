@@ -72,7 +72,7 @@ class PinnedNode(ClaimCause, frozen=True, kw_only=True):
 
 
 class ReservedLimit(ClaimStopCause[pre_bind.ReservedLimit], frozen=True, kw_only=True):
-    """As many pods use the claim as may."""
+    """The claim has as many pods as may use it."""
 
     stops = (pre_bind.ReservedLimit,)
     page = ReasonPage(
@@ -127,7 +127,7 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
     texts: tuple[str, ...] = ()
     """The plugin's own words."""
     final: bool = True
-    """True if to end pods would not help."""
+    """True if ending pods would not help."""
     unmet: tuple[UnmetRequirement, ...] = ()
     """The requirements of the pod that the node does not meet."""
     labels: tuple[NodeLabel, ...] = ()
@@ -186,8 +186,8 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
         upstream = "; ".join(self.texts)
         if not details or not upstream:
             return details or upstream
-        # What counts nodes is long and says little: it comes last, where a narrow screen may cut it
-        # off.
+        # Text that counts nodes is long and says little: it comes last, where a narrow screen may
+        # cut it off.
         return (
             f"{details} ({upstream})"
             if upstream.startswith("node(s)")
@@ -356,8 +356,8 @@ def _volume_steps(claims: Sequence[tuple[str, str]], namespace: str) -> Iterator
 
 
 def _describe_unbound(state: ClusterState, stop: volumes.VolumeUnusable) -> str:
-    """Say why a PersistentVolumeClaim cannot be used: no such claim or StorageClass, or what its
-    provisioner says.
+    """Say why a PersistentVolumeClaim cannot be used: no such claim or StorageClass, or the words
+    of its provisioner.
     """
     namespace, name = stop.volume_claim
     claim = PersistentVolumeClaim(

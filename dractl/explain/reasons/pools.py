@@ -1,4 +1,4 @@
-"""Reasons in what drivers publish: slices that are missing, pools that cannot be used."""
+"""Reasons in the slices that drivers publish: missing slices, and pools that cannot be used."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ class NoSlicesForDriver(RequestCause, frozen=True, kw_only=True):
     none_known: bool = False
     """True if there is no ResourceSlice at all."""
     listed: bool = False
-    """True if the cluster has none; else the input may lack those of the cluster."""
+    """True if the cluster has none; else the input may lack the slices of the cluster."""
 
     def facts(self) -> Facts:
         return {
@@ -186,7 +186,7 @@ class PoolCause(RequestCause, frozen=True, kw_only=True):
     """The number of slices that each of them announces."""
     generation: int = 0
     all_mode: bool = False
-    """True if it stops a request for all devices, whichever driver's devices that wants."""
+    """True if it stops a request for all devices, of whichever driver."""
     upstream: str = ""
     """The scheduler's sentence, if that is all that is known."""
 
@@ -200,7 +200,7 @@ class PoolCause(RequestCause, frozen=True, kw_only=True):
         }
 
     def fault_sentence(self, names: Names, fault: str) -> str:
-        """Return the sentence with what is wrong with the pool."""
+        """Return the sentence with the fault of the pool."""
         if self.upstream:
             return self.upstream
         if self.all_mode and self.request is not None:

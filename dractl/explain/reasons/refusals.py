@@ -63,7 +63,7 @@ def _describe_taints(taints: Iterable[Taint]) -> str:
 
 
 def labels_text(labels: Iterable[NodeLabel], single: bool = True) -> str:
-    """Return the labels that the node or nodes have instead of those that the pod wants."""
+    """Return the labels that the node or nodes have instead of the labels that the pod wants."""
     values_by_key: dict[str, list[str]] = {}
     for label in labels:
         values = values_by_key.setdefault(label.key, [])

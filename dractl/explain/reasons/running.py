@@ -69,7 +69,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     """The kubelet's message, and what it says of the driver."""
     faults: tuple[tuple[str, str, str], ...] = ()
     """The faults that the driver would find in the configuration of a claim: pod claim, path, and
-    why.
+    reason.
     """
     drivers: tuple[str, ...] = ()
     """The drivers of the pod's devices."""
@@ -102,7 +102,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
                 f"ran on {self.nodes[0]} before, where the kubelet cannot prepare its devices again"
             )
         states = [state.clause() for state in (*self.made, *self._faulty)]
-        if states:  # the kubelet's words are only what follows from them
+        if states:  # the kubelet's words only follow from them
             return f"{lead}: {'; '.join(states)}; the kubelet says: {self.prepare.words}"
         words = f"{lead}: {self.prepare.words}"
         faults = "; ".join(f"{path} of claim {claim}: {why}" for claim, path, why in self.faults)
@@ -470,7 +470,7 @@ class MissingDevices(Struct, frozen=True):
         )
 
     def steps(self, node: str) -> Iterator[NextStep]:
-        """Yield where the way from the kernel driver to the container may be broken."""
+        """Yield the steps that check the way from the kernel driver to the container."""
         yield NextStep(
             f"see whether the kernel driver is loaded on {node} and {self.device_files} exist there"
             f" ({self.check} on the host shows and makes them)",

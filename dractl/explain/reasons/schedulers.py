@@ -1,5 +1,5 @@
-"""Reasons in the scheduler that a pod names: another one than the default schedules it, or none
-that is seen.
+"""Reasons in the scheduler that a pod names: a scheduler other than the default schedules it, or no
+visible one.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ class UnseenScheduler(Cause, frozen=True, kw_only=True):
     takes_claims: bool = True
     """False if it is known not to allocate the claims of pods."""
     absent: bool = False
-    """True if the input shows all pods, and none of it."""
+    """True if the input shows all pods, and no pod of the scheduler."""
     nearest: str | None = None
     """A similar name."""
     nearest_runs: bool = False

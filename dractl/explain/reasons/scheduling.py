@@ -294,7 +294,7 @@ class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
 
     resource: str
     device_class: str | None = None
-    """The class of the similar resource; else one that has devices of the vendor and does not
+    """The class of the similar resource; else a class with devices of the vendor that does not
     provide it.
     """
     nearest: str | None = None
@@ -393,7 +393,7 @@ class InputIncomplete(Cause, frozen=True, kw_only=True):
     message: str
     """The scheduler's message."""
     absent: str
-    """The objects that the input lacks: ``nodes``, or those of all ``namespaces`` but one."""
+    """The objects that the input lacks: ``nodes``, or the objects of all ``namespaces`` but one."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         absent = "nodes, so node filters could not be checked"
@@ -459,7 +459,7 @@ class WouldFitNow(Cause, frozen=True, kw_only=True):
 
 
 class SchedulerDiffers(Cause, frozen=True, kw_only=True):
-    """kube-scheduler says otherwise than its objects let expect, and its words are the newer."""
+    """kube-scheduler's words contradict the objects, and are newer than these."""
 
     page = ReasonPage(
         "scheduler-differs",

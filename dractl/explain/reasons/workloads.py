@@ -134,7 +134,7 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
     ends: bool = False
     """True if such pods end by themselves (a Job's), so that waiting is the answer."""
     together: bool = False
-    """True if the pods may wait for each other, as those of a JobSet or an Indexed Job do."""
+    """True if the pods may wait for each other, as the pods of a JobSet or an Indexed Job do."""
     earlier: str = ""
     """The run of the same CronJob that holds the devices."""
     autoscaler: str = ""

@@ -106,8 +106,8 @@ def _may_define(file: str, kind: str, name: str, user: Manifest) -> bool:
 
 
 def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
-    """Yield advice on names that no object of the run has but one nearly has, with the kind and the
-    name.
+    """Yield advice on names that no object of the run has, but that resemble an object's name, with
+    the kind and the name.
     """
     names = _Names(run)
     classes = [

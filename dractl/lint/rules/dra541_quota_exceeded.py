@@ -122,7 +122,7 @@ def _charges(run: Run) -> Iterator[Usage]:
 
 
 def _usage(claim: Claim) -> dict[str, int]:
-    """Return what a claim is charged for: of alternatives, the most devices of each class
+    """Return the charges for a claim: of alternatives, the most devices of each class
     (claimEvaluator.Usage).
     """
     used = {CLAIMS: 1}

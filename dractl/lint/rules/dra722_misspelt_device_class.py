@@ -97,9 +97,7 @@ def _class_references(run: Run) -> Iterator[tuple[Manifest, Path, str, str]]:
 
 @lru_cache(1024)
 def _guess_class(name: str) -> str | None:
-    """Return the one installed class that a name is a misspelling of, or whose first part it
-    lacks.
-    """
+    """Return the one installed class that a name misspells, or whose first part it lacks."""
     if f"gpu.{name}" in classes():
         return f"gpu.{name}"
     near = [

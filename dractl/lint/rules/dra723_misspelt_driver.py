@@ -105,7 +105,7 @@ def check(run: Run) -> Found:
 
 
 def _advise_mismatch(run: Run, config: Configuration, path: Path) -> Advice | None:
-    """Return advice on a configuration for another driver than that of the requests."""
+    """Return advice on a configuration for another driver than the requests'."""
     targets = (
         config.subject.claim.targets(config.requests) if config.subject.claim is not None else ()
     )

@@ -1,5 +1,5 @@
-"""Alignments as a picture: lines between the devices of two kinds, a triangle of cells for those of
-one.
+"""Alignments as a picture: lines between the devices of two kinds, a triangle of cells for the
+devices of one.
 
 A colour says whether a pair is as near as in the best allocation that the node can give; the level
 is the line's pattern, or stands in the cell.
@@ -86,7 +86,7 @@ def _colours(alignment: Alignment) -> Mapping[str, str]:
 
 
 def _colour(part: float | None) -> str:
-    """Return the colour of a level of which a part of the pairs is as near as the best."""
+    """Return the colour of a level, by the part of its pairs that are as near as the best."""
     if part is None:
         return _UNKNOWN
     if part == 1:

@@ -54,7 +54,7 @@ def _count_pairs(share: Share, number: int) -> str:
 
 
 def compare_with_best(alignment: Alignment) -> Iterator[str]:
-    """Yield lines about what the node could give instead."""
+    """Yield lines about the alignment that the node could give instead."""
     if alignment.share is None or alignment.is_best or alignment.best_free is None:
         return
     best_free = format_levels(alignment.best_free)

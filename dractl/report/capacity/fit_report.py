@@ -28,6 +28,8 @@ class FitReport(Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """The number of copies that fit, only those of the best alignment if that is asked."""
+        """The number of copies that fit, only copies of the best alignment if these are asked
+        for.
+        """
         fits = self.fit.fits
         return fits if self.aligned is None else min(fits, self.aligned.first)

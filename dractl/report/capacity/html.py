@@ -256,7 +256,7 @@ def _group_alike(
     taken: frozenset[str],
     alike: Callable[[Sequence[DeviceRow], frozenset[str]], Hashable],
 ) -> list[list[str]]:
-    """Names of nodes with the same number of copies that are ``alike``."""
+    """Return the names of nodes with the same number of copies that are ``alike``."""
     groups: dict[Hashable, list[str]] = {}
     for name, rows in sorted(nodes.items()):
         groups.setdefault((alike(rows, taken), fits.get(name)), []).append(name)
@@ -264,19 +264,19 @@ def _group_alike(
 
 
 def _alike(rows: Sequence[DeviceRow], taken: frozenset[str]) -> Hashable:
-    """Return the same devices in the same states in the same places."""
+    """Return a key that is equal for the same devices in the same states in the same places."""
     return tuple((row.id.driver, row.pcie_root, _state(row, taken), row.model) for row in rows)
 
 
 def _count_devices_by_state(rows: Sequence[DeviceRow], taken: frozenset[str]) -> Hashable:
-    """Return the same number of devices in each state, wherever they are."""
+    """Return a key that is equal for as many devices in each state, wherever they are."""
     return frozenset(
         Counter((row.id.driver, _state(row, taken), row.model) for row in rows).items()
     )
 
 
 def _state(row: DeviceRow, taken: frozenset[str]) -> str:
-    """Return the state of a device as it is drawn: a further copy gets those that are ``taken``."""
+    """Return the state of a device as it is drawn: a further copy gets the ``taken`` ones."""
     return "copy" if str(row.id) in taken else row.state
 
 

@@ -36,7 +36,7 @@ def devices(
     assumed: bool = False,
     origin: Origin = NO_ORIGIN,
 ) -> str:
-    """Return the inventory of a cluster, and what is ``unread`` of it. ``assumed``: nobody named
+    """Return the inventory of a cluster, and its ``unread`` resources. ``assumed``: nobody named
     the release.
 
     Rows are written one by one: as values, 40,000 devices take hundreds of megabytes.

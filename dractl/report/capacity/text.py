@@ -300,8 +300,8 @@ def wide(
     uses: Sequence[Use] = (),
     now: float | None = None,
 ) -> str:
-    """Return a line for each device; ``hidden`` as in :func:`devices`. ``uses``: of each claim the
-    share of the best; ``now`` (seconds since 1970) gives ages.
+    """Return a line for each device; ``hidden`` as in :func:`devices`. ``uses``: the share of the
+    best for each claim; ``now`` (seconds since 1970) gives ages.
     """
     head = (
         "NODE",
@@ -473,7 +473,7 @@ def describe_aligned_counts(aligned: AlignedCounts) -> Iterator[str]:
 
 
 def describe_demand(found: Fit) -> str:
-    """Return what was asked for: the name of an object, or a shape and the alignment it takes."""
+    """Describe the demand: the name of an object, or a shape and the alignment that it takes."""
     shape = found.subject.shape
     if shape is None or (shape.devices == 1 and shape.constraint is None):
         return found.subject.name
@@ -489,7 +489,7 @@ _DEMANDS: Mapping[Constraint | None, str] = {
 
 
 class _NodeLine(Struct, frozen=True):
-    """The line of nodes that have the same to say."""
+    """A line that equal nodes share."""
 
     fits: int
     room: str
@@ -566,7 +566,7 @@ def shapes(
 ) -> str:
     """Return a table of several shapes by node, in which equal nodes share a line.
 
-    Below it stand, for each shape, what was asked for, the alignments, and what stops another copy.
+    Below it stand, for each shape, the demand, the alignments, and the stop of another copy.
     """
     names = list(dict.fromkeys(node.name for fit in fits for node in fit.nodes))
     by_node = [{node.name: node.fits for node in fit.nodes} for fit in fits]
@@ -598,7 +598,7 @@ def _count_aligned(copies: int, aligned: int) -> str:
 def _notes_on_shape(
     found: Fit, aligned: AlignedCounts | None, stops: Sequence[Reason]
 ) -> list[str]:
-    """Return what the table of shapes does not say of one of them, after an empty line."""
+    """Return the notes on one shape that the table of shapes lacks, after an empty line."""
     lines = [f"  {line}" for line in alignments(found)]
     if aligned is not None:
         lines.append(f"  {aligned.first} of {found.fits} with the best alignment")
@@ -628,6 +628,6 @@ def short_name(found: Fit) -> str:
 
 
 def _column(found: Fit) -> str:
-    """Return the head of the column: what can be pasted again of a shape is not in upper case."""
+    """Return the head of the column. A shape, which can be pasted again, is not in upper case."""
     name = short_name(found)
     return name if found.subject.shape is not None else name.upper()

@@ -13,7 +13,7 @@ _RESULTS = {True: "true", False: "false", None: "error"}
 
 
 def render(answer: ReleaseVerdict) -> str:
-    """Return the everything in the answer; ``schemas/dractl/cel-v1.json`` is its schema."""
+    """Return everything in the answer; ``schemas/dractl/cel-v1.json`` is its schema."""
     return json.dumps(to_json(answer), indent=1, ensure_ascii=False)
 
 

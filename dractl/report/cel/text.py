@@ -14,7 +14,9 @@ _WORDS = {True: "true", False: "false", None: "error"}
 
 
 def render(answer: ReleaseVerdict, canvas: Canvas, release: str, *, verbose: bool = False) -> str:
-    """Return ``release`` has who named it; ``verbose`` lists every group and every device."""
+    """Return the text. ``release`` has the origin of the release; ``verbose`` lists every group and
+    every device.
+    """
     lines = [*_verdict(answer, canvas, release), *_results(answer, canvas, verbose)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 

@@ -55,8 +55,8 @@ def is_good(group: Group) -> bool:
 
 
 def sentences(group: Group) -> list[str]:
-    """Return how many fit, the consequence for a gang, the obstacle of the next, and what would
-    reach more.
+    """Return the number that fits, the consequence for a gang, the obstacle of the next pod, and
+    changes that would reach more.
     """
     return list(_sentences(group))
 

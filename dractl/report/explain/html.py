@@ -71,9 +71,7 @@ def render(
 
 
 def header_lines(origin: Origin) -> Iterator[str]:
-    """Yield where the objects are from, and the command: a ticket is read by somebody who ran
-    neither.
-    """
+    """Yield the origin of the objects, and the command, since a ticket is read by others."""
     command = invocation()
     yield f"<header class=soft><p>{escape(origin.title)}</p>"
     yield f"<p><code>{escape(command)}</code></p>" if command else ""

@@ -105,8 +105,8 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
 
 
 def _scheduler(e: Explanation) -> dict[str, Any]:
-    """Return the pod's scheduler and kube-scheduler's newest words; null stands for what is not
-    known.
+    """Return the pod's scheduler and kube-scheduler's newest words; null stands for unknown
+    values.
     """
     words: dict[str, Any] = {}
     if e.words is not None:
@@ -132,7 +132,7 @@ def _scheduler_facts(scheduler: SchedulerAnswer) -> dict[str, Any]:
 def _list_unread(
     unread: Sequence[Unread], named: Sequence[Mapping[str, str]]
 ) -> list[Mapping[str, str]]:
-    """Return the rows of an answer, followed by those that it does not have."""
+    """Return the rows of an answer, followed by the rows that it lacks."""
     places = {(row["resource"], row.get("namespace", "")) for row in named}
     others = (row for row in unread if (row.resource, row.namespace) not in places)
     return [*named, *(row.as_json() for row in others)]

@@ -25,7 +25,7 @@ def to_json(
     comparisons: Sequence[ByMachine], origin: Origin = NO_ORIGIN, unread: Sequence[Unread] = ()
 ) -> str:
     """Return each subject with the machines that serve it, the answer for each machine as explain
-    prints it, and what is ``unread`` of the input.
+    prints it, and the ``unread`` resources of the input.
 
     ``schemas/dractl/explain-machines-v1.json`` is its schema.
     """
@@ -139,7 +139,7 @@ def _autoscaler_lines(answers: Sequence[MachineAnswer], canvas: Canvas) -> Itera
 
 
 def _conditions(answers: Sequence[MachineAnswer]) -> Iterator[str]:
-    """Yield what is true only of some nodes of a machine that serves it."""
+    """Yield the conditions that only some nodes of a serving machine meet."""
     conditions: dict[str, list[str]] = {}
     for answer in answers:
         if answer.explanation.fits:
@@ -179,7 +179,7 @@ def _detail(answer: Explanation) -> str:
 
 
 def _first(answer: Explanation) -> Iterator[Reason]:
-    """Yield the first reason; of alternatives of a request, that of each."""
+    """Yield the first reason; for a request with alternatives, the first reason of each."""
     first, *others = answer.reasons
     yield first
     asked, slash, _ = (first.request or "").partition("/")

@@ -1,4 +1,4 @@
-"""explain of many subjects: a table with the first reason of each, what would help several at once,
+"""explain of many subjects: a table with the first reason of each, fixes that help several at once,
 and a summary.
 """
 
@@ -15,7 +15,7 @@ from dractl.report.explain.text import clean_text, hang_text, release_title, ver
 from dractl.report.plain import plural, wrap
 
 _MIN_WIDTH = 36
-"""Columns that a message needs beside what it is about."""
+"""Columns that a message needs beside its subject."""
 _LINE_LIMITS = (0, 3, 1)
 """Lines of a message, the fuller the better, as long as the table fits on the screen; 0 is any
 number.

@@ -14,8 +14,8 @@ _SHOWN = 5  # subjects and nodes
 _RECREATED = ("Job", "JobSet", "RayCluster")
 
 
-# Tools that apply what is in git, and the annotation with which they replace what cannot be changed
-# in place.
+# Tools that apply what is in git, and the annotation with which they replace objects that cannot be
+# changed in place.
 _IN_GIT = {
     "Argo CD": "argocd.argoproj.io/sync-options: Force=true,Replace=true",
     "Flux": "kustomize.toolkit.fluxcd.io/force: enabled",

@@ -31,7 +31,7 @@ _NODES = 8  # lines of nodes that one screen holds
 _REASONS = 5
 # Columns that names of nodes and of requests get before they go on a line of their own
 _NAME, _HEADING = (32, 24)
-_ROOM = 36  # columns that a message needs beside what it is about
+_ROOM = 36  # columns that a message needs beside its subject
 
 
 def render(
@@ -70,7 +70,7 @@ def hang_text(first: str, text: str, canvas: Canvas, *, hanging: int) -> Iterato
 
 
 def verdict_mark(e: Explanation, canvas: Canvas) -> str:
-    """Return a tick, a cross, or dots for what only waits for the scheduler."""
+    """Return a tick, a cross, or dots for a subject that only waits for the scheduler."""
     if e.waits:
         return canvas.paint("…", "1;33")
     return canvas.paint("✓", "1;32") if e.fits else canvas.paint("✗", "1;31")
@@ -232,7 +232,7 @@ def _list_further_obstacles(reasons: Sequence[Reason], canvas: Canvas, most: int
 
 
 def _funnel(stages: Sequence[FunnelStage], canvas: Canvas) -> Iterator[str]:
-    """Yield a line a stage: what is asked, the devices left, and what the others have instead."""
+    """Yield a line for each stage: the demand, the devices left, and the values of the others."""
     headings = [clean_text(stage.heading or f"request {stage.request}", canvas) for stage in stages]
     wide = max((len(heading) for heading in headings if len(heading) <= _HEADING), default=0)
     rows: list[tuple[str, FunnelStage | None, str]] = []  # what is asked, the numbers, their unit
@@ -282,8 +282,8 @@ def _noun(stage: FunnelStage) -> str:
 
 
 def _count(stage: FunnelStage, unit: str) -> str:
-    """Return how many are left: at the first stage of a request, which has a ``unit``, of nothing,
-    since the others are devices of other kinds.
+    """Return the number of devices left. The first stage of a request, which has a ``unit``, has no
+    total, since the others are devices of other kinds.
     """
     return str(stage.kept) if unit and stage.kept else f"{stage.kept} of {stage.of}"
 
@@ -314,7 +314,7 @@ def _conflict(conflict: Conflict, canvas: Canvas, most: int) -> Iterator[str]:
 
 
 def _value(place: ConstraintGroup, canvas: Canvas) -> str:
-    """Return ``pci0000:17`` speaks for itself; of a number it is said what it counts: ``numaNode
+    """Return a value as text: ``pci0000:17`` alone, but a number with its attribute, ``numaNode
     0``.
     """
     value = clean_text(place.value, canvas)

@@ -117,7 +117,7 @@ class _Blanks(dict[str, str]):
 
 
 def _meaning(row: RefusalFact, driver: str) -> str:
-    """Return the first clause of an entry, without what only a pod has."""
+    """Return the first clause of an entry, without the parts that only a pod has."""
     return row.meaning[0].format_map(_Blanks(driver=driver, node="the node"))
 
 

@@ -21,7 +21,9 @@ def render(report: Report, canvas: Canvas) -> str:
 
 
 def explain_hint(report: Report) -> str:
-    """Return where rules are explained whose page has no address; empty if there are none."""
+    """Return the hint on where to read about rules whose page has no address; empty if there are
+    none.
+    """
     codes = sorted(
         {finding.code for finding in report.findings if not registry.rule_of(finding.code).page}
     )

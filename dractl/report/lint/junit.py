@@ -36,7 +36,7 @@ def render(report: Report) -> str:
 
 
 def _case_of_skipped(name: str, why: str) -> str:
-    """Return a test case for what was not checked."""
+    """Return a test case for files that were not checked."""
     return f"""  <testcase name="{name}" classname="dractl">
     <skipped message={_attribute(f"not checked: {why}")}/>
   </testcase>"""

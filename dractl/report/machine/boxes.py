@@ -210,7 +210,9 @@ class _Maker:
         )
 
     def _labels_of_two(self, items: Iterable[Box | Card | Counted]) -> tuple[str, ...]:
-        """Return the labels of two devices that alone are compared; empty if more are, or all."""
+        """Return the labels of the only two devices that are compared; empty if more devices, or
+        all, are compared.
+        """
         cards = [card for item in items for card in _cards(item)]
         among = [card.label for card in cards if card.device.bdf in self._endpoints]
         return tuple(among) if len(among) == 2 < len(cards) and all(among) else ()

@@ -21,7 +21,7 @@ WIDTH = 548  # of a NUMA node's box
 _PAD, _GAP = 16, 8
 _HEAD = 26  # a box's title
 _LINE = 16
-_UNEQUAL = 1.5  # a second column is drawn where what stands in it fills half of its height
+_UNEQUAL = 1.5  # a second column is drawn where its content fills half of its height
 _MIN_BOX_WIDTH = 160  # of a box, at any depth
 # An average character's width at 12 px (mono: 11 px), in a wide font
 _BOLD, _PLAIN, _MONO = (8.0, 6.9, 6.7)
@@ -145,8 +145,8 @@ def _item(item: Box | Card | Counted, x: float, y: float, width: float) -> _Draw
 
 
 def _card(card: Card, x: float, y: float, width: float) -> _Drawn:
-    """Name and link in the first line, address and product in the second, then parts and the reason
-    if it is not published.
+    """Return a card: name and link in the first line, address and product in the second, then parts
+    and the reason if it is not published.
     """
     left, right = x + 14, x + width - 8
     taken = len(card.label) * _BOLD + len(card.published) * _MONO + len(card.link) * _PLAIN + 40

@@ -25,7 +25,7 @@ STYLES = {
     "other": "",
 }
 ORDER = {"gpu": 0, "accelerator": 1, "nic": 2, "rdma": 2, "nvme": 3}
-"""The order of kinds in a matrix, that of ``nvidia-smi topo -m``."""
+"""The order of kinds in a matrix, as in ``nvidia-smi topo -m``."""
 
 _SMT = {
     "notsupported": "not supported",
@@ -366,7 +366,7 @@ def fabric_lines(machine: Machine, names: Mapping[str, str]) -> list[str]:
 
 
 def complex_lines(machine: Machine, names: Mapping[str, str]) -> list[str]:
-    """Return the NVCX complexes: the NIC that serves each GPU, and what that means for claims."""
+    """Return the NVCX complexes: the NIC that serves each GPU, and the consequence for claims."""
     lines = []
     apart = False
     for item in complexes(machine):
@@ -409,7 +409,7 @@ def rail_lines(machine: Machine, names: Mapping[str, str]) -> list[str]:
 
 
 def names_by_place(publication: Publication) -> list[tuple[str, list[tuple[str, list[str]]]]]:
-    """Names of published devices by PCIe root (last: without one) and driver."""
+    """Return the names of published devices by PCIe root (last: without one) and driver."""
     places: dict[str, dict[str, list[str]]] = {}
     for device in publication.devices:
         place = places.setdefault(device.pcie_root or "without pcieRoot", {})
@@ -424,7 +424,7 @@ def driver_list(publication: Publication) -> str:
 
 
 def alignment_lines(publication: Publication) -> list[str]:
-    """Return what claims can and cannot align on this node."""
+    """Return the alignments that claims can and cannot get on this node."""
     return [
         *(group.text for group in list_aligned_groups(publication.devices)),
         *list_obstacles(publication.devices),
@@ -444,8 +444,8 @@ def lines_of_unpublished(publication: Publication) -> list[tuple[str, str]]:
 
 
 def span(names: list[str]) -> str:
-    """Names separated by commas; if there are many, only the first and the last, with
-    their number.
+    """Return names separated by commas; if there are many, only the first and the last, with their
+    number.
     """
     return (
         ", ".join(names)

@@ -29,7 +29,7 @@ def plan_value(plan: Plan, reasons: Sequence[str], release: str) -> dict[str, An
 
 
 def _step(step: Step, commands: list[str]) -> dict[str, Any]:
-    """Return a step; the commands of a gang are those of its first pod."""
+    """Return a step; the first pod of a gang has the gang's commands."""
     value: dict[str, Any] = {"owner": step.owner, "from": step.source}
     if step.target:
         value = {"move": "/".join(step.pod), **value, "to": step.target}

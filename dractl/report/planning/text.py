@@ -1,4 +1,4 @@
-"""``plan`` as text: what moves where, with the commands, and what to know before."""
+"""``plan`` as text: the moves, with the commands, and the warnings to read before."""
 
 from collections.abc import Iterator, Sequence
 

@@ -30,8 +30,8 @@ def _step(step: Step, unchanged: str) -> str:
 
 
 def _row(finding: Finding) -> str:
-    """Return the level, and beside it the message with what else there is to say: most findings
-    have only some.
+    """Return the level, and beside it the message with the further parts of the finding, of which
+    most have only some.
     """
     level = cell(finding.level, _LOOKS[finding.level])
     return f"{level}<td>{'<br>'.join((escape(finding.message), *_details(finding)))}</td>"

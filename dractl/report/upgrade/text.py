@@ -1,4 +1,4 @@
-"""``dractl upgrade`` as text: a paragraph for each step, what breaks first."""
+"""``dractl upgrade`` as text: a paragraph for each step, breaks first in each."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -80,7 +80,9 @@ def describe_unchanged(plan: Plan) -> str:
 
 
 def _describe_current_release(release: str) -> str:
-    """Say that the cluster has the release; of the newest one, which preview there is."""
+    """Say that the cluster has the release; for the newest release, name the preview that
+    exists.
+    """
     if release != NEWEST:
         return f"already at Kubernetes {release}"
     further = f"; try --to {RELEASES[-1]}, a preview" if RELEASES[-1] != NEWEST else ""

@@ -1,4 +1,4 @@
-"""Which controller acts on a workload."""
+"""The choice of the controller that acts on a workload."""
 
 from dractl.cluster.state import ClusterState
 from dractl.simulation.controllers.change import ControllerAction, WorkloadChange

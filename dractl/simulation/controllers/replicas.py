@@ -1,4 +1,4 @@
-"""Replicas of a workload: how many it wants, and which of its pods count."""
+"""Replicas of a workload: the number that it wants, and the pods that count."""
 
 from collections.abc import Iterable, Sequence
 

@@ -60,7 +60,7 @@ Value = tuple[str, Any]
 
 
 class MustHold(Struct, frozen=True):
-    """A comparison that has to hold: what it looks at has one of the values."""
+    """A comparison that has to hold: its operand has one of the values."""
 
     subject: Manifest
     expression: Expression

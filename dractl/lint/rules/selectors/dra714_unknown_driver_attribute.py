@@ -76,10 +76,10 @@ def check(run: Run) -> Found:
 
 
 def _is_reported_elsewhere(read: Read) -> bool:
-    """Return True for names that DRA701 and DRA713 report, and for what an administrator may have
-    added.
+    """Return True for names that DRA701 and DRA713 report, and for names that an administrator may
+    have added.
 
-    Those are names that are nearly others, and capacities that are taken for attributes.
+    The former are names that resemble others, and capacities that are taken for attributes.
     """
     lookup = read.lookup
     if not read.driver.fact.complete or read.guessed:

@@ -108,7 +108,9 @@ def _has_earlier_condition(read: Read) -> bool:
 
 
 def _explain_absence(read: Read, row: Row) -> str:
-    """Return which devices have the attribute; empty if all that reach the selector do."""
+    """Describe the devices that have the attribute; empty if all devices that reach the selector
+    have it.
+    """
     wanted = read.selection.devices
     kinds = read.selection.types
     if row.when and not row.when.startswith("unless "):  # the exceptions of rare hardware

@@ -262,7 +262,7 @@ def _suggest_class(driver: KnownDriver, values: set[str]) -> str | None:
 
 
 def _judge_values(selection: Selectors, expression: Expression, program: Program) -> Found:
-    """Yield advice on conditions on one attribute whose values are all known, but for the
+    """Yield advice on conditions on one attribute whose values are all known, except the
     comparisons of DRA719.
     """
     known_driver = selection.devices.driver if selection.devices else None

@@ -56,7 +56,7 @@ def check(run: Run) -> Found:
                     continue
                 path = ("spec", "devices", device.path[2], "name")
                 other, other_path = first.setdefault(device.name, (subject, path))
-                # What different nodes publish is never seen together: DRA354.
+                # Devices of different nodes are never seen together: DRA354.
                 together = node_of(other) == node_of(subject) or not (
                     node_of(other) and node_of(subject)
                 )

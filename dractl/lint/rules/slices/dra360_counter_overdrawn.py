@@ -74,7 +74,7 @@ Amounts = dict[tuple[str, str], Quantity]
 
 def check(run: Run) -> Found:
     if not run.target.enabled("DRAPartitionableDevices"):
-        return  # what devices consume is dropped: DRA802
+        return  # the consumption of devices is dropped: DRA802
     for pool in pools(run):
         amounts = _sum_up(pool) if pool.complete else {}
         for subject in pool.slices if amounts else ():
@@ -97,7 +97,7 @@ def _sum_up(pool: SlicePool) -> Amounts:
 
 
 def _consumptions(device: Device) -> Iterator[tuple[Path, str, str, Quantity]]:
-    """Yield the path, counter set, counter and amount of what a device consumes."""
+    """Yield the path, counter set, counter and amount of a device's consumption."""
     for at, consumption in enumerate(map(mapping, items(device.fields.get("consumesCounters")))):
         name = text(consumption.get("counterSet"))
         for counter, value in mapping(consumption.get("counters")).items():
