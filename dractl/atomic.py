@@ -89,7 +89,7 @@ def swap(path: str, data: bytes, finish: Callable[[str], None] = lambda _: None)
 def _hold(path: str, before: bytes) -> Iterator[None]:
     """Hold a file while it is replaced.
 
-    If two processes edit it, only one succeeds, and what a third appends to the old file
+    If two processes edit it, only one succeeds, and text that a third appends to the old file
     meanwhile is put back. (Windows replaces no file that is open.)
     """
     with open(path, "rb") as file:

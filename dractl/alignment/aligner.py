@@ -81,7 +81,7 @@ class Aligner:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.state = scheduler.state
-        # What a node could give does not depend on bugs of the release's search.
+        # The best alignment that a node could give does not depend on bugs of the release's search.
         self.features = replace(scheduler.features, upstream_bugs=False)
         self.allocator = Allocator(scheduler.slices, self.state.classes, features=self.features)
         self.nodes = scheduler.nodes

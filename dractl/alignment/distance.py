@@ -1,8 +1,8 @@
 """The level between two devices: from their node's machine if known, else from standard attributes.
 
-Levels are those of ``nvidia-smi topo -m`` and two of our own, which slices show: ``root`` (the same
-PCIe root) and ``numa`` (the same NUMA node, at least one root unknown). An unknown level is None,
-never a guess.
+Levels are the ones of ``nvidia-smi topo -m`` and two of our own, which slices show: ``root`` (the
+same PCIe root) and ``numa`` (the same NUMA node, at least one root unknown). An unknown level is
+None, never a guess.
 """
 
 from __future__ import annotations
@@ -157,7 +157,9 @@ def device_kind(driver: str) -> str:
 
 
 def locate(driver: str, device: Device, levels: Levels | None) -> Location:
-    """Return the location of a published device; ``levels`` are those of its node's machine."""
+    """Return the location of a published device; ``levels`` are the levels of its node's
+    machine.
+    """
     return Location(
         device_kind(driver),
         function=None if levels is None else _physical_function(device, levels.machine),

@@ -110,6 +110,6 @@ def _describe_obstacles(gpus: Sequence[Published], nics: Sequence[Published]) ->
 
 
 def _list_drivers_without(devices: Sequence[Published], attribute: str) -> list[str]:
-    """Return the drivers that publish an attribute for none of their devices."""
+    """Return the drivers all of whose devices lack an attribute."""
     publishing = {device.driver for device in devices if device.place(attribute) is not None}
     return sorted({device.driver for device in devices} - publishing)

@@ -75,7 +75,7 @@ def _assign_columns(costs: Sequence[Sequence[int]]) -> list[int]:
 class _Assignment:
     """A cheapest assignment of some rows to columns, extended row by row.
 
-    Below, the slack of a column is the cost of reaching it beyond what potentials pay.
+    Below, the slack of a column is the cost of reaching it beyond the part that potentials pay.
     """
 
     def __init__(self, costs: Sequence[Sequence[int]]) -> None:

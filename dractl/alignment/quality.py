@@ -55,7 +55,9 @@ class Improvement(Struct, frozen=True):
 
 
 class Alignment(Struct, frozen=True):
-    """The levels of all pairs of two kinds, or of one kind, beside those of the best allocation."""
+    """The levels of all pairs of two kinds, or of one kind, beside the levels of the best
+    allocation.
+    """
 
     kinds: KindPair
     """The two kinds, or one kind twice."""
@@ -73,10 +75,12 @@ class Alignment(Struct, frozen=True):
     """Levels of the best allocation beside other holders; None if unknown."""
 
     share: Share | None = None
-    """Share of the pairs that are at least as near as those of ``best_free``, sorted by level."""
+    """Share of the pairs that are at least as near as the pairs of ``best_free``, sorted by
+    level.
+    """
 
     share_now: Share | None = None
-    """Share of the pairs that are at least as near as those of ``best_now``."""
+    """Share of the pairs that are at least as near as the pairs of ``best_now``."""
 
     improvement: Improvement | None = None
     """A constraint that leads to ``best_now``."""
@@ -124,7 +128,7 @@ def compare_levels(alignment: Alignment) -> dict[str, float]:
 
 
 def share_of_best(nearest: Sequence[int], farthest: Sequence[int], best: Ranks) -> Share:
-    """Return the share of the pairs that are at least as near as those of the best allocation.
+    """Return the share of the pairs that are at least as near as the pairs of the best allocation.
 
     ``nearest`` and ``farthest`` are the ranks of the pairs with unknown levels as near, and as far,
     as they can be.

@@ -7,7 +7,7 @@ scheduler's words if they get none.
     allocator = Allocator(tainted, classes, state=state, features=features)
     verdict = allocator.allocate(node, claims_of_the_pod)
 
-The objects are those of :mod:`dractl.model`. A verdict is a value; exceptions are for misuse only.
+The objects come from :mod:`dractl.model`. A verdict is a value; exceptions are for misuse only.
 """
 
 from dractl.allocation.allocator import DEFAULT_BUDGET, Allocator

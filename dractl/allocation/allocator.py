@@ -47,7 +47,7 @@ _SECONDS_PER_DEVICE = 0.03e-6
 class Allocator:
     """Computes what kube-scheduler would allocate.
 
-    ``slices`` are all ResourceSlices of the cluster, including those of other nodes; ``classes``
+    ``slices`` are all ResourceSlices of the cluster, including slices of other nodes; ``classes``
     all DeviceClasses. Answers about devices are kept for all nodes, so use one allocator for all of
     them.
     """

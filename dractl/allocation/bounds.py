@@ -1,7 +1,7 @@
 """Looking ahead: can the remaining search still succeed?
 
-Every bound is a proof: it rules out only what has no solution. Devices that can be shared are never
-ruled out.
+Every bound is a proof: it rules out only cases without a solution. Devices that can be shared are
+never ruled out.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -456,7 +456,9 @@ class Bounds:
     def _fits_one_value(
         self, search: Holdings, table: _Values, covered: list[Demand], value: Hashable
     ) -> bool:
-        """Return True if all covered requests find their devices among those with one value."""
+        """Return True if all covered requests find their devices among the devices with one
+        value.
+        """
         groups: dict[int, int] = {}
         for demand in covered:
             having = demand.mask & table.by_slot[demand.slot].get(value, 0)

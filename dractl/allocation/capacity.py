@@ -1,4 +1,4 @@
-"""Consumable capacity: what a share of a device consumes of each of its capacities.
+"""Consumable capacity: the consumption of each capacity of a device by a share of it.
 
 k8s.io/dynamic-resource-allocation/structured/internal/*/consumable_capacity.go. Up to 1.36 a range
 is computed in whole numbers; from 1.37 in thousandths where DRAFractionalCapacityRange is on and
@@ -43,7 +43,7 @@ class Arithmetic(Struct, frozen=True):
     strict: bool
     """True if a number too large for int64 is a fault."""
     saturates: bool = False
-    """True if quantities are those of 1.38."""
+    """True if quantities calculate as in 1.38."""
 
     def convert(self, quantity: Quantity) -> Quantity:
         """Return the quantity as the release calculates with it, and prints it."""

@@ -1,6 +1,6 @@
 """The state of a claim's constraints while devices are added and removed.
 
-The rules are those of matchAttributeConstraint and distinctAttributeConstraint in
+The rules follow matchAttributeConstraint and distinctAttributeConstraint in
 k8s.io/dynamic-resource-allocation/structured/internal/*/{allocator_*,constraint}.go.
 """
 

@@ -1,4 +1,4 @@
-"""Shared counters and compatibility groups: consumption by devices, and what remains.
+"""Shared counters and compatibility groups: consumption by devices, and the remainder.
 
 checkAvailableCounters and compatibilityGroupsBaselineForPool in
 k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go.

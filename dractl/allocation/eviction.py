@@ -1,7 +1,7 @@
 """Taints of devices that end pods: which are tolerated, and for how long.
 
-The scheduler asks less of a toleration than the device taint eviction controller: only one that
-names the effect NoExecute keeps a pod (kubernetes
+The scheduler asks less of a toleration than the device taint eviction controller: only a toleration
+that names the effect NoExecute keeps a pod (kubernetes
 pkg/controller/devicetainteviction/device_taint_eviction.go claimEvictionTime).
 """
 

@@ -155,8 +155,8 @@ class Holdings:
         )
 
     def _is_available(self, slot: Slot, bit: int, *, multi: bool) -> bool:
-        """Return False for a device in use, and one that is rejected before anything
-        is reserved.
+        """Return False for a device in use, and for one that is rejected before anything is
+        reserved.
         """
         if slot.refused & bit:
             return False

@@ -34,7 +34,9 @@ class Cost(Struct, frozen=True):
     work: int = 0
     """Devices that our search examined."""
     upstream_steps: float = 0.0
-    """The number of upstream's calls of allocateOne, estimated for what ours pruned."""
+    """The number of upstream's calls of allocateOne, estimated for the parts that our search
+    pruned.
+    """
     upstream_seconds: float = 0.0
     """The approximate duration of these calls."""
 
@@ -199,7 +201,8 @@ def _requests_in_use(built: Built, solution: Solution, claim: int) -> list[Resol
 def _config(
     claim: ResourceClaim, chosen: Sequence[ResolvedRequest], *, once: bool
 ) -> tuple[DeviceAllocationConfiguration, ...]:
-    """Return the configuration of the classes, each class once, followed by that of the claim.
+    """Return the configuration of the classes, each class once, followed by the claim's
+    configuration.
 
     ``once``: a configuration of the claim appears once however many requests it names (from 1.37
     on), and the names are omitted if they cover all requests.

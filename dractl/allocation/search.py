@@ -178,7 +178,7 @@ class Search(Holdings):
         return _ENTERED
 
     def _enter_request(self, request: int, claim: int | None) -> int:
-        """Enter a request; ``claim`` is that of the previous request."""
+        """Enter a request; ``claim`` is the claim of the previous request."""
         if request == len(self.problem.requests):
             self.steps += 1 + (claim is not None)
             return _DONE
@@ -317,7 +317,7 @@ class Search(Holdings):
                 return _EXCEEDED
             self._note_failure(frame, device)
         if frame.pure and self.bounds is not None:
-            # The state is what it was when the frame was made.
+            # The state is the same as when the frame was made.
             key = (
                 frame.key
                 if frame.key is not None

@@ -45,14 +45,14 @@ class AllocatedState(Struct, frozen=True):
     devices: frozenset[DeviceID] = frozenset()
     """Devices that are held whole."""
     shared: frozenset[DeviceID] = frozenset()
-    """Devices of which at least one share is held."""
+    """Devices with at least one held share."""
     capacity: Mapping[DeviceID, Mapping[str, Quantity]] = field(default_factory=lambda: _NOTHING)
     """The amounts that those shares consume, summed for each device."""
 
     @classmethod
     def from_claims(cls, claims: Iterable[ResourceClaim], features: Features) -> AllocatedState:
-        """Return the state that results from the allocations in ``claims``, whether or not their
-        pods still run.
+        """Return the state that results from the allocations in ``claims``, even if their pods no
+        longer run.
         """
         return cls.merge([cls.from_claim(claim, features) for claim in claims])
 

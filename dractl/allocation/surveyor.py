@@ -189,7 +189,9 @@ class _Surveyor:
         )
 
     def _add_selectors(self, funnel: _Funnel, asked: ResolvedRequest) -> None:
-        """Add the stages of the selectors of the class, then those of the request."""
+        """Add the stages of the selectors of the class, then the stages of the request's
+        selectors.
+        """
         scope = f"class {asked.device_class.metadata.name}"
         for index, selector in enumerate(asked.device_class.spec.selectors):
             text = selector.cel.expression if selector.cel is not None else ""

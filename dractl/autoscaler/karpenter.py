@@ -88,8 +88,8 @@ def judge(
 
 
 def find_shared_refusal(judgements: Iterable[Judgement]) -> str | None:
-    """Return why Karpenter serves none of the instance types that a NodePool allows, if the claims
-    are refused on one of them.
+    """Return the reason why Karpenter refuses all instance types that a NodePool allows, if the
+    claims are refused on one of them.
 
     Allocate asks about all of them at once, and ends with the first error.
     """

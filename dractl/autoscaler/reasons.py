@@ -91,7 +91,7 @@ def _explain_no_match(part: Alternative, plan: Plan, instance_type: str, cel: En
 def _explain_exclusion(
     program: Program, candidates: Sequence[TemplateDevice], instance_type: str
 ) -> str:
-    """Return why a selector accepts none of the candidates, as most of them show it."""
+    """Return the reason why a selector rejects all candidates, as most of them show it."""
     decisions = Counter(program.decision(d.driver, d.device) for d in candidates)
     decision = max(decisions, key=lambda item: (_attributes_of(item) != (), decisions[item]))
     if all(seen.name == "device.driver" for seen in decision.seen) and decision.seen:

@@ -64,7 +64,7 @@ def add_nodes(
     Raises UsageError for too many devices.
     """
     if additions and not (state.has("Node") or state.has("ResourceSlice")):
-        state = state.merge(from_objects(()))  # what is added are all the nodes
+        state = state.merge(from_objects(()))  # the added nodes are all nodes
     devices = 0
     for addition in additions:
         nodes = load_nodes(addition)

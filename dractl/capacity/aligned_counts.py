@@ -47,7 +47,7 @@ class AlignedCounts(Struct, frozen=True):
 def count_aligned_copies(
     fit: Fit, features: Features, progress: Callable[[str], None] = lambda _: None
 ) -> AlignedCounts:
-    """Count the aligned copies of those that fit.
+    """Count the copies that fit and are aligned.
 
     Copies that request no two devices that belong together are all aligned.
     """

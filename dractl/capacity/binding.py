@@ -26,7 +26,7 @@ class BoundCopy(Struct, frozen=True):
     """The pod, which names its node."""
 
     claims: tuple[Raw, ...]
-    """The claims that were allocated for the pod, without those that it joined."""
+    """The claims that were allocated for the pod, without the claims that it joined."""
 
 
 class Binding(Struct, frozen=True):

@@ -105,7 +105,7 @@ GangWait = GroupMissing | TooFewPods | MemberBlocked | UnequalPods | NoTopologyD
 
 
 class _Members(Struct, frozen=True):
-    """The pods of a gang, by what the scheduler does with them."""
+    """The pods of a gang, by their treatment by the scheduler."""
 
     pods: list[Pod]
     """All of them."""

@@ -145,7 +145,7 @@ def take_inventory(
 
 
 class _Survey:
-    """A cluster's allocations, as far as its claims may be read, and what devices are made of."""
+    """A cluster's allocations, as far as its claims may be read, and the parts of devices."""
 
     def __init__(
         self, state: ClusterState, features: Features, slices: Sequence[ResourceSlice]
@@ -373,7 +373,7 @@ def _model_attributes(attributes: tuple[str, ...]) -> tuple[str, ...]:
 class _RemainingCapacity:
     """The remaining capacities of devices.
 
-    Devices of equal capacity, of which nothing is consumed, are computed once.
+    Unused devices of equal capacity are computed once.
     """
 
     def __init__(self, held: AllocatedState) -> None:

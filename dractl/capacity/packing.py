@@ -71,7 +71,7 @@ def max_copies(
 
 
 def _cap_by_quota(fits: int, *, proven: bool, bound: int | None, limit: int) -> MaxCopies:
-    """Cap the number at what quotas admit; a number that reaches its bound is proven."""
+    """Cap the number at the copies that quotas admit; a number that reaches its bound is proven."""
     highest = limit if bound is None else min(bound, limit)
     proven = proven or fits >= highest
     fits = min(fits, limit)

@@ -132,7 +132,7 @@ def _find_key(state: ClusterState, kind: str, name: str, namespace: str | None) 
 
 
 def add_nodes(state: ClusterState, nodes: ClusterState, count: int, name: str) -> ClusterState:
-    """Add ``count`` nodes like those of ``nodes``, with their slices and classes.
+    """Add ``count`` nodes like the ones in ``nodes``, with their slices and classes.
 
     The new nodes are called ``NAME-1`` and so on, from the first number that no node has.
     """

@@ -42,7 +42,7 @@ class Decision(Struct, frozen=True):
 
 
 def decision(trace: Trace, lookups: Iterable[Lookup]) -> Decision:
-    """Return the decision of a traced evaluation; ``lookups`` are those of its expression."""
+    """Return the decision of a traced evaluation; ``lookups`` are the lookups of its expression."""
     part = _decisive_part(trace)
     result = part.value if isinstance(part.value, bool) and part.error is None else None
     return Decision(

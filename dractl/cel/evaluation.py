@@ -33,8 +33,8 @@ from dractl.model import Quantity, Version
 
 T = TypeVar("T")
 Frame = list[Any]
-"""Slot 0 is the device's View, slot 1 what the loops have cost so far, then one slot for each
-variable in scope.
+"""Slot 0 is the device's View, slot 1 the cost of the loops so far, then one slot for each variable
+in scope.
 """
 
 Run = Callable[[Frame], Any]

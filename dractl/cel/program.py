@@ -77,7 +77,7 @@ class Program(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def outcomes(self) -> frozenset[bool | None]:
-        """The results that it can have on any device, None for a failure; one that is missing never
+        """The results that it can have on any device, None for a failure; a missing result never
         occurs. All if it does not compile.
         """
         return (
@@ -172,8 +172,8 @@ class Program(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Its comparisons of a lookup or the driver with literals; only those of the driver if it
-        does not compile.
+        """Its comparisons of a lookup or the driver with literals; only comparisons of the driver
+        if it does not compile.
         """
         if self.checked is None:
             return conditions.driver_comparisons(self.text)

@@ -81,8 +81,8 @@ class ReleaseVerdict(Struct, frozen=True):
 
     @property
     def fails(self) -> bool:
-        """True if the API server rejects it, if it fails on a device, or if it selects none of the
-        devices asked about.
+        """True if the API server rejects it, if it fails on a device, or if it does not select any
+        of the devices asked about.
         """
         if self.in_doubt:
             return False

@@ -46,8 +46,8 @@ MAX_LENGTH = 10240
 """Bytes of an expression: resourceapi.CELSelectorExpressionMaxLength."""
 
 COST_LIMIT = 1_000_000
-"""resourceapi.CELSelectorExpressionMaxCost: for the estimate and for what an evaluation really
-costs.
+"""resourceapi.CELSelectorExpressionMaxCost: for the estimate and for the real cost of an
+evaluation.
 """
 
 

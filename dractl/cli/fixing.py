@@ -114,8 +114,8 @@ def add_ignore_comments(
 ) -> EditOutcome:
     """Add an ignore comment for each finding in memory; nothing is written.
 
-    The parameters are those of :func:`apply_fixes`. Notices say which findings get no comment, and
-    why.
+    The parameters are as in :func:`apply_fixes`. Notices name the findings without a comment, and
+    the reasons.
     """
     from dractl.lint.ignoring import AnnotatedFile, add_ignore_comments
 

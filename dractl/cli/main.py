@@ -136,7 +136,8 @@ def _run_command(words: list[str]) -> int:
     except Exception as error:
         if os.environ.get("DRACTL_TRACEBACK") or _is_output_error(error):
             raise
-        # from os.getcwd: errors of opened files have a name, those of missing resources no number
+        # from os.getcwd: errors of opened files have a name, errors of missing resources have no
+        # number
         if (
             isinstance(error, FileNotFoundError)
             and error.filename is None

@@ -28,7 +28,7 @@ _NO_OVERLAY: Mapping[str, bytes] = MappingProxyType({})
 class Rendering:
     """Renders for one run of a command; outputs are remembered by their content.
 
-    What it needs is imported for the first chart or kustomization: most inputs have none.
+    Its modules are imported for the first chart or kustomization: most inputs have none.
     """
 
     def __init__(self, cache: str | None = None, choice: ValueChoice | None = None) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dractl.manifests import Skipped
 
 ColorChoice = Literal["auto", "always", "never"]
-_MAX_MESSAGE_CHARACTERS = 4_000  # characters of a message, which may quote what was typed
+_MAX_MESSAGE_CHARACTERS = 4_000  # characters of a message, which may quote the user's input
 _MAX_ERRORS = 20  # errors of one kind
 
 

@@ -121,8 +121,8 @@ def repeat(
 def _show_live(report: Callable[[], str], pause: float, wait: Callable[[float], None]) -> None:
     """Show the report on a screen of its own, as watch(1) does.
 
-    After a resize a terminal wraps what it has printed, and lines could not be replaced any more.
-    The last report stays behind.
+    After a resize a terminal wraps the printed lines, which could not be replaced any more. The
+    last report stays behind.
     """
     from rich.console import Console
     from rich.live import Live

@@ -85,7 +85,7 @@ class Unread(Struct, frozen=True):
 
 
 class Coverage(Struct, frozen=True):
-    """The extent to which an input shows each kind, apart from what may not be read."""
+    """The extent to which an input shows each kind, apart from the objects that may not be read."""
 
     others: Extent = "whole"
     """The extent of every kind that is not listed."""

@@ -1,7 +1,7 @@
 """The objects that drivers would publish for machines that no cluster has: described ones, and
 snapshots.
 
-``notify`` is called with what the user should know about them.
+``notify`` is called with notices for the user about them.
 """
 
 from collections import Counter

@@ -116,7 +116,7 @@ class Devices:
     def holders(self, devices: Iterable[DeviceID]) -> tuple[Holder, ...]:
         """Return the holders of any of ``devices``, one for each claim and pod.
 
-        Those with the most devices come first.
+        Holders of the most devices come first.
         """
         by_claim: dict[Key, list[DeviceID]] = {}
         for device in devices:

@@ -47,7 +47,7 @@ class GateEvidence(Struct, frozen=True):
     """The last part of the path of the field."""
 
     def sentence(self, release: str) -> str:
-        """Return what the object shows."""
+        """Return the fact that the object shows."""
         return (
             f"feature gate {self.gate}, off by default in Kubernetes {release}, is on here:"
             f" {self.object} has {self.field} (--feature-gates {self.gate}=false says otherwise)"
@@ -135,7 +135,7 @@ def _newest_words(pod: Pod, events: Iterable[Event]) -> str:
 
 
 class _Branch(Struct):
-    """A key of a tree of paths, with what is below it."""
+    """A key of a tree of paths, with the branches below it."""
 
     rows: list[SpecField] = field(default_factory=list)
     """The fields whose path ends here."""

@@ -1,4 +1,4 @@
-"""Kinds and names as the command line takes them, and the errors for those that do not exist."""
+"""Kinds and names as the command line takes them, and the errors for the ones that do not exist."""
 
 from collections.abc import Iterable, Mapping
 

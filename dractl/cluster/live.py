@@ -207,8 +207,8 @@ def read(
     kinds of ``vital`` must be readable in the whole cluster: all that devices are compared with, or
     less.
 
-    Raises InputError, with what to do, if kubectl is missing, cannot log in, or may not read what
-    is needed.
+    Raises InputError, with what to do, if kubectl is missing, cannot log in, or may not read needed
+    objects.
     """
     progress("reading the cluster")
     started = time.time()

@@ -1,7 +1,8 @@
 """The objects of a cluster as one immutable value: from a dump, from manifests, or live.
 
-Objects stay the mappings that they were read as; what the allocator needs is decoded when it is
-first used. A kind that the input lacks is *not in the input*: objects of it may exist.
+Objects stay the mappings that they were read as; the parts that the allocator needs are decoded
+when they are first used. A kind that the input lacks is *not in the input*: objects of it may
+exist.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ class ClusterState:
         self.rights = rights
         """The objects that may not be read. They may exist although the input lacks them."""
         self.coverage = cover(kinds) if coverage is None else coverage
-        """How much of each kind the input shows, apart from what may not be read."""
+        """How much of each kind the input shows, apart from the objects that may not be read."""
         self.read_at = read_at
         """The time at which a live cluster began to be read, in seconds since 1970."""
         self.machines: Machines = machines or {}
@@ -215,8 +216,8 @@ class ClusterState:
         )
 
     def list_unread(self, kinds: Iterable[str] = RESOURCES) -> tuple[Unread, ...]:
-        """Return what the input lacks: the objects that may not be read, the kinds among ``kinds``,
-        and the sources that were not rendered.
+        """Return the gaps of the input: the objects that may not be read, the kinds among
+        ``kinds``, and the sources that were not rendered.
         """
         forbidden = {row.kind for row in self.rights.unread}
         others = [kind for kind in kinds if kind not in forbidden]
@@ -232,7 +233,7 @@ class ClusterState:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of which there are objects."""
+        """The kinds with objects in the input."""
         return tuple(kind for kind, objects in self._kinds.items() if objects)
 
     def replace(self, kind: str, key: Key, value: Raw | None) -> ClusterState:
@@ -245,7 +246,7 @@ class ClusterState:
         return self._copy_with({**self._kinds, kind: objects})
 
     def with_objects(self, kinds: Mapping[str, Mapping[Key, Raw]]) -> ClusterState:
-        """Return the state with further objects, which replace those of the same names."""
+        """Return the state with further objects, which replace objects of the same names."""
         changed = {
             kind: {**self._kinds.get(kind, {}), **objects}
             for kind, objects in kinds.items()

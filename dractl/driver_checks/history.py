@@ -102,7 +102,7 @@ def _group(snapshot: Snapshot) -> Pools:
 
 
 def _pairs(earlier: Pools, later: Pools) -> Iterable[tuple[Pool, Pool]]:
-    """Return the pools that both snapshots have, except those that did not change at all."""
+    """Return the pools that both snapshots have, except unchanged ones."""
     return [
         (before, later[key])
         for key, before in earlier.items()
@@ -176,7 +176,7 @@ def _find_renamed_devices(earlier: Pools, later: Pools) -> Remarks:
 
 
 def _name_hardware(pool: Pool) -> dict[tuple[str, ...], Placed]:
-    """Return the devices of a pool by what identifies their hardware, where it is unique."""
+    """Return the devices of a pool by the identifier of their hardware, where it is unique."""
     devices: dict[tuple[str, ...], list[Placed]] = {}
     for placed in pool.devices:
         for name in _IDENTIFIERS:
@@ -210,7 +210,7 @@ def _describe_renamed(pool: Pool, renamed: Sequence[tuple[Placed, Placed]]) -> R
 
 
 def _is_renamed_at_random(before: Pool, after: Pool) -> bool:
-    """Return True if the devices are the same but for their names."""
+    """Return True if the devices are the same except for their names."""
     names = {placed.device.name for placed in before.devices}
     if not names or not names.isdisjoint(placed.device.name for placed in after.devices):
         return False

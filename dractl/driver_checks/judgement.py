@@ -75,7 +75,7 @@ def _list_documents(subject: Subject) -> Iterable[Document]:
 
 
 def _list_remarks(subject: Subject, target: Target) -> Iterator[Remark]:
-    """Yield what lint does not look at."""
+    """Yield the remarks on faults that lint does not look for."""
     driver = subject.publication.driver
     yield from compare_snapshots(subject.publication.snapshots)
     for objects in (subject.installation, subject.cluster):

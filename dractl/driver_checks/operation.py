@@ -21,7 +21,7 @@ _MAX_QUOTED_CHARS = 240
 
 
 def check_operation(objects: Objects, driver: str, target: Target) -> Remarks:
-    """Yield what the objects of a cluster show of a driver at work."""
+    """Yield the faults of a driver at work that the objects of a cluster show."""
     slices = [
         published_slice
         for published_slice in objects.list_kind("ResourceSlice")

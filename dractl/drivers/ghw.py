@@ -5,7 +5,7 @@ from itertools import takewhile
 
 from dractl.topology.machine import Machine, PciDevice
 
-# pkg/pci/address: domains of up to five digits, of which the first of five is 1.
+# pkg/pci/address: domains of up to five digits, the first digit of five is 1.
 _LISTED = re.compile(r"1?[0-9a-f]{0,4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
 
 UNKNOWN = "unknown"

@@ -183,7 +183,7 @@ def _faults(error: Any) -> Iterator[OpaqueFault]:
     """Yield the faults for one error of jsonschema, in words."""
     path: Path = tuple(error.absolute_path)
     rule, allowed, value = error.validator, error.validator_value, error.instance
-    # anyOf and the like: the branch that is meant is the one that is not a constant
+    # anyOf and the like: the intended branch is the one that is not a constant
     if error.context:
         for inner in error.context:
             if inner.validator != "const":
@@ -214,7 +214,7 @@ def _faults(error: Any) -> Iterator[OpaqueFault]:
                 )
         return
     if rule == "required":
-        # One error a name, and none says which name.
+        # One error for each name, without the name.
         yield from (
             OpaqueFault(path, f'"{name}" is required') for name in allowed if name not in value
         )

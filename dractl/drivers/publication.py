@@ -83,7 +83,7 @@ class Publication(Struct, frozen=True, dict=True):
         not at all.
 
         NVIDIA's driver names a MIG device after its GPU (``gpu-0-mig-1g5gb-19-3``, mig.go
-        ToCanonicalName), so a GPU of which only MIG devices are published still has a name:
+        ToCanonicalName), so a GPU whose MIG devices alone are published still has a name:
         ``gpu-0-mig-*``.
         """
         devices = self.devices_of(bdf)

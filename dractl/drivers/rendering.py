@@ -205,7 +205,7 @@ def _comments(slices: list[dict[str, Any]], inventory: Inventory) -> dict[str, t
 
 
 def _refusal(slices: list[dict[str, Any]], options: Options) -> str | None:
-    """Return the reason why an API server of the release accepts none of the driver's slices; None
+    """Return the reason why an API server of the release refuses all of the driver's slices; None
     if it accepts them.
 
     The helper library creates every slice as it is given (resourceslicecontroller.go: "the driver

@@ -2,8 +2,8 @@
 catalogue, rendered.
 
 Some drivers ask a daemon, a library or a fabric manager for their devices, and /sys shows little or
-nothing of them. A machine file (``dractl render --hardware FILE``) can list what the agent would
-report; nothing is added to it.
+nothing of them. A machine file (``dractl render --hardware FILE``) can list the agent's reports;
+nothing is added to it.
 """
 
 import re

@@ -11,8 +11,8 @@ Values = dict[str, dict[str, Any]]
 
 
 def attributes(**values: Any) -> Values:
-    """Return the attributes by bare name; the type is that of the Python value. Sequences become
-    the list forms.
+    """Return the attributes by bare name; the type follows the Python value. Sequences become the
+    list forms.
     """
     return to_attributes(values)
 
@@ -43,7 +43,7 @@ def version(text: str | None) -> dict[str, Any] | None:
     """Return a version made strict as Masterminds/semver does it: ``580.65.06`` is ``580.65.6``,
     ``9.0`` is ``9.0.0``.
 
-    None for what that library refuses.
+    None for a text that this library refuses.
     """
     match = _SEMVER.match(text or "")
     if match is None:

@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from dractl.drivers.opaque import OpaqueFault  # the drivers' schemas need jsonschema
 
 _CONTAINERS = ("initContainers", "containers")
-# kubernetes pkg/kubelet/events/event.go (the same names at v1.34.4 to v1.37.1) and what the kubelet
-# does then. The order is the order of the steps that start a pod (pkg/kubelet/kubelet.go SyncPod,
-# kuberuntime_manager.go SyncPod).
+# kubernetes pkg/kubelet/events/event.go (the same names at v1.34.4 to v1.37.1) and the kubelet's
+# actions then. The order is the order of the steps that start a pod (pkg/kubelet/kubelet.go
+# SyncPod, kuberuntime_manager.go SyncPod).
 _START_STEPS = {
     "FailedAttachVolume": "attach its volumes",
     "FailedMapVolume": "map its volumes",
@@ -168,7 +168,7 @@ def headline_of(pod: Pod) -> str:
 
 
 def _is_healthy(pod: Pod, container: ContainerStatus) -> bool:
-    """Return True if a container does what it should in a pod that runs."""
+    """Return True if a container of a running pod is as it should be."""
     if container.is_init:
         return container.state == "terminated" and not container.has_failed
     if container.state == "terminated":
@@ -279,7 +279,7 @@ def _health_cause(placed: PlacedPod) -> Cause | None:
 
 
 def _start_cause(placed: PlacedPod) -> Cause | None:
-    """Return why the pod does not start or what failed in it: from its containers, else from the
+    """Return the cause why the pod does not start or has failed: from its containers, else from the
     newest event.
     """
     pod = placed.pod
@@ -376,7 +376,7 @@ def _find_roots(placed: PlacedPod, why: str) -> tuple[DriverRoot, ...]:
 
 
 def _newest_start_event(events: Sequence[Event]) -> Event | None:
-    """Return the newest event that says what fails in the start of a pod; of equally new events,
+    """Return the newest event that names the failure in the start of a pod; of equally new events,
     the one of the latest step.
     """
     order = list(_START_STEPS)

@@ -31,7 +31,7 @@ Verdict = Literal[
     "allocated", "allocatable", "unallocatable", "blocked", "error", "undecided", "failing"
 ]
 
-# Worst first: what is broken for good, then what waits, then what is fine.
+# Worst first: subjects that are broken for good, then waiting ones, then healthy ones.
 SEVERITY: tuple[Verdict, ...] = (
     "error",
     "blocked",
@@ -145,7 +145,7 @@ class NodeAnswer(Struct, frozen=True):
     funnel: tuple[FunnelStage, ...] = ()
     allocation: tuple[AllocatedDevice, ...] = ()
     like: tuple[str, ...] = ()
-    """Further nodes with the same answer; devices and holders are those of ``name``."""
+    """Further nodes with the same answer; devices and holders are on ``name``."""
 
 
 class Relief(Struct, frozen=True):
@@ -167,7 +167,7 @@ class Fix(Struct, frozen=True):
     """The nodes on which the subject fits then."""
     rank: int = 0
     tried: tuple[Change, ...] = ()
-    """The changes that were simulated, if they are not ``changes``: what a driver publishes, pods
+    """The changes that were simulated, if they are not ``changes``: a driver's publications, pods
     that a smaller workload gives up.
     """
     steps: tuple[Command, ...] = ()
@@ -177,7 +177,7 @@ class Fix(Struct, frozen=True):
     relief: Relief | None = None
     """The pods that wait for the same fix, if there are several."""
     parts: tuple[str, ...] = ()
-    """The corrections of which it consists, if it corrects several obstacles."""
+    """Its corrections, if it corrects several obstacles."""
 
     @property
     def effects(self) -> str:
@@ -264,7 +264,7 @@ class DriverStatus(Struct, frozen=True):
     devices: int
     held: int
     restartable: bool
-    """True if none of its devices is in use there."""
+    """True if all of its devices are free there."""
 
 
 class Subject(Struct, frozen=True):
@@ -370,7 +370,7 @@ class Explanation(Struct, frozen=True):
     next: tuple[NextStep, ...] = ()
     """Further things to look at or to do."""
     notes: tuple[str, ...] = ()
-    """Notes on what was not checked or was assumed."""
+    """Notes on unchecked and assumed facts."""
     age: str | None = None
     """The creation timestamp of the subject."""
     phase: str | None = None

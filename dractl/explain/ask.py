@@ -49,7 +49,7 @@ class Question(Struct, frozen=True):
 
     @property
     def pod(self) -> Pod:
-        """The object as a pod; a claim has none of a pod's fields."""
+        """The object as a pod; a claim does not have a pod's fields."""
         return Pod(self.value)
 
 
@@ -228,7 +228,7 @@ def find_all_waiting(
 ) -> list[Question]:
     """Return every subject that waits for devices.
 
-    That is every pending pod that DRA concerns, every unallocated claim that none of them uses,
+    That is every pending pod that DRA concerns, every unallocated claim that these pods do not use,
     workloads whose pods are refused, and workloads of manifests without pods. ``within``: only
     objects that are there as well.
     """
@@ -249,7 +249,7 @@ def find_all_waiting(
 def _pods_that_wait(
     state: ClusterState, files: ClusterState, namespace: str | None
 ) -> Iterator[Question]:
-    """Yield pending pods that DRA concerns, also those that wait on their node for devices."""
+    """Yield pending pods that DRA concerns, including pods that wait on their node for devices."""
     resources = classes_by_resource(state.classes)
     drivers = {item.spec.driver for item in state.slices}
     for key, pod in files.pods.items():
@@ -265,7 +265,7 @@ def _pods_that_wait(
 def _workloads_without_pods(
     state: ClusterState, files: ClusterState, namespace: str | None
 ) -> Iterator[Question]:
-    """Yield the pods that workloads would create: refused ones, and those of manifests."""
+    """Yield the pods that workloads would create: refused pods, and pods of manifests."""
     resources = classes_by_resource(state.classes)
     refused = workloads_with_refusals(state)
     for kind in files.kinds:

@@ -234,7 +234,7 @@ def _nearest(case: Case, conclusion: Conclusion, conflict: Conflict | None) -> s
     return next((n for cause in conclusion.ranked for n in cause.nodes if n in refusing), None)
 
 
-# -- next steps, and what the API server would refuse --
+# -- next steps, and objects that the API server would refuse --
 
 
 def next_steps(

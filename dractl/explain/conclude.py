@@ -1,4 +1,4 @@
-"""Verdict and headline of a subject that waits: from its causes, and from what lies outside DRA."""
+"""Verdict and headline of a subject that waits: from its causes, and from facts outside DRA."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
@@ -297,7 +297,7 @@ def _search_notes(case: Case) -> Iterator[str]:
         yield f"Kubernetes {release} searches pools in random order, so it may pick other devices"
 
 
-# -- what lies outside DRA --
+# -- facts outside DRA --
 
 
 def _name_underlying_cause(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
@@ -325,8 +325,8 @@ def _name_underlying_cause(diagnosis: Diagnosis, conclusion: Conclusion) -> Conc
 
 
 def _apply_pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Apply what the pod itself shows: another scheduler, binding conditions, its group, an
-    outdated condition.
+    """Apply the facts that the pod itself shows: another scheduler, binding conditions, its group,
+    an outdated condition.
     """
     case = diagnosis.case
     notes = (
@@ -365,7 +365,7 @@ def _apply_pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
 
 
 def _apply_pod_alone(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Apply what the pod itself shows where its devices were not compared."""
+    """Apply the facts that the pod itself shows where its devices were not compared."""
     case = diagnosis.case
     conclusion = replace(conclusion, notes=(*conclusion.notes, *_scheduler_notes(case)))
     other = _conclude_refusal(case, conclusion) or _conclude_other_scheduler(case, conclusion)
@@ -503,7 +503,7 @@ def _condition_message(case: Case) -> str | None:
 
 
 def _apply_condition(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Apply what the pod's condition says beyond the attempt."""
+    """Apply the words of the pod's condition that go beyond the attempt."""
     case = diagnosis.case
     conclusion = replace(conclusion, notes=(*conclusion.notes, *pods.note_unchecked_volumes(case)))
     message = _condition_message(case)
@@ -632,7 +632,7 @@ def _release_of_condition(case: Case, condition: str) -> str | None:
     return None if scheduler.attempt_pod(case.question.value).fits else writer
 
 
-# -- what is not known of a preview --
+# -- names that are unknown in a preview --
 
 
 def _apply_preview_doubts(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
@@ -650,7 +650,7 @@ def _apply_preview_doubts(diagnosis: Diagnosis, conclusion: Conclusion) -> Concl
     return replace(conclusion, verdict="undecided", headline=headline, causes=(cause,))
 
 
-# -- what may not be read --
+# -- unreadable resources --
 
 _EXPLANATION_OF_MESSAGE = (
     '"cannot allocate all claims" means that on these nodes too few devices match the claims of the'
@@ -659,8 +659,8 @@ _EXPLANATION_OF_MESSAGE = (
 
 
 def _conclude_from_message(diagnosis: Diagnosis) -> Conclusion:
-    """Return the conclusion where devices cannot be compared: the scheduler's message, and what is
-    missing.
+    """Return the conclusion where devices cannot be compared: the scheduler's message, and the
+    missing objects.
     """
     case = diagnosis.case
     underlying = tuple(find_pod_not_tried(case))

@@ -1,5 +1,5 @@
-"""The case of one subject: the question, the scheduler's verdict, and what the cluster has. Made
-once, read by all.
+"""The case of one subject: the question, the scheduler's verdict, and the state of the cluster.
+Made once, read by all.
 """
 
 from collections import Counter

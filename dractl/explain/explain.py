@@ -67,7 +67,7 @@ class Options(Struct, frozen=True):
     fixes: int = 8
     """The number of fixes to look for."""
     depth: int = 0
-    """The number of corrections already applied, none of them enough by itself."""
+    """The number of corrections already applied, which are not enough."""
     notes: tuple[str, ...] = ()
     """Notes that every answer has."""
     attempt_notes: tuple[str, ...] = ()

@@ -35,8 +35,8 @@ def funnel(
 ) -> tuple[FunnelStage, ...]:
     """Return a line for each request, and one for each stage that is a selector or drops devices.
 
-    ``false_part`` says which part of a selector devices do not meet. ``nodes`` are the numbers of
-    nodes with devices of the class, as :func:`count_nodes` returns them.
+    ``false_part`` returns the part of a selector that devices do not meet. ``nodes`` are the
+    numbers of nodes with devices of the class, as :func:`count_nodes` returns them.
     """
     lines: list[FunnelStage] = []
     for request in requests:

@@ -1,4 +1,4 @@
-"""The inquiry about a subject that waits: the attempt to place it, and what may not be read."""
+"""The inquiry about a subject that waits: the attempt to place it, and the unreadable resources."""
 
 from collections.abc import Sequence
 

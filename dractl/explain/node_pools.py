@@ -2,8 +2,8 @@
 
 Karpenter tries the pod on each NodePool, the heaviest first, and launches a node for the first on
 which it fits (Scheduler.addToNewNodeClaim and NodeClaim.CanAdd in sigs.k8s.io/karpenter
-pkg/controllers/provisioning/scheduling): limits, taints, requirements, devices, and then what an
-instance type has of other resources. Amounts that a node keeps for itself are not known before it
+pkg/controllers/provisioning/scheduling): limits, taints, requirements, devices, and then an
+instance type's other resources. Amounts that a node keeps for itself are not known before it
 exists, and not counted.
 """
 

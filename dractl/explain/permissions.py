@@ -1,4 +1,4 @@
-"""Parts of a cluster that may not be read or are not in the input, and what an answer lacks
+"""Parts of a cluster that may not be read or are not in the input, and the gaps of an answer
 without them.
 """
 
@@ -35,7 +35,7 @@ _WITHOUT_OTHER_NAMESPACES = {
 
 
 class UnreadableResource(Struct, frozen=True):
-    """A resource that was not read whole, and what an answer lacks without it."""
+    """A resource that was not read whole, and the gap of an answer without it."""
 
     row: Unread
     """The part that was seen, and the reason why no more was."""
@@ -98,8 +98,8 @@ class MissingPermissions(Struct, frozen=True):
 def find_missing_permissions(
     state: ClusterState, question: Question, *, allocates: bool
 ) -> MissingPermissions:
-    """Return what the answer to a question lacks. ``allocates``: some claims are to be allocated or
-    could not be read.
+    """Return the gaps of the answer to a question. ``allocates``: some claims are to be allocated
+    or could not be read.
     """
     rights = state.rights
     if allocates and not state.covers("ResourceSlice") and not rights.unreadable("ResourceSlice"):

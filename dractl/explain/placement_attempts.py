@@ -31,7 +31,7 @@ class Attempt(Struct, frozen=True):
 
 
 def list_attempts(pod: Pod, *, has_soft_taints: bool) -> Iterator[Attempt]:
-    """Yield the attempts in their order; at the last one only what is required counts.
+    """Yield the attempts in their order; in the last one, only requirements count.
 
     ``has_soft_taints``: a NodePool has a taint with the effect PreferNoSchedule.
     """

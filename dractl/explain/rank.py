@@ -23,7 +23,7 @@ MIN_NODES_FOR_MAJORITY = 10
 MAJORITY = 0.8
 """A cause on this share of many nodes comes before the causes on the others."""
 MIN_MIXED_CAUSES = 4
-"""So many different causes, none of them on most nodes, are called mixed."""
+"""So many different causes, each of them on few nodes, are called mixed."""
 
 
 class Diagnosis(Struct, frozen=True):
@@ -93,7 +93,7 @@ def rank_by_reach(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...
     reach: dict[tuple[object, ...], float] = {}
     for node in sorted(
         nodes, key=lambda node: node.name in excluded
-    ):  # details are those of the first
+    ):  # details come from the first
         hardest = _hardest(node)
         for position, cause in enumerate(node.causes):
             if cause.refs and node.name in excluded:

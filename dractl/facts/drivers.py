@@ -87,7 +87,7 @@ class Attribute(Row, frozen=True, kw_only=True):
 
 
 class Capacity(Row, frozen=True, kw_only=True):
-    """A capacity; the fields are those of an :class:`Attribute`."""
+    """A capacity; the fields are the same as in an :class:`Attribute`."""
 
     type: ClassVar[str] = "quantity"
     values: ClassVar[tuple[str, ...]] = ()

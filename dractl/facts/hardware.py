@@ -113,7 +113,7 @@ def machine_aliases() -> dict[str, str]:
 
 @cache
 def machines() -> tuple[str, ...]:
-    """Return the names of the machines, which are those of their files in ``machines/``."""
+    """Return the names of the machines, which are the names of their files in ``machines/``."""
     return pack.current().entries("machines", ".yaml")
 
 

@@ -26,8 +26,8 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Something that is broken in some versions of a component."""
 
     of: Component
-    """Component that has it; ``library`` is one that drivers are built with, which no
-    object names; ``image`` is a container image of any workload.
+    """Component that has it; ``library`` is a library that drivers are built with, which no object
+    names; ``image`` is a container image of any workload.
     """
     name: str = ""
     """Name of a driver or library, or of a runtime as in nodeInfo.containerRuntimeVersion, such as
@@ -40,7 +40,9 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     fixed: str = ""
     """First version that no longer has it; empty if there is none."""
     coming: bool = False
-    """True if it breaks with something that the cluster does not show, which ``what`` names."""
+    """True if it breaks together with something that the cluster does not show; ``what`` names
+    it.
+    """
     words: tuple[str, ...] = ()
     """Patterns (RE2) of an event or condition of a pod that shows it; empty if no words do."""
     hinders: tuple[Operation, ...] = ()

@@ -25,7 +25,7 @@ class Gate(Struct, frozen=True, forbid_unknown_fields=True):
     stages: tuple[GateStage, ...]
     """Its stages, the earliest first."""
     removed: str | None = None
-    """The first release without it, which may be one that is not known yet."""
+    """The first release without it, which may be unknown yet."""
     needs: tuple[str, ...] = ()
     """The gates that have to be on with it."""
     proposal: str = ""

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Damaged(Exception):
-    """A pack cannot be used; the message says which file of it, and why."""
+    """A pack cannot be used; the message names the file and the reason."""
 
 
 class Head(Struct, frozen=True, forbid_unknown_fields=True):

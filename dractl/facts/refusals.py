@@ -1,5 +1,5 @@
 """Words with which drivers, the kubelet and container runtimes refuse to prepare or start a pod's
-devices, what they mean and what to do: one file of the pack for each that says them.
+devices, with their meanings and advice: one file of the pack for each that says them.
 """
 
 import html
@@ -58,7 +58,7 @@ class StepFact(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Advice(Struct, frozen=True, forbid_unknown_fields=True):
-    """The meaning of words, in clauses, and what to do. A text in which a name in braces has no
+    """The meaning of words, in clauses, and the next steps. A text in which a name in braces has no
     value is left out.
     """
 

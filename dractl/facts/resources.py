@@ -33,8 +33,8 @@ class Without(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Companion(Struct, frozen=True, forbid_unknown_fields=True):
-    """A resource that says which part of the device of another resource, ``of``, a
-    container gets.
+    """A resource that chooses the part of the device of another resource, ``of``, that a container
+    gets.
     """
 
     name: str

@@ -10,7 +10,8 @@ from dractl.facts.drivers import Driver, driver, names
 from dractl.program import program_name
 
 _MAX_NAMED = 6  # names in a note
-_EXAMPLE_DOMAIN = ".example.com"  # names that everybody makes up, also those of the example driver
+# Names that everybody makes up, including names of the example driver
+_EXAMPLE_DOMAIN = ".example.com"
 _PLAIN = re.compile(r"[A-Za-z0-9._/-]{1,130}\Z")
 
 

@@ -2,8 +2,8 @@
 stops.
 
 The controllers of Kubernetes are followed one by one: the device taint eviction controller, the
-eviction API, the kubelet with its drivers; the simulation then creates what owners recreate, and
-the scheduler places it.
+eviction API, the kubelet with its drivers; the simulation then creates the pods that owners
+recreate, and the scheduler places them.
 """
 
 from dractl.impact.drain import find_drain_impact

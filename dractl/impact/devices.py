@@ -12,7 +12,7 @@ Rows = Mapping[DeviceID, DeviceRow]
 
 
 def list_rows(state: ClusterState, features: Features) -> Rows:
-    """Return every device of a cluster by its identity, those of claims alone included."""
+    """Return every device of a cluster by its identity, including devices that only claims have."""
     return {row.id: row for row in take_inventory(state, features).devices}
 
 

@@ -1,4 +1,4 @@
-"""A node with what runs there, and what a cordon does to it."""
+"""A node with its pods and plug-ins, and the effects of a cordon on it."""
 
 from collections.abc import Iterator
 
@@ -52,7 +52,7 @@ class NodeInQuestion(Struct, frozen=True):
 
 
 def find_node(state: ClusterState, features: Features, name: str) -> NodeInQuestion:
-    """Return a node with what runs there.
+    """Return a node with its pods and plug-ins.
 
     Raises UsageError with the nearest name if there is none.
     """
@@ -70,7 +70,7 @@ def find_node(state: ClusterState, features: Features, name: str) -> NodeInQuest
 
 
 def find_cordon_impact(node: NodeInQuestion) -> Impact:
-    """Return the effects of a cordon: nothing to what runs, and pending pods lose the node."""
+    """Return the effects of a cordon: running pods stay, and pending pods lose the node."""
     after = Aftermath(Scheduler(node.cordoned, node.features))
     kept = [PodImpact(pod.key, "kept", "a cordon ends nothing") for pod in node.pods]
     return Impact(

@@ -66,7 +66,7 @@ def find_plugins(state: ClusterState, driver: str, nodes: Iterable[str]) -> dict
 
 
 def _judge_pods(pods: Sequence[Pod]) -> tuple[Status, str] | None:
-    """Return what the pods of a plug-in on a node show; None if there is none."""
+    """Return the state that the pods of a plug-in on a node show; None if there is none."""
     ready = next((pod for pod in pods if _serves(pod)), None)
     if ready is not None:
         return "runs", f"pod {ready.full_name} is ready"

@@ -10,7 +10,7 @@ from dractl.model.order import natural
 
 Effect = Literal["evicted", "blocked", "kept", "waits"]
 EFFECTS: tuple[Effect, ...] = ("blocked", "evicted", "waits", "kept")
-"""The effects in the order of reports: what needs attention comes first."""
+"""The effects in the order of reports: effects that need attention come first."""
 
 
 class DeviceState(Struct, frozen=True, omit_defaults=True):
@@ -88,7 +88,7 @@ class Impact(Struct, frozen=True):
     steps: tuple[NextStep, ...] = ()
     """Steps to take, in the order in which they work."""
     notes: tuple[str, ...] = ()
-    """Notes on further effects, and on what the input does not show."""
+    """Notes on further effects, and on gaps of the input."""
 
     def list_pods(self, *effects: Effect) -> tuple[PodImpact, ...]:
         """Return the pods with one of the effects."""

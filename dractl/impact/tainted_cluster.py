@@ -16,7 +16,7 @@ from dractl.objects import PoolName
 from dractl.views import TaintRule
 
 REHEARSAL = "None"
-"""The effect of a rule that only counts what it would hit."""
+"""The effect of a rule that only counts its hits."""
 
 
 class TaintedCluster(Struct, frozen=True):

@@ -18,7 +18,7 @@ from dractl.views import Pod
 
 
 class Wave(Struct, frozen=True):
-    """The pods that end at one time, and what follows."""
+    """The pods that end at one time, and the consequences."""
 
     seconds: int
     """Seconds from now."""
@@ -70,7 +70,7 @@ def _end_in_waves(cluster: TaintedCluster, evictions: Mapping[Key, Eviction]) ->
 
 
 def _list_ended_pods(effects: TaintEffects, waves: list[Wave]) -> dict[Key, PodImpact]:
-    """Return the pods that the controller deletes, and those that owners end with them."""
+    """Return the pods that the controller deletes, and the pods that owners end with them."""
     nodes, cluster = effects.aftermath.nodes, effects.cluster
     impacts = {
         key: PodImpact(
@@ -91,7 +91,7 @@ def _list_ended_pods(effects: TaintEffects, waves: list[Wave]) -> dict[Key, PodI
 
 
 def _describe_cause(eviction: Eviction) -> str:
-    """Return the taint that ends a pod, and what the claim tolerates."""
+    """Return the taint that ends a pod, and the tolerations of the claim."""
     source = eviction.source
     origin = f"DeviceTaintRule {source.rule} gives" if source.rule else "its slice gives"
     tolerated = (

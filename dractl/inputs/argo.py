@@ -127,7 +127,7 @@ def build(
 
 
 def _can_move(member: Member) -> bool:
-    # Argo CD does not rename a Namespace to that of the destination.
+    # Argo CD does not rename a Namespace to the destination's name.
     return member.kind != "Namespace"
 
 

@@ -1,4 +1,4 @@
-"""Renders Helm charts: with the chart's own values or the user's, and with those of ``ci/``.
+"""Renders Helm charts: with the chart's own values or the user's, and with the values in ``ci/``.
 
 helm runs as :mod:`dractl.inputs.programs` says, on a copy of the chart. ``lookup`` and
 ``getHostByName`` find nothing in ``helm template``, and nothing is downloaded.
@@ -51,7 +51,7 @@ _UNDEFINED = re.compile(r'function "\w+" not defined')
 
 
 class ChartValues(Struct, frozen=True):
-    """The user's values for a chart, in place of those in its ``ci/`` folder."""
+    """The user's values for a chart, in place of the values in its ``ci/`` folder."""
 
     files: tuple[str, ...] = ()
     """Values files; the last one takes precedence."""
@@ -306,7 +306,7 @@ def _explain(problem: str | None, job: _Job, home: str, layer: _Layer) -> str | 
 
 
 def _release_options(target: Target) -> list[str]:
-    """Return the options that tell helm what a release of Kubernetes serves."""
+    """Return the options that tell helm the versions which a release of Kubernetes serves."""
     versions = {
         row.api_version
         for row in SERVED

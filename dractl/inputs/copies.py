@@ -20,7 +20,7 @@ _KINDS = frozenset(
         ("batch", "CronJob"),
     }
 )
-"""API groups and kinds, besides those of DRA, whose wrong copies would change an answer."""
+"""API groups and kinds, besides DRA's, whose wrong copies would change an answer."""
 
 Identity = tuple[str, str, str, str]
 """The API group, kind, namespace and name of an object."""
@@ -29,9 +29,9 @@ Identity = tuple[str, str, str, str]
 def choose_copies(documents: Sequence[Document], files: Collection[str]) -> tuple[Document, ...]:
     """Leave one copy of each object.
 
-    A file among ``files``, which were named, wins over those of a folder, and the newer state of a
-    stored object over an older one. Raises UsageError where copies differ, and nothing tells which
-    one was meant.
+    A file among ``files``, which were named, wins over the files of a folder, and the newer state
+    of a stored object over an older one. Raises UsageError where copies differ, and the intended
+    one is unclear.
     """
     chosen: dict[Identity, Document] = {}
     rejected: set[int] = set()
@@ -50,7 +50,9 @@ def choose_copies(documents: Sequence[Document], files: Collection[str]) -> tupl
 
 
 def _identify(document: Document) -> Identity | None:
-    """Return which object a document is; None for one that may have any number of copies."""
+    """Return the identity of a document's object; None for an object that may have any number of
+    copies.
+    """
     kind, name = document.kind, document.name
     if not kind or not name or not isinstance(document.value, dict):
         return None

@@ -33,7 +33,7 @@ class ReleaseRenderer(Protocol):
 
 
 class WorldDocuments:
-    """Makes the documents of what is applied to one cluster."""
+    """Makes the documents of the objects that are applied to one cluster."""
 
     def __init__(
         self, world: World, files: Files, reader: DeliveryReader, render: ReleaseRenderer

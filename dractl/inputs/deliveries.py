@@ -128,7 +128,7 @@ class DeliveryReader:
         self._skipped.setdefault((member.before.file, why), Skipped(file, why, hint, judged=judged))
 
     def read(self, paths: Iterable[str]) -> list[World]:
-        """Return what the objects in files apply, by cluster."""
+        """Return the objects that the appliers in files apply, by cluster."""
         written = [member for path in paths for member in self._appliers_of(path)]
         for member in written[_MAX_DELIVERIES:]:
             why = f"the {member.kind} was not built: there are more than {_MAX_DELIVERIES:,}"
@@ -184,7 +184,7 @@ class DeliveryReader:
     def _follow(
         self, applier: Member, way: frozenset[tuple[str, int]], depth: int
     ) -> Iterator[Delivery]:
-        """Yield a delivery and those that it makes."""
+        """Yield a delivery and the deliveries that it makes."""
         delivery = self._build(applier)
         yield delivery
         variables = Variables(_inline_variables(applier), is_complete=False)
@@ -201,7 +201,7 @@ class DeliveryReader:
                 yield from self._follow(child, way | {_key(applier)}, depth + 1)
 
     def _build(self, applier: Member) -> Delivery:
-        """Return a delivery; one that cannot be built has nothing in it, and is in ``skipped``."""
+        """Return a delivery; a delivery that cannot be built is empty, and is in ``skipped``."""
         earlier = self._made.setdefault(_key(applier), [])
         for delivery in earlier:
             if delivery.applier.value == applier.value:

@@ -1,4 +1,4 @@
-"""Flux: what a Kustomization builds, its variables, and the values of a HelmRelease.
+"""Flux: the objects that a Kustomization builds, its variables, and the values of a HelmRelease.
 
 Sources: fluxcd/pkg kustomize/kustomize_generator.go and kustomize_varsub.go;
 fluxcd/helm-controller docs/spec/v2/helmreleases.md.
@@ -168,7 +168,7 @@ class ReleaseValues(Struct, frozen=True):
 
 
 def load_values(member: Member, files: Files, find: FindConfig) -> ReleaseValues:
-    """Load the values of a HelmRelease: those of valuesFrom in their order, then its own."""
+    """Load the values of a HelmRelease: the values of valuesFrom in their order, then its own."""
     merged: dict[str, Any] = {}
     layers: list[Document] = []
     is_complete = True

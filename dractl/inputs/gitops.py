@@ -43,7 +43,7 @@ class Applied(Struct, frozen=True):
     inputs: Inputs
     """The input."""
     files: frozenset[str] = frozenset()
-    """The absolute paths of all files that were read for what is delivered."""
+    """The absolute paths of all files that were read for the delivered objects."""
     folders: tuple[str, ...] = ()
     """The absolute paths of the folders in which nothing else counts, each with a separator."""
 
@@ -106,7 +106,7 @@ def replace_delivered(
     folders.
 
     Nothing applies the other manifests in these folders: they are in ``skipped``. The user has
-    named ``files``: their objects stay, unless they are delivered. The objects are those of one
+    named ``files``: their objects stay, unless they are delivered. The objects belong to one
     cluster. Raises UsageError for objects of several clusters.
     """
     delivered = build_deliveries(inputs, render, builder, NO_OVERLAY)

@@ -200,7 +200,7 @@ def run(
 ) -> list[KubectlResult]:
     """Run several kubectl side by side and return their results in order.
 
-    ``progress`` gets the messages of one that takes long, such as where to log in. Raises
+    ``progress`` gets the messages of a kubectl that takes long, such as where to log in. Raises
     InputError if kubectl is not on PATH or does not answer within ``timeout_seconds``.
     """
     processes = _Processes(login, _TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds)

@@ -1,8 +1,8 @@
 """Builds kustomizations with kustomize or kubectl, on a copy of the files that they refer to.
 
 kustomize reads files in and below the folder of a kustomization only, but folders anywhere; here,
-both have to be in its repository. What it would fetch, and plug-ins that it would run, are refused
-before it starts (:mod:`dractl.manifests.kustomize`).
+both have to be in its repository. Files that it would fetch, and plug-ins that it would run, are
+refused before it starts (:mod:`dractl.manifests.kustomize`).
 """
 
 import json
@@ -138,7 +138,7 @@ class _Walk:
         self.links: dict[str, str] = {}
 
     def visit(self, folder: str) -> None:
-        """Read the kustomization in a folder, and what it names."""
+        """Read the kustomization in a folder, and the files that it names."""
         self._reader.check(folder)
         real = os.path.realpath(folder)
         if real in self.folders:

@@ -3,7 +3,7 @@ whose lists have no merge keys, and set namespaces and labels.
 
 Repositories for Flux consist of little else. Each of their Kustomizations would cost the start of a
 program, and many machines have none. Whatever else a kustomization does, a program has to do
-(NeedsProgram). The order is that of kustomize: resources, components, patches, namespace, labels
+(NeedsProgram). The order is kustomize's: resources, components, patches, namespace, labels
 (api/internal/target/kusttarget.go AccumulateTarget, kusttarget_configplugin.go).
 """
 
@@ -179,7 +179,7 @@ class Layers:
         self._files = files
         self._folders: dict[str, list[Member]] = {}
         self.remote: dict[str, str] = {}
-        """The kustomizations that take something from elsewhere, by what they take."""
+        """The kustomizations that need remote files, by the address of these."""
 
     def members(self, folder: str, way: tuple[str, ...] = ()) -> list[Member]:
         """Return the objects that the kustomization in a folder makes.

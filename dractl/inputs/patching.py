@@ -100,7 +100,7 @@ def merge_patch(value: Any, patch: Any, *, is_inner: bool = False) -> Any:
     merged = dict(value)
     about = fields.get("metadata")
     if not is_inner and isinstance(about, dict):
-        # The name in a patch says which object it is for.
+        # The name in a patch identifies its object.
         kept = {key: text for key, text in about.items() if key not in ("name", "namespace")}
         fields["metadata"] = kept
     for name, item in fields.items():

@@ -62,7 +62,7 @@ class Completion(Struct, frozen=True):
 
 
 def identify(program: str) -> bytes:
-    """Return what changes when a program is replaced by another version."""
+    """Return a value that changes when a program is replaced by another version."""
     try:
         status = os.stat(program)
     except OSError:

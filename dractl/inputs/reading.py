@@ -109,8 +109,8 @@ def list_unrendered(inputs: Inputs) -> Iterator[Skipped]:
 
 
 def _has_appliers(inputs: Inputs) -> bool:
-    """Return True if files have objects that apply others, and no API server has stored these: in a
-    dump, what they apply is in the dump.
+    """Return True if files have objects that apply others, and that no API server has stored: a
+    dump also has the applied objects.
     """
     return bool(inputs.appliers) and any(
         not document.at(("metadata", "uid"))

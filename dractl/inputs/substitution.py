@@ -1,6 +1,6 @@
 """Substitutes variables in objects as Flux does after it has built a Kustomization.
 
-The language is that of fluxcd/pkg envsubst (parse/parse.go, funcs.go), a fork of drone/envsubst:
+The language is defined by fluxcd/pkg envsubst (parse/parse.go, funcs.go), a fork of drone/envsubst:
 ``${APP}``, ``${APP:=default}``, ``${APP^^}``, ``${APP/a/b}``; ``$${APP}`` becomes ``${APP}``, and
 ``$APP`` is no variable. Flux substitutes in the YAML of an object (kustomize/kustomize_varsub.go),
 so a value without quotes there may become a number.
@@ -111,7 +111,7 @@ def _resolve(text: str) -> Any:
 
 
 def substitute(text: str, variables: Variables, undefined: set[str]) -> str:
-    """Substitute the variables in a text; the names of those that nothing defines are added to
+    """Substitute the variables in a text; the names of undefined variables are added to
     ``undefined``. Raises NotRenderable for a text that is not in the language.
     """
     return _substitute(text, variables, undefined, _Allowance())
@@ -276,7 +276,7 @@ def _replace(limit: int) -> Callable[[str, Sequence[str]], str]:
 
 
 def _trim(*, is_suffix: bool, is_longest: bool) -> Callable[[str, Sequence[str]], str]:
-    """Return the function that removes what a pattern matches at one end of a value."""
+    """Return the function that removes the match of a pattern at one end of a value."""
 
     def trim(value: str, arguments: Sequence[str]) -> str:
         pattern = _compile("".join(arguments))

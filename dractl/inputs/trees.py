@@ -24,11 +24,11 @@ class NotRenderable(Exception):
         super().__init__(why)
         self.why = why
         self.place = place
-        """The file and the line at fault, if they are not those of what was to be built."""
+        """The file and the line at fault, if they are not in the folder that was to be built."""
 
 
 class NotInRepository(NotRenderable):
-    """The reason not to build what is not in the repository at hand."""
+    """The reason not to build something that is not in the repository at hand."""
 
 
 class FileTree(Struct, frozen=True):
@@ -65,7 +65,7 @@ class FileTree(Struct, frozen=True):
 
 
 class Overlay:
-    """The contents of files that are not written yet, instead of those on disk."""
+    """The contents of files that are not written yet, instead of their contents on disk."""
 
     def __init__(self, contents: Mapping[str, bytes] = MappingProxyType({})) -> None:
         self._contents = {os.path.realpath(name): content for name, content in contents.items()}
@@ -132,7 +132,7 @@ def find_repository(folder: str) -> str | None:
 
 
 def read_folder(folder: str, overlay: Overlay) -> FileTree:
-    """Read all files below a folder, but for version control; links are followed in its repository.
+    """Read all files below a folder, except version control; links are followed in its repository.
 
     Raises NotRenderable for links that lead out of the repository, or out of the folder if it is in
     none: helm follows links (internal/sympath/walk.go), and ``.Files`` would put the file that one

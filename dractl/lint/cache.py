@@ -53,7 +53,7 @@ class Cache:
 def digests_of(read: Relevant, kustomizations: Kustomizations) -> list[str]:
     """Return the digests of the files that matter, and of the kustomizations around them."""
     digests = [str((read.files, read.alone))]
-    if read.appliers:  # what they apply depends on files of any kind
+    if read.appliers:  # the applied objects depend on files of any kind
         digests.append(os.urandom(16).hex())
     folders: set[str] = set()
     for item in read.contents:

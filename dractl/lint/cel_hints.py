@@ -14,7 +14,7 @@ from dractl.program import program_name
 
 _QUANTITY = "kubernetes.Quantity"
 _DEVICE = ("driver", "attributes", "capacity", "allowMultipleAllocations")
-_GATES = ("DRAConsumableCapacity", "DRAListTypeAttributes")  # they add to what selectors may say
+_GATES = ("DRAConsumableCapacity", "DRAListTypeAttributes")  # they extend the language of selectors
 _WORDS = {
     "and": "&&",
     "or": "||",

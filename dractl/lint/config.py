@@ -220,7 +220,7 @@ def _bytes(path: Path, max_bytes: int) -> bytes:
 
 def _devices(sources: tuple[str, ...], path: Path) -> tuple[str, ...]:
     """Raise UsageError for the cluster: a pull request brings its configuration along, and kubectl
-    would run with the credentials of whoever checks it.
+    would run with the credentials of the reviewer.
     """
     if "cluster" in sources:
         hint = (

@@ -32,7 +32,7 @@ class Configuration(Struct, frozen=True):
 
 
 def configurations(run: Run) -> Iterator[Configuration]:
-    """Yield the configurations of claims and templates, then those of classes."""
+    """Yield the configurations of claims and templates, then the configurations of classes."""
     for subject in (*(claim.subject for claim in run.claims), *run.of("DeviceClass")):
         yield from configurations_of(subject)
 

@@ -1,4 +1,4 @@
-"""The roles of DRA drivers in a run, with what the API server forbids to them."""
+"""The roles of DRA drivers in a run, with the requests that the API server forbids to them."""
 
 from collections.abc import Iterator
 

@@ -110,7 +110,7 @@ class Finding(Struct, frozen=True):
     @property
     def lines(self) -> list[tuple[str, int]]:
         """The files and lines at which an ignore comment counts: a string of several lines contains
-        no comments, and what a template or a kustomization inserts is written elsewhere.
+        no comments, and text that a template or a kustomization inserts is written elsewhere.
         """
         places = (self.position, self.key) if self.key is not None else (self.position,)
         return list(dict.fromkeys((place.file, place.line) for place in places))

@@ -254,7 +254,7 @@ def _group_by_home(
         document = item.subject.document
         together = document.world or document.rendered
         home = f"{together} rendered" if together else kustomizations.home_of(document.file)
-        if document.file.endswith(SUFFIXES):  # examples, and not what stands beside them
+        if document.file.endswith(SUFFIXES):  # the examples alone, without the files beside them
             home = document.file
         homes.setdefault(home, []).append(item)
     return list(homes.values())

@@ -433,7 +433,7 @@ def _remove_empty(document: Document, path: Path) -> TextFix | None:
 
 
 def removal(document: Document, path: Path) -> Edit | None:
-    """Return the edit that removes a key of a map with its value, but for comments.
+    """Return the edit that removes a key of a map with its value, except comments.
 
     None if its text is not plain.
     """
@@ -484,7 +484,7 @@ def apply_text_fixes(text: str, fixes: Iterable[TextFix]) -> tuple[str, int]:
     """Return a file's text with the fixes, and the number of fixes that were applied: a fix that
     touches an earlier one has to wait.
 
-    Line ends stay those of the file.
+    Line ends stay as in the file.
     """
     starts = [0, *(match.end() for match in re.finditer(r"\r\n?|\n", text))]
     newline = "\r\n" if "\r\n" in text else "\n"

@@ -56,7 +56,7 @@ def foreign_pods(
 ) -> Iterator[Flagged]:
     """Yield the errors in the claims of the pods that a custom resource describes.
 
-    They are likely ones, unless the schema of its kind says where a pod is.
+    These errors are likely, unless the schema of its kind shows where a pod is.
     """
     sure = group(document.value) in _GROUPS_WITH_PODS
     specs = list(pod_specs(document.value))
@@ -71,7 +71,7 @@ def foreign_pods(
 
 
 def needs_schema(document: Document) -> bool:
-    """Return whether only a schema tells which parts of a custom resource are pods."""
+    """Return whether only a schema shows the parts of a custom resource that are pods."""
     return group(document.value) not in _GROUPS_WITH_PODS | _GROUPS_WITH_VALUES
 
 
@@ -286,8 +286,8 @@ def _claims(container: Any) -> dict[str, Any]:
 def _flag_unlisted(
     document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]
 ) -> Iterator[Flagged]:
-    """Yield the containers of values (maps by name, such as those of a HelmRelease) that name a
-    claim that no list has.
+    """Yield the containers of values (maps by name, such as a HelmRelease's) that name a claim that
+    no list has.
     """
     pod_paths = {tuple(path) for path, _ in specs}
     for pod in chart_pods(document, document.value):

@@ -52,7 +52,7 @@ class Funnel(Struct, frozen=True):
 def funnels(run: Run) -> tuple[Funnel, ...]:
     """Return the devices left by each class of the run, and by each request; none without devices.
 
-    If the input has classes, but not that of a request, nothing else is reported.
+    If the input has classes, but not the class of a request, nothing else is reported.
     """
     return () if run.devices is None else tuple(_funnels(run, run.devices))
 

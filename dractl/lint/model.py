@@ -2,7 +2,7 @@
 version.
 
 Missing values and values of another type cause no error: a rule sees an empty mapping or no item
-instead. Paths are those of the document as written.
+instead. Paths are the document's as written.
 """
 
 from __future__ import annotations
@@ -83,10 +83,10 @@ class Manifest:
 
     @cached_property
     def pods(self) -> tuple[PodSpec, ...]:
-        """The pod specifications in the object; those of a custom resource are found by their
+        """The pod specifications in the object; pods of a custom resource are found by their
         structure.
         """
-        if self.kind in KINDS:  # what a driver's parameters hold is no pod of the cluster
+        if self.kind in KINDS:  # a pod in a driver's parameters is no pod of the cluster
             return ()
         value = self.document.value
         if self.kind:
@@ -135,11 +135,11 @@ _DEFAULTS = Circumstances()
 
 
 class Run:
-    """Objects that belong together, such as those of a folder.
+    """Objects that belong together, such as the objects of a folder.
 
     They are tried on ``devices``. Names that the objects do not define are looked up in ``others``,
-    the remaining input, or in ``whole``, the run of which they are a part. ``bases`` are the
-    objects that these, if they are patches, change.
+    the remaining input, or in ``whole``, the run that contains them. ``bases`` are the objects that
+    these, if they are patches, change.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class Run:
 
     @property
     def whole(self) -> Run:
-        """The run of which this one judges only some objects, else itself."""
+        """The run that contains this one and judges all objects, else itself."""
         return self._whole or self
 
     def _derive(

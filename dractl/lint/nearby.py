@@ -9,11 +9,11 @@ MAX_SCANNED_BYTES = 64 * 2**20
 MAX_PARSED_BYTES = 1 * 2**20
 """Bytes of files with such words that are parsed; a MiB takes a quarter of a second.
 
-Such a file is parsed twice, to learn what it defines and to judge the named file. Together a MiB
+Such a file is parsed twice, to learn its definitions and to judge the named file. Together a MiB
 takes half a second.
 """
 MAX_SECONDS = 0.25
-"""Processor time of one step: of learning what files define, and of loading some of them."""
+"""Processor time of one step: of learning the definitions of files, and of loading some of them."""
 
 
 class Budget:

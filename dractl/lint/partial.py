@@ -110,7 +110,7 @@ def _is_directive(key: object) -> bool:
 
 def _is_partial(document: Document) -> bool:
     """Return True for a workload without selector whose containers have no image, and for a file
-    named as a patch that lacks what every such object has.
+    named as a patch that lacks a part that every such object has.
     """
     named = "patch" in document.file and _PATCH.search(document.file) is not None
     if not named and document.kind not in _WORKLOADS:

@@ -32,7 +32,9 @@ _MAX_DEPTH = 32
 
 
 class Loss(Struct, frozen=True):
-    """A list of the object that the patch replaces, with what the patch does not repeat."""
+    """A list of the object that the patch replaces, with the parts that the patch does not
+    repeat.
+    """
 
     path: Path
     lost: tuple[str, ...]
@@ -129,7 +131,7 @@ def _changes_object(
 
 
 def _selects(target: Mapping[str, Any], subject: Manifest) -> bool:
-    """Return whether a target selects an object; False for one that only kustomize can try."""
+    """Return whether a target selects an object; False for a target that only kustomize can try."""
     try:
         return selects(target, subject.value)
     except NeedsProgram:

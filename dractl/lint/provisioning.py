@@ -105,7 +105,7 @@ def _decode_claim(claim: Claim) -> ResourceClaim | None:
 
 
 def _find_class(run: Run, name: str) -> DeviceClass | None:
-    """Return a class of the input, else the one that its driver installs under that name."""
+    """Return a class of the input, else the class that its driver installs under that name."""
     subject = run.device_class(name)
     if subject is not None:
         spec: Mapping[str, Any] = subject.spec

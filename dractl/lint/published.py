@@ -21,7 +21,8 @@ if TYPE_CHECKING:  # not for files without selectors
     from dractl.cel import Program
     from dractl.cel.lookups import Lookup
 
-EXAMPLE_DOMAIN = ".example.com"  # names that everybody makes up, also those of the example driver
+# Names that everybody makes up, including names of the example driver
+EXAMPLE_DOMAIN = ".example.com"
 Row = Attribute | Capacity
 T = TypeVar("T")
 
@@ -72,7 +73,7 @@ class KnownDriver(Struct, frozen=True):
         return None if row.since is None else self.fact.tags.get(row.since, (row.since,))[0]
 
     def release_date(self, version: str | None) -> str:
-        """Return the date of a version that is not released; empty for one that is."""
+        """Return the date of a version that is not released; empty for a released version."""
         return next((release.seen for release in self.fact.releases if release.name == version), "")
 
     @property
@@ -100,8 +101,8 @@ class KnownDriver(Struct, frozen=True):
         return since if since is not None and self._index(since) > self._index(self.at) else None
 
     def soften(self, advice: Advice) -> Advice:
-        """Turn advice about an absence into a note where the version is newer than what is
-        known.
+        """Turn advice about an absence into a note where the version is newer than the known
+        ones.
         """
         if not self.unknown:
             return advice
@@ -142,7 +143,7 @@ def _domains(name: str) -> frozenset[str]:
 
 @cache
 def in_domain(domain: str) -> dict[str, frozenset[str]]:
-    """Return bare names in the domain of a known driver, whoever publishes them, by kind; empty for
+    """Return bare names in the domain of a known driver, from any publisher, by kind; empty for
     other domains.
     """
     if domain not in drivers():
@@ -287,9 +288,7 @@ class RequestDevices(Struct, frozen=True):
         return self.driver.rows(kind).get(name)
 
     def narrow(self, selectors: Iterable[Program]) -> RequestDevices:
-        """Return the devices after further selectors; the same where these leave none of the types
-        (DRA721).
-        """
+        """Return the devices after further selectors; unchanged if these leave no type (DRA721)."""
         types = types_left(self.driver, selectors)
         both = tuple(sorted(set(types) & set(self.types))) if types and self.types else types
         return replace(self, types=both or self.types)
@@ -387,7 +386,7 @@ def _compile(run: Run, written: str) -> Program:
 
 
 def _cache_per_run(compute: Callable[[Run], Iterator[T]]) -> Callable[[Run], tuple[T, ...]]:
-    """Cache what a function computes for a run until the next one: every rule asks for the same."""
+    """Cache the result of a function for a run until the next one: every rule asks for the same."""
     return lru_cache(1)(lambda run: tuple(compute(run)))
 
 
@@ -401,8 +400,8 @@ class Selectors(Struct, frozen=True):
     selectors: tuple[tuple[Expression, Program], ...]
     """Each selector, with its program."""
     devices: RequestDevices | None
-    """The devices before the selectors of a request, or after those of a class, as far as they are
-    known.
+    """The devices before the selectors of a request, or after the selectors of a class, as far as
+    they are known.
     """
 
     @property

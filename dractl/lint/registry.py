@@ -105,13 +105,13 @@ class Rule(Struct, frozen=True):
     check: Callable[[Run], Found] | None = None
     """Its own check; None if it reports violations."""
     kinds: tuple[str, ...] = ()
-    """The kinds of objects of which a run must have one."""
+    """The kinds of objects; a run must have one of them."""
     devices: bool = False
     """True if it needs devices."""
     fields: tuple[str, ...] = ()
-    """Fields of claims and classes of which a run must have one; empty for any run."""
+    """Fields of claims and classes; a run must have one of them; empty for any run."""
     consumers: tuple[str, ...] = ()
-    """Consumers of claims of which one must be named; empty for any run."""
+    """Consumers of claims; one of them must be named; empty for any run."""
     alone: bool = False
     """True if its advice on a claim follows from its spec and its classes."""
     unless: tuple[str, ...] = ()

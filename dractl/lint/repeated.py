@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def advice_of(run: Run, rules: Sequence[Rule], silent: set[Hashable]) -> list[tuple[Rule, Advice]]:
     """Return the advice of rules on a run.
 
-    Rules that look at each claim and class alone are asked about one of those with the same
+    Rules that look at each claim and class alone are asked about one claim or class of each
     content, and about the others if they have advice. ``silent``: the content without advice, in
     runs before and now.
     """

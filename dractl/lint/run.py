@@ -55,8 +55,9 @@ def lint(
 ) -> Report:
     """Report all errors in the documents for an API server of a release, and dractl's own advice.
 
-    The parameters are those of :class:`Terms`. Objects that the documents name are looked up in the
-    ``repositories`` of their files; ``completed`` adds the objects that are made of several files.
+    The parameters are the fields of :class:`Terms`. Objects that the documents name are looked up
+    in the ``repositories`` of their files; ``completed`` adds the objects that are made of several
+    files.
     """
     terms = Terms(target, config or Selection(), devices, assumed, consumers, versions)
     return report_on(

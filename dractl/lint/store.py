@@ -1,7 +1,7 @@
 """Files in the user's cache directory, by keys.
 
-Damaged ones, and those that another user could have written, are ignored, and so are errors of the
-file system: a cache is no reason to fail.
+Damaged files, files that another user could have written, and errors of the file system are
+ignored: a cache is no reason to fail.
 """
 
 import os
@@ -72,7 +72,7 @@ class Store:
             self._prune()
 
     def _prune(self) -> None:
-        """Delete the least recently used files, and those in the formats of other versions."""
+        """Delete the least recently used files, and files in the formats of other versions."""
         for name in os.listdir(self._top):
             path = os.path.join(self._top, name)
             if (

@@ -87,7 +87,7 @@ class Team(Generic[Value]):
     def __exit__(self, kind: object, *_: object) -> None:
         if self._pool is not None:
             if kind is not None:
-                for child in active_children():  # nobody needs what they still do
+                for child in active_children():  # nobody needs their further work
                     child.terminate()
             self._pool.shutdown()
 

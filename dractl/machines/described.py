@@ -7,8 +7,8 @@ interface: rdma0, mtu: 9000}``. ``behind`` is the folder of /sys/devices that ho
 is not /sys/devices itself. ``numa: null`` is a root whose node the kernel does not know.
 
 ``reported`` are devices that only a vendor's agent knows, by driver: ``{npu.rebellions.ai: [{name:
-rbln0, ...}]}``; the attributes are those that ``dractl rule DRIVER`` lists. ``labels`` are labels
-of the node. ``evidence`` has the sources of values.
+rbln0, ...}]}``; ``dractl rule DRIVER`` lists the attributes. ``labels`` are labels of the node.
+``evidence`` has the sources of values.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Labels that the node of a described machine certainly has, and the components that set them.
 
 The kubelet sets the operating system and the architecture, cloud providers the instance type.
-Machine files have those that Karpenter, GKE and AKS document for an instance type. GPU Feature
+Machine files have the labels that Karpenter, GKE and AKS document for an instance type. GPU Feature
 Discovery's labels follow from NVML's answers (NVIDIA/k8s-device-plugin@1b826acc6
 internal/lm/resource.go: baseLabeler, newArchitectureLabels). Labels that depend on the cluster,
 such as the zone, the node pool and the node's name, are not known: a machine file can add them.

@@ -40,10 +40,10 @@ def add_built_objects(
     """Return the input, followed by the objects of the kustomizations among ``files`` as ``build``
     makes them.
 
-    Only the outermost kustomizations are built, only those with a document that ``concerns`` the
-    reader, and only those that refer to nothing but files and folders of this machine. The others
-    are in ``skipped``: their files are linted as they are. ``overlay`` gives the content of files
-    that are not written yet.
+    Only the outermost kustomizations are built. They must have a document that ``concerns`` the
+    reader, and refer to nothing but files and folders of this machine. The others are in
+    ``skipped``: their files are linted as they are. ``overlay`` gives the content of files that are
+    not written yet.
     """
     names = {os.path.abspath(file): file for file in files}
     folders = [os.path.dirname(path) for path in names if is_kustomization(path)]

@@ -1,5 +1,5 @@
-"""The nodes of a YAML document, as PyYAML composes them; what go-yaml refuses is refused in its
-words.
+"""The nodes of a YAML document, as PyYAML composes them; documents that go-yaml refuses are refused
+in its words.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Resolver:
 
 @cache
 def composer_class() -> Any:
-    """Return PyYAML's parser and composer: libyaml's, or those in Python if PyYAML was built
+    """Return PyYAML's parser and composer: libyaml's, or the ones in Python if PyYAML was built
     without it.
     """
     if not yaml.__with_libyaml__:
@@ -116,7 +116,7 @@ class MultilineScalar(Struct, frozen=True):
     last: int
     """Its last line."""
     is_block: bool
-    """True for a block scalar: what looks like a comment in it is text."""
+    """True for a block scalar: a hash sign in it is text."""
     is_readable: bool = True
     """False for a document that cannot be read, which may be text as a whole."""
 
@@ -324,7 +324,7 @@ def _explain(error: Any, text: str, offset: int, end: int, shift: int) -> Unread
     if not text[offset:end].strip() and problem.startswith(
         ("did not find expected", "found unexpected end")
     ):
-        # At the end of the text nothing is visible: point at what was opened
+        # At the end of the text nothing is visible: point at the opening character
         mark = error.context_mark
         if mark is not None:
             offset = shift + mark.index

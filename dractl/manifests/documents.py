@@ -55,7 +55,9 @@ class Skipped(Struct, frozen=True):
     unread: bool = False
     """True if it could not be read, so that the results for the others are incomplete."""
     judged: bool = False
-    """True if the file itself was judged, but not what it lists, makes or applies."""
+    """True if the file itself was judged, but not the files and objects that it lists, makes or
+    applies.
+    """
 
 
 class Locator(Protocol):
@@ -85,7 +87,7 @@ class Embedding(Struct, frozen=True):
     path: Path
     """The string's path in it."""
     number: int
-    """The position of the document among those of the string."""
+    """The position of the document among the documents of the string."""
 
 
 class Within:
@@ -293,8 +295,8 @@ class Document:
         that code point of its text.
 
         ``offset`` counts in the value, so it is right in quoted strings with escapes and in block
-        scalars too. If the path does not exist (a required field), the place is that of the nearest
-        enclosing value: its key, or its beginning. An empty value is placed at its key.
+        scalars too. If the path does not exist (a required field), the place is the nearest
+        enclosing value's: its key, or its beginning. An empty value is placed at its key.
         """
         return self._locator.locate(self._prefix + tuple(path), key=key, offset=offset)
 

@@ -1,5 +1,5 @@
-"""Values and places of JSON text. Values are read by the standard library, those of a large list by
-msgspec; places by scanning the text again.
+"""Values and places of JSON text. Values are read by the standard library, values of a large list
+by msgspec; places by scanning the text again.
 """
 
 import json

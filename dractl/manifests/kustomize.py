@@ -57,7 +57,7 @@ class PatchEntry(Struct, frozen=True):
     place: tuple[str, int]
     """The field in lower case, since its name is taken in any, and the position in it."""
     file: str
-    """The absolute path of the patch; "" for one that stands in the kustomization."""
+    """The absolute path of the patch; "" for a patch that stands in the kustomization."""
     target: Mapping[str, Any] | None
     """The objects that it changes; None: objects of its own kind and name."""
 
@@ -75,7 +75,7 @@ class Kustomization(Struct, frozen=True):
     affix: tuple[str, str] = ("", "")
     """The text that it puts before and behind the names of its objects."""
     files: frozenset[str] = frozenset()
-    """The names of files that stand anywhere in it, such as those of generators."""
+    """The names of files that stand anywhere in it, such as the files of generators."""
     patch_entries: tuple[PatchEntry, ...] = ()
 
 

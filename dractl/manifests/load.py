@@ -59,11 +59,11 @@ _ABOUT_DRIVERS = (
     b"--cloud-provider",
 )
 """Objects that add attributes, gates of the NVIDIA driver in values of its chart, quotas of Kueue,
-and what Cluster Autoscaler needs: priorities, and its own settings.
+and objects for Cluster Autoscaler: priorities, and its own settings.
 """
 NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
 APPLIER_GROUPS = ("kustomize.toolkit.fluxcd.io/", "argoproj.io/")
-"""Groups of objects that say what is applied to a cluster: of Flux and Argo CD."""
+"""Groups of objects that apply others to a cluster, of Flux and Argo CD."""
 _APPLIERS = tuple(map(str.encode, APPLIER_GROUPS))
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: not searchable as bytes
 _LOGS_BEGIN, _LOGS_END = "==== START logs for container ", "==== END logs for container "
@@ -172,7 +172,7 @@ class Relevant(Struct, frozen=True):
 
 
 def read_relevant(entries: Iterable[Entry | Skipped], *, alone: bool) -> Relevant:
-    """Read listed files, and keep those that may concern DRA."""
+    """Read listed files, and keep the ones that may concern DRA."""
     files = 0
     kept: list[Content | Skipped] = []
     appliers: list[str] = []
@@ -338,7 +338,7 @@ def _render_without_helm(
         elif "{{" in source.text:
             hint = None if rendered.why else rendering_hint(chart)
             yield Skipped(source.name, _skip_reason(rendered), hint)
-        else:  # whatever the values are, this is what it renders to
+        else:  # with any values, this is its rendering
             yield from _file_documents(source, meant=False, names=True, definitions=definitions)
 
 
@@ -464,7 +464,7 @@ def _may_be_substituted(source: Source, item: Broken) -> bool:
 
 def is_relevant(data: bytes) -> bool:
     """Return True if a file may contain anything that concerns DRA, judged by its bytes alone."""
-    # A claim that does not say which kind it is
+    # A claim that does not name its kind
     return (
         names_dra(data)
         or (b"claims" in data and re.search(_CONTAINER_CLAIMS, data) is not None)
@@ -547,7 +547,7 @@ def _read(source: Source, *, definitions: bool) -> list[Document | Broken]:
 def _continues(text: str, error: NotJson) -> bool:
     """Return True if a text that is not JSON may be YAML as kubectl reads it: from the start, or
     behind one object and `---` (k8s.io/apimachinery pkg/util/yaml YAMLOrJSONDecoder). go-yaml
-    ignores what else follows an object.
+    ignores other text after an object.
     """
     return error.after == 0 or (
         error.after == 1 and re.match(_NO_OBJECT, text[error.place :]) is not None

@@ -38,8 +38,8 @@ def in_template(
     variant: str | None = None,
 ) -> Document:
     """Return a rendered document with places in its template, as near as possible: the line with
-    the same text, else one with the same key, else the first; what the line inserts is placed in
-    the first of the ``values`` that has it.
+    the same text, else one with the same key, else the first; values that the line inserts are
+    placed in the first of the ``values`` that has it.
     """
     beside = f" with {display_path(variant)}" if variant is not None else ""
     return Document(

@@ -1,9 +1,9 @@
 """The character of the source for each character of a scalar's value.
 
-The scanners repeat what libyaml (src/scanner.c: yaml_parser_scan_block_scalar, _scan_flow_scalar,
-_scan_plain_scalar) does to the same text; go-yaml is a port of it. A scanner's result is compared
-with the parser's value, so a place is exact or, should they ever differ, the place of the scalar as
-a whole.
+The scanners treat the text as libyaml does (src/scanner.c: yaml_parser_scan_block_scalar,
+_scan_flow_scalar, _scan_plain_scalar); go-yaml is a port of it. A scanner's result is compared with
+the parser's value, so a place is exact or, should they ever differ, the place of the scalar as a
+whole.
 """
 
 import re

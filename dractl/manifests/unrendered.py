@@ -21,7 +21,7 @@ def report_unrendered(
 ) -> Iterator[Skipped]:
     """Report the templates of a chart that have no output in its renderings, with the reason.
 
-    ``values``: the documents of its values, the one that takes precedence first.
+    ``values``: the documents of its values, the document that takes precedence first.
     """
     reasons: dict[str, list[str]] = {}
     for name, source in templates.items():

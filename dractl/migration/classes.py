@@ -13,8 +13,8 @@ from dractl.model import Target
 def classes_for(
     resources: Iterable[str], target: Target
 ) -> tuple[tuple[dict[str, Any], ...], tuple[str, ...]]:
-    """Return the classes that provide device plugins' resources, except those that drivers install;
-    and notes.
+    """Return the classes that provide device plugins' resources, except classes that drivers
+    install; and notes.
     """
     classes, notes = [], []
     for resource in sorted(set(resources)):

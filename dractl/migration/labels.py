@@ -32,8 +32,8 @@ def split_product(product: str) -> tuple[str, str | None]:
 
 
 def selectors(label: str, value: str) -> tuple[str, ...] | None:
-    """Return the selectors that choose what a node label chose; None where no attribute of a device
-    says it.
+    """Return the selectors that choose the same devices as a node label; None where no attribute of
+    a device says it.
     """
     if label == _PRODUCT:
         name = split_product(value)[0]

@@ -55,9 +55,9 @@ class Migration:
     """Migrates files one after the other. They share the names of templates.
 
     Pods get tolerations of taints that are named after their resources, where a Node in
-    ``documents`` has such a taint: those that the admission plugin ExtendedResourceToleration adds
-    to pods with extended resources (plugin/pkg/admission/extendedresourcetoleration). ``tolerate``:
-    whether or not a Node has it.
+    ``documents`` has such a taint: the admission plugin ExtendedResourceToleration adds the same to
+    pods with extended resources (plugin/pkg/admission/extendedresourcetoleration). ``tolerate``:
+    even if no Node has it.
     """
 
     def __init__(self, documents: Sequence[Document], *, tolerate: bool = False) -> None:

@@ -58,7 +58,7 @@ class PodPlan(Struct, frozen=True):
     document: Document
     """The document of the pod specification."""
     remarks: tuple[Remark, ...]
-    """Remarks on what is left to be done, or to know."""
+    """Remarks on remaining work, and on facts to know."""
     resources: frozenset[str] = frozenset()
     """The device plugins' resources that the pod asks for."""
     changes: tuple[Alteration, ...] = ()

@@ -36,7 +36,7 @@ class Sharing(Struct, frozen=True):
 
 def sharings(documents: Iterable[Document]) -> dict[str, Sharing]:
     """Return the resources that are replicas, by the name that pods ask for
-    (NVIDIA/k8s-device-plugin api/config/v1 replicas.go); of several configurations the one that
+    (NVIDIA/k8s-device-plugin api/config/v1 replicas.go); of several configurations, the one that
     divides most.
     """
     sharings_by_name: dict[str, Sharing] = {}

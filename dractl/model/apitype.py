@@ -1,4 +1,4 @@
-"""The types of the API as they are declared: what a field may hold says how it is read."""
+"""The types of the API as they are declared: the type of a field determines how it is decoded."""
 
 from collections.abc import Callable, Mapping
 from functools import cache

@@ -188,7 +188,7 @@ class AllocatedDeviceStatus(APIType, frozen=True):
 
 
 class ResourceClaimStatus(APIType, frozen=True):
-    """The state of a claim: its allocation, its consumers (256 at most), and what drivers report
+    """The state of a claim: its allocation, its consumers (256 at most), and the drivers' reports
     about the devices.
     """
 

@@ -160,7 +160,7 @@ class PodStatus(APIType, frozen=True):
 
 
 class Pod(APIType, frozen=True):
-    """A pod, reduced to what claims and the choice of its node depend on."""
+    """A pod, reduced to the fields on which claims and the choice of its node depend."""
 
     metadata: ObjectMeta
     spec: PodSpec
@@ -190,7 +190,7 @@ class NodeStatus(APIType, frozen=True):
 
 
 class Node(APIType, frozen=True):
-    """A node, reduced to what the modelled scheduler filters depend on."""
+    """A node, reduced to the fields on which the modelled scheduler filters depend."""
 
     metadata: ObjectMeta
     spec: NodeSpec

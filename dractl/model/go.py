@@ -38,7 +38,7 @@ def _quote(character: str) -> str:
 
 
 def unquote(text: str) -> str:
-    """Return the string of which strconv.Quote made ``text``, which is without the outer quotes."""
+    """Return the string that strconv.Quote turned into ``text``, which lacks the outer quotes."""
     return _ESCAPE_SEQUENCE.sub(_unquote, text)
 
 

@@ -12,7 +12,7 @@ _MAX_COMPARED_LENGTH = (
 def nearest(name: str, known: Iterable[str], alike: float = 0.7) -> str | None:
     """Return the most similar known name, if it is similar enough: case, plural, a letter or two.
 
-    ``alike`` is the least similarity, from 0 (none) to 1 (equal but for case).
+    ``alike`` is the least similarity, from 0 (none) to 1 (equal except for case).
     """
     names = nearest_names(name, known, alike, 1)
     return names[0] if names else None

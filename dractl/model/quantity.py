@@ -92,7 +92,8 @@ class Quantity:
     """An exact number with the format in which it was written. Immutable; equal and ordered by
     number alone.
 
-    ``str()`` is what the API prints: the canonical form, or the text as written if Go keeps it.
+    ``str()`` is the text that the API prints: the canonical form, or the text as written if Go
+    keeps it.
     """
 
     __slots__ = ("_amount", "_exponent", "_fixed", "_text", "_unscaled", "_written", "format")
@@ -113,7 +114,7 @@ class Quantity:
         self._amount: Int64Amount | None = None  # held as int64Amount by 1.38 alone
         self.format = format
         self._written: str | None = None  # the text as written, if Go keeps it
-        self._text: str | None = None  # what it is printed as, once it was
+        self._text: str | None = None  # its printed text, once there is one
 
     @classmethod
     def parse(cls, value: str | float) -> Quantity:

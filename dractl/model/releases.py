@@ -337,7 +337,7 @@ def served_versions(
     kind: str, release: str = NEWEST, *, by_default: bool = False
 ) -> tuple[str, ...]:
     """Return the apiVersions in which ``release`` has ``kind``, newest first; ``by_default``: only
-    those that are always served.
+    the ones that are always served.
 
     Empty for a kind that is not in the table or not in that release.
     """

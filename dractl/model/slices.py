@@ -27,7 +27,7 @@ class DeviceAttribute(Struct, frozen=True):
     """An attribute of a device."""
 
     type: AttributeType | None
-    """The type; None if the object has none of the fields, such as an object stored while its gate
+    """The type; None if the object lacks all of the fields, such as an object stored while its gate
     was on and read while it is off.
     """
     value: int | bool | str | tuple[int, ...] | tuple[bool, ...] | tuple[str, ...] | None

@@ -16,15 +16,15 @@ _CONTAINERS = ("initContainers", "containers")
 
 
 def chart_pods(subject: Owner, value: Mapping[str, Any]) -> Iterator[PodSpec[Owner]]:
-    """Yield the pods with claims that the controllers in the values have; none if other values are
-    added to those in the object.
+    """Yield the pods with claims that the controllers in the values have; none if further values
+    are added to the object's.
     """
     return (pod for pod in controllers(subject, value) if pod.claims or any(pod.uses))
 
 
 def controllers(subject: Owner, value: Mapping[str, Any]) -> Iterator[PodSpec[Owner]]:
-    """Yield the pods of all controllers in the values; none if other values are added to those in
-    the object.
+    """Yield the pods of all controllers in the values; none if further values are added to the
+    object's.
     """
     if mapping(value.get("spec")).get("valuesFrom"):
         return

@@ -111,7 +111,7 @@ class Claim(Struct, Generic[Owner], frozen=True, dict=True):
 
     @cached_property
     def requests(self) -> Sequence[Sequence[Request]]:
-        """Each request as its alternatives: one, or those of ``firstAvailable``."""
+        """Each request as its alternatives: one, or the entries of ``firstAvailable``."""
         requests = []
         for at, item in enumerate(items(self.devices.get("requests"))):
             request, path = mapping(item), (*self.path, "requests", at)

@@ -52,7 +52,7 @@ class _TooManyArrangementsError(Exception):
 
 
 class _Arranger:
-    """A search for an arrangement: pods in turn, those that take most first."""
+    """A search for an arrangement: pods in turn, pods that take most first."""
 
     def __init__(self, landscape: Landscape, subjects: Sequence[Client]) -> None:
         self.nodes = tuple(landscape.emptied.nodes)
@@ -102,7 +102,7 @@ class _Arranger:
         )
 
     def has_enough_in_all(self) -> bool:
-        """Return whether all nodes together have what all pods take."""
+        """Return whether all nodes together have the amounts that all pods take."""
         total = [sum(column) for column in zip(*self.rooms, strict=True)]
         pieces = zip(*(piece.amounts for piece in self.pieces), strict=True)
         return all(sum(column) <= room for column, room in zip(pieces, total, strict=True))

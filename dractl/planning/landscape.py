@@ -1,4 +1,5 @@
-"""The places of a cluster for a pod: what it needs on a node, what is free, and who blocks it.
+"""The places of a cluster for a pod: its needs on a node, the free devices, and the pods that block
+it.
 
 Every count is a bound: where it says no, kube-scheduler says no; where it says yes, the proof asks
 the scheduler.
@@ -33,7 +34,7 @@ class Demand(Struct, frozen=True):
     """A number of devices out of a set."""
 
     devices: frozenset[DeviceID]
-    """The devices that would serve, whether or not a movable pod holds them."""
+    """The devices that would serve, even if a movable pod holds them."""
 
     count: int
     """The number of devices that are needed."""
@@ -43,7 +44,7 @@ _RequestKey = tuple[int, str]
 """The index of a claim, and a request of it."""
 
 Place = tuple[Demand, ...]
-"""Demands that one way to place a pod on a node has, all of which must be met."""
+"""The demands of one way to place a pod on a node; all must be met."""
 
 
 class Client(Struct, frozen=True):
@@ -91,7 +92,9 @@ class NodeUse(Struct, frozen=True):
 
 
 class Landscape:
-    """The nodes of a cluster with their movable pods, and what remains if these are gone."""
+    """The nodes of a cluster with their movable pods, and the devices and room that remain if these
+    are gone.
+    """
 
     def __init__(self, scheduler: Scheduler, movability: Movability) -> None:
         self.scheduler = scheduler
@@ -175,7 +178,7 @@ class Landscape:
 
     @cached_property
     def _shareable(self) -> frozenset[DeviceID]:
-        """The devices of which several claims may have shares."""
+        """The devices that several claims may share."""
         return frozenset(
             DeviceID(item.spec.driver, item.spec.pool.name, device.name)
             for item in self.scheduler.slices
@@ -438,7 +441,8 @@ def _devices_of(places: Sequence[Place]) -> frozenset[DeviceID]:
 def find_places(
     survey: Survey, claims: Sequence[ResourceClaim], shareable: frozenset[DeviceID]
 ) -> tuple[Place, ...]:
-    """Return the ways to satisfy claims on a node, of what each request could use there.
+    """Return the ways to satisfy claims on a node, from the devices that each request could use
+    there.
 
     A request with alternatives, and one of ``shareable`` devices, demands nothing.
     """

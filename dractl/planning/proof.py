@@ -1,8 +1,8 @@
 """The proof of a candidate: its departures one after the other, each in the cluster after the
 earlier ones.
 
-A departure is what a person does: cordon the node, evict the pods, wait until their owner's new
-pods have a node, uncordon.
+A departure follows the steps of a person: cordon the node, evict the pods, wait until their owner's
+new pods have a node, uncordon.
 """
 
 from collections import Counter

@@ -22,7 +22,7 @@ class Departure(Struct, frozen=True):
     """The pods."""
 
     cordon: str
-    """The node on which their devices are needed: none of them may come back to it."""
+    """The node on which their devices are needed: the pods may not come back to it."""
 
     nodes: tuple[str, ...]
     """The next node of each pod, "" for a pod that ends."""
@@ -34,7 +34,7 @@ class Departure(Struct, frozen=True):
 
 
 Candidate = tuple[Departure, ...]
-"""Departures, each after those that need its place."""
+"""Departures, each after the ones that need its place."""
 
 
 class Work:
@@ -50,7 +50,7 @@ class Work:
 
 
 class _Item(Struct, frozen=True, eq=False):
-    """A pod that needs a place: one that waits, or one that leaves its node."""
+    """A pod that needs a place: a waiting pod, or a pod that leaves its node."""
 
     client: Client
     unit: Unit | None = None

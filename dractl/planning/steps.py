@@ -1,4 +1,4 @@
-"""The steps of a proven candidate, and what to know before they are carried out."""
+"""The steps of a proven candidate, and warnings to read before they are carried out."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

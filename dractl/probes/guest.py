@@ -1,4 +1,4 @@
-"""A guest's PCI tree is what its hypervisor shows, and says nothing of where the devices are in the
+"""A guest's PCI tree comes from its hypervisor, and does not show where the devices are in the
 host.
 """
 

@@ -526,7 +526,8 @@ class _Session:
                 about, "NVLink state", nvml.nvmlDeviceGetNvLinkState, handle, link, optional=True
             )
             if state is None:
-                # GPUs without NVLink refuse the first; those with fewer links the first too many
+                # GPUs without NVLink refuse the first; GPUs with fewer links refuse the first too
+                # many
                 break
             remote = bdf = None
             if state:

@@ -234,8 +234,7 @@ def _gpus(
         if device.bdf in amds:
             gpus.append(amds[device.bdf])
             continue
-        # NVML does not say which GPU is lost; PCI does if only lost GPUs are missing from NVML's
-        # list.
+        # NVML does not name the lost GPU; PCI does if only lost GPUs are missing from NVML's list.
         lost = device in silent and 0 < answer.silent == len(silent)
         gpus.append(Gpu(bdf=device.bdf, vendor=device.vendor, health="lost" if lost else "unknown"))
         if lost:

@@ -1,8 +1,8 @@
 """Vital Product Data: the NIC to which a ConnectX Data Direct function belongs.
 
-Source: rdma-core kernel-boot/rdma_topo (parse_vpd); the format is that of PCI Local Bus 3.0,
-appendix I. Only ConnectX functions are read: on some devices of other vendors, reading ``vpd``
-takes seconds. The kernel lets only root read it.
+Source: rdma-core kernel-boot/rdma_topo (parse_vpd); the format is in PCI Local Bus 3.0, appendix I.
+Only ConnectX functions are read: on some devices of other vendors, reading ``vpd`` takes seconds.
+The kernel lets only root read it.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,7 +1,7 @@
 """kubectl's JSONPath templates: text with ``{expressions}``, ``{range}`` and ``{end}``.
 
-The grammar is that of k8s.io/client-go/util/jsonpath; a field that is missing prints nothing, as in
-``kubectl get -o jsonpath=``.
+The grammar is defined by k8s.io/client-go/util/jsonpath; a field that is missing prints nothing, as
+in ``kubectl get -o jsonpath=``.
 """
 
 import json
@@ -213,7 +213,7 @@ class _Parser:
         return tuple(parts), False
 
     def _expressions(self) -> Iterator[Part]:
-        """Yield what stands in one pair of braces."""
+        """Yield the expressions in one pair of braces."""
         if self._skip_word("range"):
             path = self._path()
             self._close()

@@ -21,7 +21,7 @@ class Scheduler(SchedulerCache):
 
     @property
     def simulated_placements(self) -> dict[Hashable, NodeVerdict | None]:
-        """The nodes that pods got in simulations of this cluster, by what had changed it."""
+        """The nodes that pods got in simulations of this cluster, by the changes of it."""
         return self.state.cache.from_sources(
             ("simulated-placements", self.features),
             (self.state,),
@@ -58,8 +58,8 @@ class Scheduler(SchedulerCache):
     def attempt_without_open_claims(self, pod: Pod, claims: tuple[PodClaim, ...]) -> Attempt:
         """Attempt to place a pod as if every open claim could be allocated on any node.
 
-        What remains are its volumes, the node filters, and the nodes where allocated claims can be
-        used.
+        The attempt then covers its volumes, the node filters, and the nodes where allocated claims
+        can be used.
         """
         unusable = self.volumes_of(pod).stop
         if unusable is not None:

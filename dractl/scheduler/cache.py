@@ -128,8 +128,8 @@ class SchedulerCache:
 
 @derive_from("Node", "ResourceSlice")
 def nodes_by_name(state: ClusterState) -> Mapping[str, Node]:
-    """Return the nodes by name; without any, those that slices name, of which nothing else is
-    known.
+    """Return the nodes by name; without any, the nodes that slices name, about which nothing else
+    is known.
     """
     if state.nodes:
         return {name: node for (_, name), node in sorted(state.nodes.items(), key=lambda n: n[0])}

@@ -57,7 +57,7 @@ def _device_count(option: ExactDeviceRequest | DeviceSubRequest) -> int:
 
 
 def pod_charge(pod: Pod) -> dict[str, Quantity]:
-    """Return the charge for a pod; one that has ended counts only as an object."""
+    """Return the charge for a pod; a pod that has ended counts only as an object."""
     charge = {"count/pods": _ONE}
     if pod.has_ended:
         return charge

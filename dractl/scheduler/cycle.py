@@ -194,7 +194,7 @@ class SchedulingCycle:
         except SelectorFault:
             return False
 
-    # -- PostFilter and what comes after a node was found ----------------------------------------
+    # -- PostFilter and steps after a node was found ----------------------------------------
 
     def _conclude(self, nodes: tuple[NodeVerdict, ...]) -> Attempt:
         for node in nodes:

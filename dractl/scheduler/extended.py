@@ -27,8 +27,8 @@ def find_special_claim(state: ClusterState, pod: Pod) -> PodClaim | None:
 
 
 def classes_by_resource(classes: Iterable[DeviceClass]) -> dict[str, str]:
-    """Return the class that names each extended resource in ``extendedResourceName``, whether or
-    not the gate is on.
+    """Return the class that names each extended resource in ``extendedResourceName``, even if the
+    gate is off.
 
     If several classes name a resource, the newest one counts, then the first by name.
     """

@@ -80,7 +80,7 @@ class NodeGroups:
 
     @property
     def are_independent(self) -> bool:
-        """True if no node's devices depend on what other nodes use."""
+        """True if no node's devices depend on the devices in use on other nodes."""
         return not (self._network_slices or self._wide_pools)
 
     def key(self, node: Raw, names: AttributeNames, in_use: DevicesInUse) -> Hashable:
@@ -151,8 +151,8 @@ class _NodeReach(Struct, frozen=True):
     declared_features: tuple[str, ...]
     """The feature gates that its kubelet declares."""
     is_single: bool
-    """The verdict may depend on any label of the node, or on what other nodes use: it is a group of
-    its own.
+    """The verdict may depend on any label of the node, or on the devices in use on other nodes: it
+    is a group of its own.
     """
 
 

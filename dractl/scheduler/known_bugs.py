@@ -93,7 +93,7 @@ def _first_release_without(bug: Bug, release: str) -> str:
 
 
 def _concerns(scheduler: Scheduler, bug: Bug, claims: Sequence[PodClaim]) -> bool:
-    """Decide whether the cluster and the claims have what the bug is about."""
+    """Decide whether the cluster and the claims have the objects that the bug concerns."""
     specs = [claim.claim.spec.devices for claim in claims if claim.claim is not None]
     constraints = [constraint for spec in specs for constraint in spec.constraints]
     match bug.name:

@@ -27,7 +27,7 @@ from dractl.views import Pod
 
 
 class NodeFilters:
-    """The filters for one pod. What PreFilter gathers for all nodes is gathered once."""
+    """The filters for one pod. PreFilter's data for all nodes are gathered once."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class NodeFilters:
         )
 
     def first_rejection(self, node: NodeInfo) -> Rejection | None:
-        """Return the first rejection of a node, which is what the scheduler reports."""
+        """Return the first rejection of a node, which the scheduler reports."""
         return next(self.rejections(node), None)
 
     def rejections(self, node: NodeInfo) -> Iterator[Rejection]:

@@ -100,7 +100,7 @@ class NodeResources:
         }
 
     def _find_shortages(self, node: NodeInfo) -> list[InsufficientResource]:
-        """Return the resources of which a node has too little left."""
+        """Return the resources that are scarce on a node."""
         shortages = []
         total_units = node.saturating_units if self.saturates else node.allocatable_units
         for name, units in self._request_units.items():

@@ -1,8 +1,8 @@
 """ResourceQuotas: the quota that refuses one more claim or pod.
 
 kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go
-(CheckRequest). What is in use is counted from the objects, not read from ``status.used``, so that
-it holds after a change too.
+(CheckRequest). Usage is counted from the objects, not read from ``status.used``, so that it holds
+after a change too.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,7 +30,7 @@ from dractl.views.quota import QuotaScope, ResourceQuota
 _REQUIRED_IF_LIMITED = frozenset(
     f"{prefix}{name}" for prefix in ("", "requests.", "limits.") for name in ("cpu", "memory")
 )
-"""Resources of which a container must say how much it wants, if a quota limits them."""
+"""Resources that each container must request by amount if a quota limits them."""
 
 
 class QuotaExceeded(Stop, frozen=True):
@@ -156,7 +156,7 @@ def find_missing_requests(state: ClusterState, pod: Raw) -> PodsNotCreated | Non
     return None
 
 
-# -- quotas and what they limit ------------------------------------------------------------------
+# -- quotas and their resources ------------------------------------------------------------------
 
 
 def _quotas(state: ClusterState, namespace: str) -> Iterator[ResourceQuota]:

@@ -222,7 +222,7 @@ class Rejection(Struct, frozen=True):
     labels: tuple[NodeLabel, ...] = ()
     """The labels that the node has instead of required ones."""
     resource: str | None = None
-    """The first resource of which too little is free."""
+    """The first resource that is scarce on the node."""
     want: str | None = None
     free: str | None = None
     pods: tuple[str, ...] = ()

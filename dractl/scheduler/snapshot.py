@@ -86,7 +86,7 @@ class Snapshot(Struct, frozen=True, dict=True):
     budgets: tuple[DisruptionBudget, ...]
 
     def pod(self, raw: Raw) -> Pod:
-        """Return the view of a pod of the cluster, or of one that is not in it."""
+        """Return the view of a pod of the cluster, or of a pod that is not in it."""
         pod = self._pods_by_identity.get(id(raw))
         if pod is not None and pod.raw is raw:
             return pod
@@ -130,7 +130,7 @@ def snapshot_of(state: ClusterState, previous: Snapshot | None) -> Snapshot:
 def _update_nodes(
     state: ClusterState, previous: Snapshot, with_other_pods: set[str]
 ) -> Mapping[str, NodeInfo]:
-    """Return the nodes with their pods; only those that changed are made again."""
+    """Return the nodes with their pods; only changed ones are made again."""
     nodes = state.nodes
     pods_by_node: dict[str, list[Pod]] = {name: [] for name in with_other_pods}
     same_nodes = previous.state.objects("Node") is state.objects("Node")

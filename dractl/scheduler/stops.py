@@ -1,8 +1,8 @@
 """Stops: causes that end an attempt before any node is looked at, or after one was found; each
 stands where it is made.
 
-A pod that PreEnqueue holds back has no condition and no event (but for scheduling gates); refusals
-by PreFilter, Score and PreBind are in the pod's condition, in the sentence of ``text``.
+A pod that PreEnqueue holds back has no condition and no event (except for scheduling gates);
+refusals by PreFilter, Score and PreBind are in the pod's condition, in the sentence of ``text``.
 """
 
 from typing import ClassVar

@@ -48,7 +48,7 @@ _TOPOLOGY_LABELS = {
     "topology.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "topology.kubernetes.io/region": "topology.kubernetes.io/region",
 }
-"""Labels of volumes and nodes that say where they are, each with the one that replaces it."""
+"""Labels of volumes and nodes about their location, each with the label that replaces it."""
 
 
 class VolumeUnusable(Stop, frozen=True):
@@ -70,7 +70,7 @@ class _ClaimUser(Struct, frozen=True):
 
 
 class _VolumeZone(Struct, frozen=True):
-    """A label of a volume that says where it is."""
+    """A label of a volume about its location."""
 
     volume: str
     key: str
@@ -380,7 +380,9 @@ def _may_match(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Decide whether a volume that is meant for no claim is free and has what a claim asks for."""
+    """Decide whether a volume that is meant for no claim is free and meets the demands of a
+    claim.
+    """
     return (
         volume.phase in _AVAILABLE_PHASES
         and (claim.selector is None or claim.selector.matches(volume.labels))

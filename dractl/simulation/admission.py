@@ -105,8 +105,8 @@ def _reject_min_domains(manifest: Raw) -> Iterator[Rejection]:
 def find_pod_rejection(state: ClusterState, features: Features, pod: Raw) -> str | None:
     """Return why the API server refuses to create a pod; None if it creates it.
 
-    The pod is like one that it has accepted before. So only quotas and LimitRanges matter: no fix
-    changes a field that Pod Security looks at.
+    The pod is like another one that it has accepted before. So only quotas and LimitRanges matter:
+    no fix changes a field that Pod Security looks at.
     """
     missing_requests = find_missing_requests(state, pod)
     if missing_requests is not None:

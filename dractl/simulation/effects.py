@@ -114,7 +114,7 @@ def list_pods_kept_by_finalizers(state: ClusterState, changes: Sequence[Change])
 
 
 def find_pods_with_deleted_claims(state: ClusterState, changes: Sequence[Change]) -> set[str]:
-    """Return the identities of pods of which a generated claim is deleted.
+    """Return the identities of pods that lose a generated claim.
 
     Their controller generates the claim again from its template
     (pkg/controller/resourceclaim/controller.go handleClaim).

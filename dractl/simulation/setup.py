@@ -1,4 +1,6 @@
-"""The start of a simulation: the changed cluster, and what stays the same in all rounds."""
+"""The start of a simulation: the changed cluster, and the facts that stay the same in all
+rounds.
+"""
 
 from collections.abc import Collection, Hashable, Sequence
 
@@ -116,7 +118,9 @@ class Setup(Struct, frozen=True):
 def prepare(
     scheduler: Scheduler, changes: Sequence[Change], subject: Key, options: SimulationOptions
 ) -> Setup:
-    """Apply the changes and find out what they concern. Raises PatchError if one does not apply."""
+    """Apply the changes and find the objects that they concern. Raises PatchError if one does not
+    apply.
+    """
     before = scheduler.state
     changes = (*changes, *delete_whole_groups(before, changes), *suspend_jobs(before, changes))
     terminating_pods = list_pods_kept_by_finalizers(before, changes)

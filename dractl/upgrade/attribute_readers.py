@@ -37,9 +37,7 @@ class DriverUpgrade(Struct, frozen=True):
     to: str
     """The later version."""
     changed: Mapping[tuple[str, str], str]
-    """The code of what happens to each attribute and capacity that changes, by part of a device and
-    full name.
-    """
+    """The code of the change of each attribute and capacity, by part of a device and full name."""
     before: Scheduler
     """The scheduler beside the present slices."""
     after: Scheduler
@@ -91,7 +89,7 @@ class Affected(Struct, frozen=True):
         return any(shown.change in UNKNOWN_VALUES for _, shown in self.reads)
 
 
-# -- who reads what changes --
+# -- readers of changed attributes --
 
 
 def find_affected(upgrade: DriverUpgrade, readers: Iterable[Reader]) -> Iterator[Affected]:
@@ -134,8 +132,8 @@ def _report_read(upgrade: DriverUpgrade, read: Read, change: str) -> AttributeRe
 def _find_matching_devices(
     scheduler: Scheduler, driver: str, texts: Sequence[str]
 ) -> frozenset[str]:
-    """Return the devices of a driver on which selectors are true; one that fails on a device is
-    marked, since it ends the attempt.
+    """Return the devices of a driver on which selectors are true; a selector that fails on a device
+    is marked, since it ends the attempt.
     """
     programs = [scheduler.compile_selector(text) for text in texts]
     if not all(program.ok for program in programs):
@@ -154,7 +152,7 @@ def _find_matching_devices(
     return frozenset(names)
 
 
-# -- what becomes of them --
+# -- effects on them --
 
 
 class _FindingKey(Struct, frozen=True):

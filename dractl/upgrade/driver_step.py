@@ -73,8 +73,7 @@ class DriverSlices(Struct, frozen=True):
     findings: tuple[Finding, ...]
     """The differences."""
     changed: Mapping[tuple[str, str], str]
-    """The code of what happens to each attribute and capacity, by part of a device and full name.
-    """
+    """The code of the change of each attribute and capacity, by part of a device and full name."""
     notes: tuple[str, ...]
     """Questions that the input does not decide."""
 
@@ -118,7 +117,7 @@ def upgrade_slices(
     return DriverSlices(upgraded, tuple(findings_of_step), changed, tuple(notes))
 
 
-# -- whoever reads what changes --
+# -- readers of changed attributes --
 
 
 def place_readers(

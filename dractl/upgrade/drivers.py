@@ -108,8 +108,8 @@ def _shape(device: Device) -> _Shape:
 
 
 def _fits(catalogue: Driver, version: str, shape: _Shape) -> bool:
-    """Return True if a version can publish a device: with none of the attributes that it lacks, and
-    all that it always has.
+    """Return True if a version can publish a device: without attributes that it lacks, and with all
+    that it always has.
     """
     attributes, kind, partition = shape
     for row in catalogue.attributes:
@@ -310,7 +310,7 @@ def replace_slices(state: ClusterState, name: str, slices: Iterable[Raw]) -> Clu
     )
 
 
-# -- what differs --
+# -- differences --
 
 
 class Change(Struct, frozen=True):

@@ -75,7 +75,7 @@ def find_edit(
 def _candidates(
     driver: str, reader: Reader, reads: Sequence[Read], proof: Proof
 ) -> Iterator[_Candidate]:
-    """Yield edits of all places at once: first those that keep the meaning, then those that drop it
+    """Yield edits of all places at once: first edits that keep the meaning, then edits that drop it
     where they must.
     """
     equivalent: list[_Candidate | None] = []
@@ -161,8 +161,8 @@ def _replace_attribute(driver: str, read: Read, proof: Proof) -> _Candidate | No
 
 
 def _equivalents(driver: str, name: str, proof: Proof) -> Iterator[str]:
-    """Yield the attributes of both versions whose values correspond to those of ``name``, one to
-    one on every node.
+    """Yield the attributes of both versions whose values correspond to the values of ``name``, one
+    to one on every node.
     """
     with_name, other = proof.before, proof.after
     if not _values_of_attribute(with_name, driver, name):

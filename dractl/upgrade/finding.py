@@ -22,7 +22,7 @@ class AttributeRead(Struct, frozen=True, omit_defaults=True):
     attribute: str
     """``domain/name``."""
     change: str
-    """The code of what happens to it, such as ``attribute-gone``."""
+    """The code of its change, such as ``attribute-gone``."""
     by: str
     """``selector``, ``matchAttribute``, ``distinctAttribute`` or ``capacity``."""
     path: str
@@ -135,7 +135,7 @@ def list_affected(plan: Plan) -> tuple[str, ...]:
     return tuple(sorted({name for one in findings for name in one.objects}))
 
 
-# -- what has to be done before a step --
+# -- work before a step --
 
 _SKEW = 3
 """Minor releases that kubelet may be older than kube-apiserver

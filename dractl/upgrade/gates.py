@@ -120,7 +120,7 @@ def _parse_flag(text: str) -> dict[str, bool]:
     return values
 
 
-# -- what a later release makes of them --
+# -- effects of a later release on them --
 
 
 def differences(settings: Iterable[GateSetting], before: str, after: str) -> Iterator[Finding]:

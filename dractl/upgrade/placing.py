@@ -46,7 +46,7 @@ class Applicant(Struct, frozen=True):
     about: str = ""
     """The words that begin the sentence about it."""
     is_unused: bool = False
-    """True if nobody uses now what it loses."""
+    """True if nobody uses the lost devices now."""
 
 
 class Outcome(Struct, frozen=True):
@@ -72,7 +72,7 @@ class Outcome(Struct, frozen=True):
 
     @property
     def scheduler_message(self) -> str:
-        """The scheduler's message, or what stops the pod before any node."""
+        """The scheduler's message, or the stop of the pod before any node."""
         stops = (getattr(stop, "text", "") for stop in self.attempt.stops)
         return self.attempt.message or "; ".join(filter(None, stops))
 
@@ -211,7 +211,7 @@ def _template_names(manifests: ClusterState) -> frozenset[str]:
     return frozenset(ref.template_name for pod in pods for ref in pod.claim_references)
 
 
-# -- what the scheduler does --
+# -- outcomes of the scheduler --
 
 
 def empty_cluster(state: ClusterState) -> ClusterState:
@@ -274,7 +274,7 @@ def _remove_subject(state: ClusterState, subject: Applicant) -> ClusterState:
     return state.with_kinds({"Pod": pods, "ResourceClaim": changed})
 
 
-# -- what differs --
+# -- differences --
 
 
 class Divergence(Struct, frozen=True):

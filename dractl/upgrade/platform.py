@@ -65,7 +65,7 @@ _DECIDING_KINDS = {
     "clusterroles": ("the roles of drivers", ROLES),
     "validatingwebhookconfigurations": ("webhooks of resource.k8s.io", admission.WEBHOOKS),
 }
-"""Kinds that no other command reads, by resource, and what they decide."""
+"""Kinds that no other command reads, by resource, and the facts that they decide."""
 
 
 def _list_unseen(objects: Iterable[Raw]) -> Iterator[str]:

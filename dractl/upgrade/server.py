@@ -115,7 +115,7 @@ class ServerAnswer(Struct, frozen=True):
     dropped: frozenset[str] = frozenset()
     """The fields that it drops silently."""
     doubts: tuple[str, ...] = ()
-    """Sentences on what is unknown of a preview: the object may be refused for it."""
+    """Sentences on unknown names in a preview: the object may be refused for it."""
     gates: frozenset[tuple[str, str]] = frozenset()
     """The fields that it drops, each with its gate."""
 
@@ -263,8 +263,9 @@ def _compare_dropped_fields(
 
 def _is_switched_off(gate: str, target: Target) -> bool:
     """Return True if a release has the gate, and it is off: its components ignore the fields of the
-    gate, also those that the API server stores (up to 1.34 tolerations and distinctAttribute,
-    k8s.io/dynamic-resource-allocation structured/internal/stable/allocator_stable.go).
+    gate, including the ones that the API server stores (up to 1.34 tolerations and
+    distinctAttribute, k8s.io/dynamic-resource-allocation
+    structured/internal/stable/allocator_stable.go).
     """
     return stage(gate, target.release) is not None and not target.enabled(gate)
 

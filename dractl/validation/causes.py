@@ -110,7 +110,7 @@ class Declared(Violation, frozen=True):
 
 
 def as_declared(place: Place, violations: Iterable[Violation]) -> Iterator[Declared]:
-    """Yield violations as those of generated validation, reported for ``place``."""
+    """Yield violations in the form of generated validation, reported for ``place``."""
     for v in violations:
         yield Declared(
             v.rule,

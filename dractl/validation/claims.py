@@ -228,8 +228,8 @@ def _check_derived_attribute(
     claim: _Claim, place: Place, reference: str, *, declarative: bool
 ) -> Iterator[Violation]:
     name, expression = place.child("name"), place.child("expression")
-    # Too many items hide the reports of generated validation about each, not those of handwritten
-    # validation.
+    # Too many items hide the reports of generated validation about each, not the reports of
+    # handwritten validation.
     if declarative and not name.text:
         yield from as_declared(name, [value_required("RC-31", name)])
     elif declarative:

@@ -17,7 +17,7 @@ from dractl.validation.place import Place
 from dractl.validation.violation import Violation
 
 MAX_ANNOTATIONS = 256 * 1024
-# What the server appends to generateName is random, but always these many letters and digits
+# The server appends random letters and digits to generateName, always as many as this
 _SUFFIX = "xxxxx"
 _MAX_BASE = 63 - len(_SUFFIX)
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")

@@ -24,7 +24,7 @@ def reword(violations: Iterable[Violation], target: Target) -> Iterator[Violatio
     for violation in violations:
         if "a valid C identifier" in violation.message:
             violation = replace(violation, type="FieldValueTypeInvalid")  # noqa: PLW2901
-        # The internal types were those of v1beta1 up to 1.32.
+        # The internal types were v1beta1's up to 1.32.
         if (
             not target.has("device-without-basic")
             and violation.field
@@ -41,8 +41,8 @@ def reword(violations: Iterable[Violation], target: Target) -> Iterator[Violatio
 
 
 def check_basic(document: Mapping[str, Any]) -> Iterator[Violation]:
-    """Yield the violations for devices of a ResourceSlice without ``basic``; paths are those of the
-    document as written.
+    """Yield the violations for devices of a ResourceSlice without ``basic``; paths are the
+    document's as written.
 
     validateDevice up to 1.32; since 1.33 the conversion treats such a device as one without
     attributes.

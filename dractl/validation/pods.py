@@ -216,8 +216,8 @@ def _quantities(place: Place, amounts: _Amounts) -> Iterator[Violation]:
     """Yield the violations in requests and limits (validateResourceRequirements) that extended
     resources can have.
 
-    They must be whole numbers, and equal; names in ``kubernetes.io``, such as those of classes, are
-    not restricted like that.
+    They must be whole numbers, and equal; names in ``kubernetes.io``, such as the resources of
+    classes, are not restricted like that.
     """
     for name, amount, named in amounts:
         quantity = amount.quantity

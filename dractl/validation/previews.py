@@ -2,7 +2,7 @@
 
 Such a release may have names that dractl does not know: a field, a kind, a value, a name in an
 expression. Violations that a server would report for that reason alone are doubts: violations
-without a type. Nothing is built on what was probably meant.
+without a type. Nothing is concluded from a probable intent.
 """
 
 import json

@@ -325,7 +325,7 @@ def _slices(rules: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iter
 
 
 def _status(rules: Sequence[Rule], account: _Account, target: Target) -> Iterator[RoleFault]:
-    """Yield the fault of a role that may write the status of claims, but none of its fields.
+    """Yield the fault of a role that may write the status of claims, but not any of its fields.
 
     AuthorizedForBinding asks for the verb of the request in the whole cluster,
     AuthorizedForDeviceStatus for that verb with a prefix, by the driver's name.

@@ -1,4 +1,5 @@
-"""Go types that the API server decodes JSON into, reduced to what decides whether a value decodes.
+"""Go types that the API server decodes JSON into, reduced to the parts that decide whether a value
+decodes.
 
 A shape walks over a value as ``sigs.k8s.io/json`` does with strict fields: names are
 case-sensitive, ``null`` means "not set", and after a wrong type the walk continues with the next

@@ -522,7 +522,8 @@ def _references_1_34(slice_spec: Place, device: Place) -> Iterator[Violation]:
                 )
 
 
-# -- what alpha gates add --------------------------------------------------------------------------
+# -- fields of alpha gates
+# --------------------------------------------------------------------------
 
 
 def _node_allocatable_mappings(places: Place, capacity: Place) -> Iterator[Violation]:

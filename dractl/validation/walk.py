@@ -125,7 +125,7 @@ def unknown_field(root: Record, misfit: Mismatch, known_when: str | None = None)
     """Return the violation for an unknown field, with the name or the place that was probably
     meant.
 
-    ``known_when`` says which other releases have the field.
+    ``known_when`` names the other releases that have the field.
     """
     path, struct = misfit.path, misfit.shape
     assert isinstance(struct, Record)

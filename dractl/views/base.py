@@ -55,7 +55,7 @@ class FieldManager(Struct, frozen=True):
 class View:
     """An object as it was read, with typed fields.
 
-    A field is read when it is first needed, and kept. One that is missing or of the wrong type,
+    A field is read when it is first needed, and kept. A field that is missing or of the wrong type,
     which no API server would store, reads as empty: a view never raises. The view of an object that
     does not exist has empty fields only.
     """
@@ -180,7 +180,7 @@ class View:
 
     @property
     def condition_entries(self) -> tuple[Condition, ...]:
-        """``status.conditions`` in their order, those with the same type included."""
+        """``status.conditions`` in their order, including several of one type."""
         return read_conditions(self.status, "conditions")
 
     @cached_property

@@ -224,7 +224,7 @@ class Pod(View):
 
     @cached_property
     def scheduler_name(self) -> str:
-        """The scheduler that the pod names, or the one that the API server fills in."""
+        """The scheduler that the pod names, or the scheduler that the API server fills in."""
         return text_at(self.spec, "schedulerName") or DEFAULT_SCHEDULER
 
     @cached_property
@@ -522,8 +522,8 @@ class Pod(View):
     def extended_request_sources(self) -> Mapping[str, str]:
         """The text of the pod behind each request of the claim for extended resources.
 
-        ``container-0-request-1`` is ``vendor.com/gpu: 2 of container main``. The numbers are those
-        of the container, init containers first, and of the resource among its sorted names.
+        ``container-0-request-1`` is ``vendor.com/gpu: 2 of container main``. The numbers count
+        containers, init containers first, and the sorted names of resources.
         """
         sources = {}
         for number, container in enumerate(self.containers):

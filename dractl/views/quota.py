@@ -115,9 +115,9 @@ class DisruptionBudget(View):
     def selects(self, pod: Pod) -> bool:
         """Decide whether the eviction API asks this budget about a pod.
 
-        An empty selector selects every pod of the namespace, those without labels included, and a
-        missing one none: kubernetes pkg/registry/core/pod/storage/eviction.go, and the answers of a
-        server of 1.37.
+        An empty selector selects every pod of the namespace, including pods without labels, and a
+        missing one selects none: kubernetes pkg/registry/core/pod/storage/eviction.go, and the
+        answers of a server of 1.37.
         """
         selector = self.selector
         return selector is not None and self.key[0] == pod.key[0] and selector.matches(pod.labels)

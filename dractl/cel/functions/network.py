@@ -226,7 +226,7 @@ def contains_ip(value: CIDR, other: IP) -> bool:
 def contains_ip_text(value: CIDR, text: str) -> bool:
     try:
         return contains_ip(value, ip(text))
-    except CelError:  # cidr.go cidrContainsIP does not say what is wrong with the text
+    except CelError:  # cidr.go cidrContainsIP does not name the fault of the text
         raise no_overload() from None
 
 

@@ -106,7 +106,7 @@ class DeviceOptions(OptionGroup, frozen=True):
         return driver_options.parse(drivers, self.driver_version, self.driver_option, self.hardware)
 
     def load(self, target: Target, driver_choice: DriverChoice) -> list[ClusterState]:
-        """Load the devices; with ``--driver`` alone, those of every machine with a name."""
+        """Load the devices; with ``--driver`` alone, the devices of every machine with a name."""
         from dractl.cli.options.device_sources import load_devices, render_machine
         from dractl.cluster.described_nodes import render_every_machine
         from dractl.machines.nodes import parse_machines

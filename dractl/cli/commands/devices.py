@@ -300,7 +300,7 @@ def _load_cluster(
 
 
 def _refuse_empty(cluster: Cluster) -> None:
-    """Raise InputError if files have no object of a cluster, and it is known what they have."""
+    """Raise InputError if files have no object of a cluster, although their content is known."""
     if cluster.sources.live or any(cluster.state.kinds):
         return
     if advice := describe_unusable_input(cluster.sources.files):

@@ -511,7 +511,7 @@ def _with_mig(
 
 
 def _claim_text(suggestion: Suggestion) -> str:
-    """Render a claim below comments that list its devices and what remains."""
+    """Render a claim below comments that list its devices and the remaining devices."""
     leftover = ", ".join(f"{count} {driver}" for driver, count in suggestion.leftover.items())
     lines = [
         f"# {suggestion.shape.text}: {suggestion.alignment or 'no alignment asked for'}",

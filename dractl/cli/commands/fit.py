@@ -422,7 +422,7 @@ def _file_subject(state: ClusterState, path: str, file_state: ClusterState) -> C
     ]
     pods = [kind for kind in kinds if kind == "Pod" or kind not in API_GROUPS]
     if any(map(file_state.has, ("Node", "ResourceSlice"))):
-        pods = [kind for kind in pods if kind != "Pod"]  # those that run there
+        pods = [kind for kind in pods if kind != "Pod"]  # pods that run there
     objects = [
         (kind, key, value)
         for kind in (*pods, *_ORDER)

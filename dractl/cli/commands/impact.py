@@ -145,7 +145,9 @@ def command(
 
 
 def _parse_subject(words: Sequence[str]) -> _Subject:
-    """Return what changes. Raises UsageError unless it is files, one node or one driver."""
+    """Return the subject of the change. Raises UsageError unless it is files, one node or one
+    driver.
+    """
     sources = classify_arguments(words, (), ())
     names = [word for word in words if word not in sources.files]
     if names and sources.files:

@@ -716,7 +716,7 @@ class Job(Struct, frozen=True):
         )
 
     def _print_device_assumptions(self, inputs: Inputs) -> None:
-        """Print a notice of what is assumed about the devices."""
+        """Print a notice of the assumptions about the devices."""
         devices = self.inventory
         if (
             devices

@@ -187,7 +187,7 @@ def command(
 
 
 def _remark_on(rendering: Rendering, drivers: Sequence[str]) -> None:
-    """Print notices and errors about what drivers would not publish."""
+    """Print notices and errors about devices that drivers would not publish."""
     for notice in rendering.remarks:
         terminal.notice(notice)
     for driver_name, why in rendering.unpublished.items():

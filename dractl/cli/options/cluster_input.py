@@ -140,7 +140,7 @@ class Cluster(Struct, frozen=True):
     release_assumed: bool
     """The release is not known, or newer than dractl knows."""
     files: ClusterState | None = None
-    """Objects of files beside those of a live cluster: without names, these are the subjects."""
+    """Objects of files beside a live cluster's: without names, these are the subjects."""
     caveat: str | None = None
     """A caveat about the rules of the release that was seen."""
     context: str = ""

@@ -51,8 +51,8 @@ def render_machine(
 ) -> ClusterState:
     """Render the slices that drivers would publish for a machine of ``--hardware``.
 
-    Its node has the name of the machine. ``notify`` gets what concerns the drivers, ``annotate``
-    what concerns the machine.
+    Its node has the name of the machine. ``notify`` gets notices about the drivers, ``annotate``
+    notes on the machine.
     """
     described = described_nodes.describe_node(spec, choice, notify)
     for note in described.machine.notes:

@@ -23,7 +23,7 @@ More = Annotated[
 class SubjectOptions(ValuesOptions, frozen=True):
     """The options of what is placed, of the objects that are read, and of the values of charts.
 
-    A command says in ``name`` what it takes as a subject.
+    The field ``name`` of a command describes its subject.
     """
 
     heading: ClassVar[str] = INPUT

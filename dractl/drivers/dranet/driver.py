@@ -41,7 +41,7 @@ class _Dranet(Known, frozen=True):
 
     def publish(self, machine: Machine, options: Options) -> Inventory:
         """Return the devices of DB.scan: PCI functions, RDMA devices of other classes, interfaces;
-        without those that the host's uplink uses.
+        without the devices that the host's uplink uses.
         """
         lists = options.flag(NAME, "DRAListTypeAttributes")
         bound_only = options.has(NAME, "bound-functions")

@@ -22,8 +22,8 @@ _CLASSES = ("0x030000", "0x030200")  # PCIVgaControllerClass, PCI3dControllerCla
 
 
 def vfio_devices(machine: Machine, options: Options) -> Iterator[tuple[dict[str, Any], list[str]]]:
-    """Yield every NVIDIA GPU as PCI lists it, in the order of addresses, with remarks on what may
-    differ on the node.
+    """Yield every NVIDIA GPU as PCI lists it, in the order of addresses, with remarks on possible
+    differences on the node.
 
     GPUs in MIG mode are among them: the driver looks for a full GPU that is allocatable to find the
     parent, and there is none.

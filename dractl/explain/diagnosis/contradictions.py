@@ -1,5 +1,5 @@
-"""Attributes that a driver has probably misread: they contradict others of the device, or those of
-the same hardware on another node.
+"""Attributes that a driver has probably misread: they contradict other attributes of the device, or
+the same hardware's attributes on another node.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from dractl.model import Device
 _MODEL_NAMES = frozenset(
     {"model", "productName", "product", "deviceName", "pciDevice", "pciVendor", "vendor", "type"}
 )
-"""The last parts of the names of attributes that say what hardware a device is."""
+"""The last parts of the names of attributes that identify the hardware of a device."""
 MAX_DEVICES_COMPARED = 512
 
 
@@ -130,7 +130,7 @@ def _from_peers(
 
 
 def _model(device: Device) -> tuple[tuple[str, object], ...]:
-    """Return the attributes that say what hardware a device is."""
+    """Return the attributes that identify the hardware of a device."""
     return tuple(
         sorted(
             (name, str(attribute.value))

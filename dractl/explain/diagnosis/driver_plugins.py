@@ -41,7 +41,7 @@ from dractl.views import Claim, ComputeDomain, ContainerStatus, Node, Pod, Workl
 YOUNG_NODE_SECONDS = 900
 """The age up to which a node counts as new: its drivers may still be starting."""
 _DAEMON_TAINTS = "node.kubernetes.io/"
-"""The DaemonSet controller lets its pods tolerate these taints of nodes, but for those of the
+"""The DaemonSet controller lets its pods tolerate these taints of nodes, except taints about the
 network (kubernetes pkg/controller/daemon/util/daemonset_util.go AddOrUpdateDaemonPodTolerations).
 """
 _DOMAIN_LABEL = "resource.nvidia.com/computeDomain"
@@ -205,7 +205,7 @@ def _refusal_of_node(
 def _helpful_label(mismatch: NodeAffinityMismatch) -> str:
     """Return a single label that would make a node match, of the last term that has one.
 
-    Charts put the labels of feature discovery first, and one that people set by hand last
+    Charts put the labels of feature discovery first, and a label that people set by hand last
     (kubernetes-sigs/dra-driver-nvidia-gpu deployments/helm values.yaml kubeletPlugin.affinity).
     """
     for term in reversed(mismatch.wanted.node_selector_terms):
@@ -242,7 +242,7 @@ def _state_of_daemon_set(
     )
 
 
-# -- what drivers make for claims --
+# -- objects that drivers make for claims --
 
 
 def find_refused_deployments(state: ClusterState, driver: str) -> Iterator[DeploymentRefused]:

@@ -286,7 +286,7 @@ def _taint_keys(rejection: Rejection) -> set[str]:
 
 
 def _largest_users(case: Case, node: str, rejection: Rejection) -> tuple[str, ...]:
-    """Return the pods that use most of the resource of which the node has too little left."""
+    """Return the pods that use most of the scarce resource of the node."""
     info = case.scheduler.snapshot.nodes.get(node)
     if (
         rejection.plugin != "NodeResourcesFit"

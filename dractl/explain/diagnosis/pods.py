@@ -80,7 +80,7 @@ def failure_text(failure: BindingFailure) -> str:
     )
 
 
-# -- what the pod shows --
+# -- facts that the pod shows --
 
 
 def find_pod_refusal(case: Case) -> Cause | None:
@@ -233,7 +233,7 @@ def volume_users(
 
 
 def note_largest_request(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
-    """Yield a note on what asks for most of the resource that a node lacks, unless the containers
+    """Yield a note on the largest request for the resource that a node lacks, unless the containers
     show it.
 
     It is an init container, the overhead of the RuntimeClass, or the pod's own resources

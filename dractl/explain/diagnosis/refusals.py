@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Refusal(Struct, frozen=True):
-    """The meaning of words, and what to do."""
+    """The meaning of words, and the advice."""
 
     id: str
     """The entry's name in its file."""
@@ -55,7 +55,7 @@ class Refusal(Struct, frozen=True):
 
 
 class RefusedPod(Struct, frozen=True, kw_only=True):
-    """The pod that words are about, and what the input shows around it."""
+    """The pod that words are about, and the facts around it in the input."""
 
     state: ClusterState
     pod: Pod
@@ -75,7 +75,7 @@ class RefusedPod(Struct, frozen=True, kw_only=True):
 
 
 def explain_driver_words(words: str, refused: RefusedPod) -> Refusal | None:
-    """Return what the words of a driver mean; None if no entry explains them.
+    """Return the meaning of the words of a driver; None if no entry explains them.
 
     If the claim has several drivers, the first one that can have written the words counts.
     """
@@ -96,8 +96,8 @@ def explain_driver_words(words: str, refused: RefusedPod) -> Refusal | None:
 
 
 def explain_runtime_words(words: str, refused: RefusedPod) -> Refusal | None:
-    """Return what the words of a container runtime mean, or of a driver that it asks through NRI;
-    None if no entry explains them.
+    """Return the meaning of the words of a container runtime, or of a driver that it asks through
+    NRI; None if no entry explains them.
     """
     if not refused.allocated:
         return None
@@ -113,7 +113,7 @@ def explain_runtime_words(words: str, refused: RefusedPod) -> Refusal | None:
 
 
 def explain_words(words: str, refused: RefusedPod, facts: Iterable[RefusalFact]) -> Refusal | None:
-    """Return what words mean according to the fact that explains them; None if none does."""
+    """Return the meaning of words by the fact that explains them; None if none does."""
     faults = tuple(NextStep(fault.sentence) for fault in _find_faults(words, refused))
     match = match_words(words, facts, _types_of_devices(refused))
     if match is None:
@@ -138,7 +138,7 @@ def explain_words(words: str, refused: RefusedPod, facts: Iterable[RefusalFact])
 
 
 def _find_faults(words: str, refused: RefusedPod) -> tuple[KnownFault, ...]:
-    """Return the known faults of the driver; where no driver speaks, those of the node."""
+    """Return the known faults of the driver; where no driver speaks, the faults of the node."""
     if refused.driver:
         return find_faults_of_driver(words, refused.state, refused.driver)
     return find_faults_of_node(words, refused.state, refused.pod.node_name)
@@ -165,8 +165,8 @@ def fill_text(text: str, values: Mapping[str, str]) -> str:
 
 
 def fill_command(text: str, values: Mapping[str, str]) -> str:
-    """Return a command with quoted values for its names in braces; "" if one of them has none, or
-    one that kubectl would read as an option.
+    """Return a command with quoted values for its names in braces; "" if one of them has no value,
+    or a value that kubectl would read as an option.
     """
     words = {name: values.get(name, "") for name in fields_of(text)}
     if any(not word or word.startswith("-") or not word.isprintable() for word in words.values()):

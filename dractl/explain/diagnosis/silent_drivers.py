@@ -14,7 +14,7 @@ from dractl.explain.reasons.nodes import NodeFilter
 from dractl.explain.reasons.pools import NoSlicesForDriver, NoSlicesOnNode
 
 MAX_NODES_SEEN = 64
-"""Nodes of which the state of a plug-in is looked at, for each driver."""
+"""Nodes on which the state of each driver's plug-in is examined."""
 
 
 def find_plugin_faults(case: Case, findings: Sequence[NodeFindings]) -> Iterator[Cause]:

@@ -1,6 +1,6 @@
 """Changes after which a subject fits: made from its causes, each verified by allocating again.
 
-`candidates` says which makers are for which causes; importing the modules below registers them.
+`candidates` assigns makers to causes; importing the modules below registers them.
 """
 
 from dractl.explain.fixes import (  # noqa: F401

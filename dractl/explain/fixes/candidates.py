@@ -1,5 +1,5 @@
-"""Provide what all makers of fixes share: the problem, candidates, and the parts that can be
-edited.
+"""Provide the parts that all makers of fixes share: the problem, candidates, and the parts that can
+be edited.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Candidate(Struct, frozen=True):
     offers no other fix of its slot.
     """
     parts: tuple[Candidate, ...] = ()
-    """The candidates of which :func:`combine` made it."""
+    """The candidates that :func:`combine` has joined to this one."""
 
     @property
     def trial(self) -> tuple[Change, ...]:
@@ -219,8 +219,8 @@ class FixProblem(Struct, frozen=True):
     """A subject that does not fit, as makers of fixes see it."""
 
     case: Case
-    """The attempt. For a gang, it is that of the pod at which the gang stops, beside its pods that
-    fit.
+    """The attempt. For a gang, it is the attempt of the pod at which the gang stops, beside its
+    pods that fit.
     """
     causes: tuple[Cause, ...]
     """The causes, the headline's first."""

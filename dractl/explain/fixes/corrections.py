@@ -32,7 +32,7 @@ class Rewrite(Struct, frozen=True):
     """Another text for a condition."""
 
     title: str
-    """An imperative: what the rewrite does."""
+    """The action of the rewrite, as an imperative."""
     text: str
     """The new text."""
     preference: Preference = Preference.CORRECT
@@ -494,8 +494,8 @@ def _inclusive(operator: str) -> str:
 def _find_intended_values(literal: str, values: Sequence[str], kind: str | None) -> list[str]:
     """Return the values that a literal was meant to be.
 
-    They are alike but for case and punctuation, made of the same words, contain the literal, or are
-    a letter or two away. A number is never corrected: L4, L40 and L40S are three products.
+    They are equal except for case and punctuation, made of the same words, contain the literal, or
+    are a letter or two away. A number is never corrected: L4, L40 and L40S are three products.
     """
     if kind in ("int", "bool"):
         return [value for value in values if value == literal]

@@ -33,8 +33,8 @@ from dractl.objects import Request, items, selectors_of
 def repair_selectors(problem: FixProblem) -> Iterator[Candidate]:
     """Repair every selector of a request that loses devices, or fails on some.
 
-    A selector that is true on devices of any node says what is meant: another value is then
-    something else to ask for.
+    A selector that is true on devices of any node shows the intent: another value would then be
+    another demand.
     """
     intended = _list_intended_selectors(problem)
     repaired: set[_Selector] = set()

@@ -1,4 +1,4 @@
-"""Change what containers ask for: extended resources, and amounts that a LimitRange refuses."""
+"""Change the demands of containers: extended resources, and amounts that a LimitRange refuses."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -139,7 +139,7 @@ def _lower_amount(
 
 @fix_for(PodsNotCreated)
 def respect_limit_ranges(problem: FixProblem, cause: PodsNotCreated) -> Iterator[Candidate]:
-    """Set requests and limits in a pod template to what the LimitRange allows."""
+    """Set requests and limits in a pod template to amounts that the LimitRange allows."""
     kind, key = problem.question.kind, problem.question.key
     value, bound = problem.state.get(kind, key), cause.bound
     if value is None or bound is None or bound.of != "Container":

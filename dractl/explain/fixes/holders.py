@@ -215,7 +215,7 @@ def note_recreated_pods(problem: FixProblem) -> tuple[str, ...]:
 def grant_admin_access(problem: FixProblem) -> Iterator[Candidate]:
     """Let the pods of a DaemonSet that take a device on each node use adminAccess.
 
-    Pods that only watch devices need none of them for themselves.
+    Pods that only watch devices need no device for themselves.
     """
     daemon_sets = dict.fromkeys(
         holder.workload

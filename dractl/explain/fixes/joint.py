@@ -35,7 +35,7 @@ from dractl.explain.obstacles.search import find_obstacles
 from dractl.explain.obstacles.trial import lift_all
 
 MAX_CHOICES = 3
-"""Corrections of one obstacle that are combined with those of the others."""
+"""Corrections of one obstacle that are combined with corrections of the others."""
 MAX_CANDIDATES = 40
 """Candidates for one obstacle that are tried."""
 MAX_DEPTH = 12
@@ -244,7 +244,9 @@ def chain(problem: FixProblem, parts: Sequence[Candidate]) -> Candidate:
 def split_recreation(
     problem: FixProblem, changes: Sequence[Change]
 ) -> tuple[list[Change], tuple[Change, ...]]:
-    """Split changes into edits, and those that recreate the subject; a patch of it does so, too."""
+    """Split changes into edits, and changes that recreate the subject; a patch of it does so,
+    too.
+    """
     edits: list[Change] = []
     recreation: dict[type[Change], Change] = {}
     for change in changes:

@@ -54,7 +54,7 @@ def fix_node_affinity(
     elif problem.pod is not None:
         yield from _remove_runtime_class(problem, unmet_labels)
     missing_labels = {**unmet_labels, **_labels_that_match(failing_terms)}
-    # A label that the node has with another value says what the node is: nobody relabels it.
+    # A label that the node has with another value describes the node: nobody relabels it.
     if missing_labels and not any(describes_node(k) or k in labels for k in missing_labels):
         yield Candidate(
             f"label {verdict.name} with {_format_labels(missing_labels)}",

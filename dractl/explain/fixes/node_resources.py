@@ -128,7 +128,7 @@ def _remove_absent_resource(
 def _lower_request(
     problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
 ) -> Iterator[Candidate]:
-    """Lower the largest request of a container to what is free on the node."""
+    """Lower the largest request of a container to the free amount of the node."""
     resource = rejection.resource or ""
     request = _find_deciding_request(problem, resource)
     if problem.pod is None or rejection.free is None or rejection.want is None or request is None:

@@ -39,7 +39,7 @@ _MAX_NODES = 6  # for which fixes are made
 
 @fix_once_for(Cause)
 def open_refused_nodes(problem: FixProblem) -> Iterator[Candidate]:
-    """Make nodes accept the pod that their filters reject, those with the right devices first."""
+    """Make nodes accept the pod that their filters reject, nodes with the right devices first."""
     refused = [(v, v.rejection) for v in problem.case.attempt.nodes if v.rejection is not None]
     refused.sort(key=lambda pair: (not pair[0].allocates, bool(pair[0].unusable_claims)))
     for verdict, first_rejection in refused[:_MAX_NODES]:
@@ -53,7 +53,7 @@ def open_refused_nodes(problem: FixProblem) -> Iterator[Candidate]:
 
 
 def _rejections_to_fix(problem: FixProblem, verdict: NodeVerdict) -> list[Rejection]:
-    """Return all rejections of a node, of which each needs a fix of its own."""
+    """Return all rejections of a node; each needs a fix of its own."""
     if problem.pod is None:
         return []
     rejections = problem.scheduler.find_rejections(problem.case.pod, verdict.name)

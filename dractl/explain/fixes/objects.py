@@ -202,7 +202,7 @@ def _copy_object(problem: FixProblem, missing: _MissingReference, model_name: st
 
 
 def _create_for_class(problem: FixProblem, missing: _MissingReference) -> Iterator[Candidate]:
-    """Create a claim for one device of a class whose name resembles that of the claim."""
+    """Create a claim for one device of a class whose name resembles the claim's."""
     words = [
         word
         for word in re.split(r"[^a-z0-9]+", f"{missing.pod_claim} {missing.name}".lower())
@@ -348,7 +348,7 @@ def label_namespace(problem: FixProblem, cause: AdminAccessNamespace) -> Iterato
 @fix_for(QuotaExceeded)
 def fix_quota(problem: FixProblem, cause: QuotaExceeded) -> Iterator[Candidate]:
     """Raise a quota, or remove a claim from the namespace."""
-    # kube-scheduler retries the claim of extended resources, which is none of the pod's claims.
+    # kube-scheduler retries the claim of extended resources, which is not among the pod's claims.
     waits_for_controller = problem.pod is not None and cause.pod_claim is not None
     recreation = recreate_subject(problem) if waits_for_controller else ()
     effect = _RECREATION_EFFECT if recreation else ""

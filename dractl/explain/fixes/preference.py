@@ -19,7 +19,7 @@ class Preference(IntEnum):
     """Create a missing object."""
 
     RESTORE = auto()
-    """Bring back what is switched off, stuck or broken."""
+    """Bring back an object that is switched off, stuck or broken."""
 
     IDLE = auto()
     """Free devices that nobody uses, or whose pod cannot run."""

@@ -70,7 +70,7 @@ def spare_parts(
 
 
 def _rewrites(later: Sequence[Change], earlier: Sequence[Change]) -> bool:
-    """Decide whether later changes write what earlier ones wrote, or something around it."""
+    """Decide whether later changes overwrite values of earlier ones, or a value around them."""
     return any(
         target == other and f"{path}/".startswith(f"{around}/")
         for target, path in _list_paths(earlier)

@@ -61,7 +61,7 @@ def _lower_count(
     problem: FixProblem, editable: EditablePart[Request], ref: RequestRef, wanted: int, free: int
 ) -> Iterator[Candidate]:
     # No replica of several equal ones should get less.
-    """Lower a count to what is free, or to the next smaller numbers."""
+    """Lower a count to the free devices, or to the next smaller numbers."""
     is_replica = any(isinstance(cause, OwnReplicas) for cause in problem.causes)
     for count in dict.fromkeys([free, *_counts_to_try(min(wanted - 1, _MAX_DEVICES_PER_CLAIM))]):
         if 0 < count < wanted:
@@ -238,7 +238,7 @@ def _class_is_empty(problem: FixProblem, cause: SelectorFalse) -> bool:
 
 @fix_once_for(Cause)
 def lower_capacities(problem: FixProblem) -> Iterator[Candidate]:
-    """Lower an amount to what is free, or to what the devices' policy allows."""
+    """Lower an amount to the free capacity, or to an amount that the devices' policy allows."""
     for (ref, capacity), amounts in _list_amounts(problem).items():
         editable = problem.editable_request(ref)
         if editable is None:

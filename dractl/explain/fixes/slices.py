@@ -1,4 +1,4 @@
-"""Fixes that only a driver can make, by what it publishes. No command applies them."""
+"""Fixes that only a driver can make, by other publications. No command applies them."""
 
 from collections.abc import Iterator
 from typing import Any

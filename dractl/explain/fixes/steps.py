@@ -3,7 +3,7 @@
 The specs of claims, templates and pods cannot be changed in place: they are replaced, and so is a
 pod whose template changed; a controller recreates its own pods (kubernetes
 pkg/apis/resource/validation, pkg/registry/core/pod). Before anything is deleted, a dry run shows
-whether the API server accepts what comes after.
+whether the API server accepts the later changes.
 """
 
 import json
@@ -429,7 +429,7 @@ def recreate_pods(state: ClusterState, owner: str, pods: Sequence[Key]) -> Itera
 
 
 def _merge_pod_deletions(commands: Sequence[Command]) -> Iterator[Command]:
-    """Yield the commands; those that end pods come last, and each pod is named once."""
+    """Yield the commands; commands that end pods come last, and each pod is named once."""
     delete = "kubectl delete pod "
     pods_by_namespace: dict[str, dict[str, None]] = {}
     restarts = []

@@ -22,7 +22,7 @@ from dractl.objects import Raw
 from dractl.program import program_name
 from dractl.views import Pod
 
-MAX_FIXES_COUNTED = 12  # fixes, those that most pods wait for first
+MAX_FIXES_COUNTED = 12  # fixes, beginning with the ones that most pods wait for
 MAX_REPLICAS_PLACED = 1000  # of one answer that are placed together
 # Fields that differ between replicas of one workload, and do not affect the nodes where they can
 # run.

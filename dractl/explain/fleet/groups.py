@@ -24,7 +24,7 @@ from dractl.objects import Raw
 from dractl.views import Pod, Workload
 
 MAX_REPLICAS = 10_000  # replicas of one template that are placed
-_DAEMON_SET = "DaemonSet"  # one pod a node: not replicas of which some could fit
+_DAEMON_SET = "DaemonSet"  # one pod a node: not replicas, some of which could fit
 
 
 class Group(Struct, frozen=True):
@@ -44,7 +44,7 @@ class Group(Struct, frozen=True):
     """The reasons why that pod stays pending."""
     scheduler_message: str | None = None
     most: int | None = None
-    """The pods that the best order places, with those that have a node; None if unknown."""
+    """The pods that the best order places, including pods that have a node; None if unknown."""
     proven: bool = False
     """True if no order reaches more than ``most``."""
     order: tuple[str, ...] = ()

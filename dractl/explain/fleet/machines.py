@@ -166,7 +166,7 @@ def make_clusters(
         {"Node": {}, "ResourceSlice": shared, "PersistentVolume": {}, "PersistentVolumeClaim": {}}
     )
     clusterwide = _make_pending(clusterwide, questions(clusterwide))
-    # What the clusters share is decoded once: a merge keeps decoded objects.
+    # Objects that the clusters share are decoded once: a merge keeps decoded objects.
     for question in questions(clusterwide):
         if question.kind == "ResourceClaim":
             clusterwide.decode(question.value)
@@ -536,7 +536,7 @@ def _choose_labels(
 
 
 def _candidate_values(requirements: Iterable[NodeSelectorRequirement]) -> tuple[str | None, ...]:
-    """Return values to try: named ones, the neighbours of bounds, no value, and one that nobody
+    """Return values to try: named ones, the neighbours of bounds, no value, and a value that nobody
     names.
     """
     named = [

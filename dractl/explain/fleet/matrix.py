@@ -86,7 +86,7 @@ def make_matrix(
     questions: Callable[[ClusterState], Sequence[Question]],
     autoscaler: AutoscalerQuestion | None = None,
 ) -> Matrix:
-    """Return which machines serve which subjects; ``autoscaler`` judges each machine, too."""
+    """Return the machines that serve each subject; ``autoscaler`` judges each machine, too."""
     rows: list[MatrixRow] = []
     asked: Sequence[Question] = ()
     for cluster in clusters:

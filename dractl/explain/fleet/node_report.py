@@ -276,7 +276,7 @@ def _status(
 
 
 def _capacity_left(scheduler: Scheduler, identity: DeviceID, device: Device) -> str:
-    """Describe what remains of the capacities of a device that several claims may hold."""
+    """Describe the remaining capacities of a device that several claims may hold."""
     consumed = scheduler.held_devices.devices.capacity.get(identity)
     if consumed is None or not device.allow_multiple_allocations:
         return ""

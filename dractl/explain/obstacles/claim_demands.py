@@ -177,7 +177,7 @@ class UntaintedDevices(RequestDemand, frozen=True):
 
 
 class Condition(RequestDemand, frozen=True):
-    """A condition of a selector: the whole selector, or one of those that ``&&`` joins."""
+    """A condition of a selector: the whole selector, or an operand of ``&&``."""
 
     kind = "selector"
     stage = 6
@@ -289,7 +289,7 @@ class ClassOfRequest(RequestDemand, frozen=True):
         return f"request {self.request}: class {self.device_class}"
 
     def lift(self, trial: Trial) -> Trial:
-        if not self.drivers:  # nobody knows what devices are wanted
+        if not self.drivers:  # the wanted devices are unknown
             return drop_request(self, trial)
         tests = " || ".join(f"device.driver == '{driver}'" for driver in self.drivers)
         value = {

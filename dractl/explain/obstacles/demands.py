@@ -75,7 +75,7 @@ class Demand(Struct, frozen=True):
     remoteness: ClassVar[float] = 1
     """The distance of a node from a fit if this has to change there."""
     passes: ClassVar[bool] = False
-    """True if time alone may remove the obstacle: somebody holds what is wanted."""
+    """True if time alone may remove the obstacle: somebody holds the wanted devices."""
     is_before_nodes: ClassVar[bool] = False
     """True if it ends the scheduler's attempt before any node is looked at."""
 
@@ -179,7 +179,9 @@ class ClaimOfPod(Demand, frozen=True):
         )
 
     def _find_meant(self, trial: Trial) -> Mapping[str, str]:
-        """Return the field that names what was meant; empty if the name is right, or unlike all."""
+        """Return the field that names the intended object; empty if the name is right, or unlike
+        all.
+        """
         kind, (namespace, name) = parse_target(self.target) if self.target else ("", ("", ""))
         if kind not in _CLAIM_FIELDS or trial.state.get(kind, (namespace, name)) is not None:
             return {}

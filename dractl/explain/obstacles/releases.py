@@ -15,7 +15,8 @@ _ALLOCATION = ("status", "allocation")
 def release_claims(state: ClusterState) -> Mapping[Key, Raw]:
     """Return all claims without their allocations.
 
-    A claim that is released twice is one object: what the scheduler derives from it is kept.
+    A claim that is released twice is one object: values that the scheduler derives from it are
+    kept.
     """
     return {
         key: state.cache.from_object("released", claim, partial(remove_at, claim, _ALLOCATION))

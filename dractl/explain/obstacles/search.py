@@ -103,7 +103,7 @@ def find_obstacles(oracle: Oracle, trial: Trial) -> Obstacles:
 
 
 def _put_distinct_first(sets: Sequence[NodeObstacles]) -> list[NodeObstacles]:
-    """Return the sets of obstacles, with those that read like an earlier one last."""
+    """Return the sets of obstacles, with sets that read like an earlier one last."""
     distinct: dict[object, NodeObstacles] = {}
     for each in sets:
         distinct.setdefault(tuple(map(_signature, each.demands)), each)
@@ -213,7 +213,7 @@ class _Search:
         return sorted(groups.values(), key=lambda group: group.remoteness)[:MAX_NODE_GROUPS]
 
     def _split(self, nodes: Sequence[NodeVerdict]) -> Iterator[_Group]:
-        """Yield groups of nodes that are equal but for the filters behind the first."""
+        """Yield groups of nodes that are equal except for the filters behind the first."""
         groups: dict[object, list[NodeVerdict]] = {}
         demands: dict[object, tuple[Demand, ...]] = {}
         for verdict in nodes[:MAX_SPLIT_NODES]:
@@ -247,7 +247,7 @@ class _Search:
         return self.scheduler.allocator.survey(node, decoded)
 
     def _remoteness(self, demands: Sequence[Demand], node: Node) -> float:
-        """Return how far a node is from a fit; what the pod wants of other nodes counts more."""
+        """Return how far a node is from a fit; the pod's conditions on other nodes count more."""
         return sum(
             8 if self._is_met_elsewhere(demand, node) else demand.remoteness for demand in demands
         )

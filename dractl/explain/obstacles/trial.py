@@ -54,7 +54,7 @@ class Trial(Struct, frozen=True):
         return Trial(state, question)
 
     def edit_all(self, kind: str, edit: Callable[[Raw], Raw]) -> "Trial":
-        """Return the trial with other objects of a kind; those that stay the same are shared."""
+        """Return the trial with other objects of a kind; unchanged ones are shared."""
         objects = {key: edit(value) for key, value in self.state.objects(kind).items()}
         return Trial(self.state.with_edited(kind, objects), self.question)
 

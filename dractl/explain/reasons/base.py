@@ -83,8 +83,8 @@ _MERGED_FIELDS = frozenset(
 class Cause(Struct, frozen=True, kw_only=True):
     """The reason why a subject is not placed, as a value.
 
-    Each subclass has the fields that such a cause really has, the sentence about it, what JSON
-    shows of it, and the steps where no change of objects helps.
+    Each subclass has the fields that such a cause really has, the sentence about it, its facts in
+    JSON, and the steps where no change of objects helps.
     """
 
     page: ClassVar[ReasonPage]
@@ -116,8 +116,8 @@ class Cause(Struct, frozen=True, kw_only=True):
         return {"nodes": self.nodes}
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        """Say what is wrong: the request first, then what the cluster has, and what is allowed or
-        nearest.
+        """Describe the fault: the request first, then the state of the cluster, and the allowed or
+        nearest values.
         """
         raise NotImplementedError
 
@@ -177,7 +177,7 @@ class Cause(Struct, frozen=True, kw_only=True):
         return ()
 
     def is_same_elsewhere(self, other: Cause) -> bool:
-        """Return True if both say the same, but for the nodes and devices that they are about."""
+        """Return True if both say the same, except for their nodes and devices."""
         if type(self) is not type(other):
             return False
         names = set(self.__struct_fields__) - _MERGED_FIELDS
@@ -194,9 +194,7 @@ class Cause(Struct, frozen=True, kw_only=True):
 
 
 def merge(first: C, second: C) -> C:
-    """Return one cause for the nodes of both. Its numbers are those of the node that lacks
-    least.
-    """
+    """Return one cause for the nodes of both. Its numbers come from the node that lacks least."""
     if second.shortage < first.shortage:
         return merge_into(second, first)
     return merge_into(first, second)

@@ -115,7 +115,7 @@ class CapacityMissing(RequestCause, frozen=True, kw_only=True):
 
 
 class CapacityPolicy(HeldDevices, frozen=True, kw_only=True):
-    """The amount is not one that the device's policy allows."""
+    """The device's policy does not allow the amount."""
 
     page = ReasonPage(
         "capacity-policy",

@@ -38,8 +38,8 @@ _QUOTA = re.compile(r"exceeded quota: ([^,\s]+), requested: (.*?), used: .*?, li
 
 
 class LostNodes(Cause, frozen=True, kw_only=True):
-    """Nodes that do not exist or do not answer have what the pod needs: its claim or wanted
-    devices.
+    """Nodes that do not exist or do not answer have something that the pod needs: its claim or
+    wanted devices.
     """
 
     page = ReasonPage(
@@ -307,7 +307,7 @@ class NotReadable(Cause, frozen=True, kw_only=True):
     quote: str = ""
     """The scheduler's message."""
     fitting: bool = False
-    """True if ``nodes`` have room, judging by what may be read."""
+    """True if ``nodes`` have room, judging by the readable objects."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.missing}

@@ -44,7 +44,7 @@ class PluginFails(PluginState, frozen=True, kw_only=True):
 
     @property
     def message(self) -> str:
-        """The plug-in's last words, or else what the kubelet says."""
+        """The plug-in's last words, or else the kubelet's words."""
         ended = self.container if self.container.state == "terminated" else self.container.last
         text = (ended.message if ended is not None else "") or self.container.message
         return " ".join(text.split())[-MAX_MESSAGE_CHARS:]
@@ -440,7 +440,7 @@ class PluginFault(Cause, frozen=True, kw_only=True):
 
 
 class PluginUnwanted(PluginFault, frozen=True, kw_only=True):
-    """The DaemonSet of a driver selects none of the nodes; a fix adds the label that it wants."""
+    """The DaemonSet of a driver does not select the nodes; a fix adds the label that it wants."""
 
     steps_beside_fixes = False
 

@@ -36,7 +36,7 @@ class Evaluation(Struct, frozen=True):
 
 
 class Misfit(Struct, frozen=True):
-    """A condition that is false on devices: the name that it reads, and what the devices have for
+    """A condition that is false on devices: the name that it reads, and the devices' values for
     it.
     """
 
@@ -67,7 +67,7 @@ class Misfit(Struct, frozen=True):
 
 
 def values_text(misfit: Misfit) -> str:
-    """Return the values that devices have instead of what a selector wants: ``memory: 40Gi ×8, not
+    """Return the values that devices have instead of the wanted ones: ``memory: 40Gi ×8, not
     published by 2``.
     """
     reference = misfit.reference

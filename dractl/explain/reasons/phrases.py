@@ -45,7 +45,7 @@ class Names(Struct, frozen=True, eq=False):
         return f"request {self.short_name(ref)}"
 
     def short_name(self, ref: RequestRef) -> str:
-        """Return ``claim/request``: a request among those of several claims."""
+        """Return ``claim/request``: a request among the requests of several claims."""
         if ref.claim.endswith(_SPECIAL_CLAIM):
             return self.written.get(str(ref), str(ref))
         claim = self.claims.get(ref.claim)
@@ -69,7 +69,7 @@ class Names(Struct, frozen=True, eq=False):
 
 def name_holders(holders: Sequence[Holder]) -> str:
     """Return ``Deployment ml/web, pod ml/eval-0 and 2 more``: the users of the claims that hold
-    devices, those with most devices first.
+    devices, holders of most devices first.
     """
 
     def name_holder(holder: Holder) -> str:

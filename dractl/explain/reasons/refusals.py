@@ -1,5 +1,5 @@
-"""Sentences about nodes that a filter before DRA refuses: what the pod wants, and what the node
-has.
+"""Sentences about nodes that a filter before DRA refuses: the pod's demands, and the node's
+state.
 """
 
 from collections.abc import Callable, Iterable

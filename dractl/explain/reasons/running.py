@@ -1,4 +1,4 @@
-"""Reasons after the scheduler: what keeps a pod that is on its node from running there."""
+"""Reasons after the scheduler: causes that keep a pod on its node from running there."""
 
 from collections.abc import Iterator
 
@@ -66,7 +66,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     steps_beside_fixes = True
 
     prepare: PrepareFailure
-    """The kubelet's message, and what it says of the driver."""
+    """The kubelet's message, and its words about the driver."""
     faults: tuple[tuple[str, str, str], ...] = ()
     """The faults that the driver would find in the configuration of a claim: pod claim, path, and
     reason.
@@ -88,8 +88,8 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     has_begun: bool = False
     """True if the pod has run before: the node was restarted, or the pod's sandbox was lost."""
     made: tuple[DeploymentRefused | DomainState | DriverWaits | PluginFails, ...] = ()
-    """Objects that the drivers have made for the claims and that are not ready, and what the
-    drivers wait for.
+    """Objects that the drivers have made for the claims and that are not ready, and the objects
+    that the drivers wait for.
     """
 
     def facts(self) -> Facts:
@@ -344,8 +344,8 @@ class NotStarted(Cause, frozen=True, kw_only=True):
 
 
 def _cure(lacks: MissingDependency, node: str, asked: AskedObject) -> NextStep | None:
-    """Return the step that supplies what the kubelet or the container runtime lacks; None if that
-    is unknown.
+    """Return the step that supplies the missing dependency of the kubelet or the container runtime;
+    None if that is unknown.
     """
     name = lacks.name
     match lacks.dependency:
@@ -904,7 +904,9 @@ class Stuck(Cause, frozen=True, kw_only=True):
 
     @property
     def _waits_for(self) -> str:
-        """The clause about what has to happen before the pod is gone, apart from its finalizers."""
+        """The clause about the events that must happen before the pod is gone, apart from its
+        finalizers.
+        """
         node = self.nodes[0]
         if not self.known:
             return "its kubelet has not said that it has stopped"

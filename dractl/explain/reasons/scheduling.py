@@ -21,7 +21,7 @@ class PlacedByHand(ClaimCause, frozen=True, kw_only=True):
     exists: bool = True
     """True if there is such a node."""
     scheduler: str = ""
-    """The pod's scheduler, if it is one that does not allocate claims."""
+    """The pod's scheduler, if it does not allocate claims."""
     instead: str = ""
     """The imperative for pods of that scheduler."""
 
@@ -181,7 +181,7 @@ class UpstreamBug(ClaimCause, frozen=True, kw_only=True):
     )
 
     effect: str = ""
-    """The sentence about what goes wrong."""
+    """The sentence about the effect."""
     fits_without: bool = False
     """True if the pod would fit on ``nodes`` without the bug."""
     issue: str | None = None

@@ -50,7 +50,7 @@ def check(run: Run) -> Found:
     )
     lacking = (
         bool(run.namespaces) and None not in run.namespaces
-    )  # and those of the input lack the label
+    )  # and the namespaces of the input lack the label
     for claim, request in run.requests if run.target.enabled("DRAAdminAccess") else ():
         namespace = claim.subject.namespace
         if request.fields.get("adminAccess") is True and namespace not in run.namespaces:

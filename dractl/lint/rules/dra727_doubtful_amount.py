@@ -74,7 +74,7 @@ def check(run: Run) -> Found:
 
 
 def _explain_doubt(name: str, text: str) -> tuple[str, str] | None:
-    """Return the doubt about an amount of a capacity, and what may be meant."""
+    """Return the doubt about an amount of a capacity, and the possible intent."""
     amount = quantity(text)
     if amount is None:
         return None  # DRA601

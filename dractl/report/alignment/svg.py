@@ -163,7 +163,7 @@ def _triangle(alignment: Alignment, colours: Mapping[str, str]) -> _Panel:
 
 
 class _Entry(Struct, frozen=True):
-    """A colour, or the pattern of a level, and what it means."""
+    """A colour, or the pattern of a level, and its meaning."""
 
     text: str
     colour: str = "--ink"

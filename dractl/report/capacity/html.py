@@ -34,7 +34,7 @@ from dractl.report.capacity.text import (
 from dractl.report.page import bullets, page, table, texts
 
 _MAX_SEPARATE_NODES = 60  # nodes from which equal ones share a card
-# Then nodes with the same numbers share a card, and what is left is counted
+# Then nodes with the same numbers share a card, and the other nodes are counted
 _MAX_CARDS = 300
 _LETTERS = {
     "copy": ("+", "a copy fits here"),

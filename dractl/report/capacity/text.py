@@ -55,9 +55,9 @@ def devices(
     owners: Mapping[str, str] | None = None,
 ) -> str:
     """Return a line for each node (or driver, class, model, root, namespace, workload, owner: of a
-    workload in ``owners``) and driver on it, the totals with the ``release``, then what needs
-    cleaning up. ``hidden`` says that not every claim may be read:
-    a column counts the devices whose holders are unknown.
+    workload in ``owners``) and driver on it, the totals with the ``release``, then the problems to
+    clean up. ``hidden`` says that not every claim may be read: a column counts the devices whose
+    holders are unknown.
     """
     lines = _inventory_lines(stock, plugins if by == "node" else (), by, owners or {})
     if not lines:
@@ -78,7 +78,7 @@ def devices(
 def _inventory_lines(
     stock: Inventory, plugins: Iterable[PluginRow], by: str, owners: Mapping[str, str]
 ) -> list[Cells]:
-    """Return the lines of devices by name, then those of device plugins."""
+    """Return the lines of devices by name, then the lines of device plugins."""
     groups: dict[tuple[str, ...], list[DeviceRow]] = {}
     for row in stock.devices:
         for key in _keys(row, by, owners):
@@ -237,8 +237,8 @@ def _line(
     blocked = sum(row.state == "blocked" for row in rows)
     aside = f"{blocked} blocked by shared counters" if blocked else ""
     if parted is not None and count == parted.total:
-        # Partitions overlap, and all are listed as free until one is taken: the devices are what
-        # they are parts of.
+        # Partitions overlap, and all are listed as free until one is taken: the whole devices are
+        # counted.
         aside = f"{free} of {plural(count, 'partition')} possible"
         count = len(parted.counters)
         free = sum(
@@ -351,7 +351,7 @@ def wide(
 
 
 def fit(report: FitReport, canvas: Canvas, release: str, *, every: bool = False) -> str:
-    """Return how many copies fit, where, the obstacles of the next one, and what is left unused;
+    """Return how many copies fit, where, the obstacles of the next one, and the unused devices;
     ``every``: all of them.
     """
     copies = report.fit
@@ -454,7 +454,7 @@ def _open(most: MaxCopies, unbounded: str) -> str:
 
 
 def describe_aligned_counts(aligned: AlignedCounts) -> Iterator[str]:
-    """Yield what first-fit misses, and what to ask for instead."""
+    """Yield lines on the copies that first-fit misses, and on a better request."""
     if aligned.unknown:
         yield (
             f"  of {aligned.unknown} the alignment is not known: their slices tell neither PCIe"

@@ -75,7 +75,7 @@ def _totals_row(matrix: Matrix) -> str:
 
 
 def _legend(matrix: Matrix, letters: Mapping[str, str]) -> Iterator[str]:
-    """Yield what the letters of cells mean, with the titles of the reasons' pages."""
+    """Yield the meaning of the letters of cells, with the titles of the reasons' pages."""
     if matrix.has_conditions:
         yield "<p>✓* only on some nodes, or not all of it was judged</p>"
     rows = []

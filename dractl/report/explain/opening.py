@@ -11,7 +11,7 @@ from dractl.explain.reasons.headline import Clauses
 _ROOM = 77  # columns of the first line, beside its mark
 _JOINT = re.compile(r"; | (?=\((?:[^()]|\([^()]*\))*\)(?:$|;|,| \())|: (?!\d)")
 _COMMA = re.compile(r", (?=and |but |which |whose )")
-_CLAUSE = 4  # words: what stands before a colon is a clause, not a name such as ``request gpu``
+_CLAUSE = 4  # words: a text before a colon is a clause, not a name such as ``request gpu``
 
 
 def lines(e: Explanation) -> list[str]:

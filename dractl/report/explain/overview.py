@@ -34,11 +34,11 @@ _SHORT = {
 def table(
     answers: Sequence[Explanation], canvas: Canvas, *, now: float | None = None, screen: int = 0
 ) -> str:
-    """Return a row for each answer with its first reason, one for the first fix of those that have
-    it in common, and a summary. On a terminal of ``screen`` lines none is wider than the canvas:
-    messages are wrapped, and cut only where the table would not fit on it with the prompt; then
-    empty lines are left out, then fixes, those for the fewest pods first, if each subject still has
-    its line.
+    """Return a row for each answer with its first reason, one for the first fix that several
+    answers have in common, and a summary. On a terminal of ``screen`` lines none is wider than the
+    canvas: messages are wrapped, and cut only where the table would not fit on it with the prompt;
+    then empty lines are left out, then fixes, fixes for the fewest pods first, if each subject
+    still has its line.
     """
     answers = _group_by_fix(answers)
     columns = _Columns.of(answers, canvas, now, screen)
@@ -185,7 +185,7 @@ def _summary(answers: Sequence[Explanation], canvas: Canvas) -> list[str]:
 
 
 def _notes(answers: Sequence[Explanation], canvas: Canvas) -> Iterator[str]:
-    """Yield what was not read, once for all answers."""
+    """Yield notes on unread resources, once for all answers."""
     blinds = (blind for e in answers for blind in e.unread)
     for note in dict.fromkeys(f"{blind.lack}: {blind.effect}" for blind in blinds):
         yield from hang_text("  note: ", note, canvas, hanging=8)
@@ -200,8 +200,8 @@ def _first_fix(e: Explanation) -> str:
 
 
 def _group_by_fix(answers: Sequence[Explanation]) -> list[Explanation]:
-    """Return the answers in their order, but those with the same first fix and verdict one after
-    the other.
+    """Return the answers in their order, but answers with the same first fix and verdict
+    together.
     """
     together: dict[object, list[Explanation]] = {}
     for number, e in enumerate(answers):

@@ -14,8 +14,8 @@ _SHOWN = 5  # subjects and nodes
 _RECREATED = ("Job", "JobSet", "RayCluster")
 
 
-# Tools that apply what is in git, and the annotation with which they replace objects that cannot be
-# changed in place.
+# Tools that apply objects from git, and the annotation with which they replace objects that cannot
+# be changed in place.
 _IN_GIT = {
     "Argo CD": "argocd.argoproj.io/sync-options: Force=true,Replace=true",
     "Flux": "kustomize.toolkit.fluxcd.io/force: enabled",
@@ -25,7 +25,7 @@ _FIXED = ("ResourceClaim", "ResourceClaimTemplate")
 
 def render(explanations: Sequence[Explanation], number: int = 1) -> str:
     """Return a script that can be pasted, of fix ``number`` of each answer. Comments name the fix,
-    the nodes that fit after it, and what has to be done by hand; subjects with the same fix share
+    the nodes that fit after it, and the work that remains by hand; subjects with the same fix share
     it.
     """
     shared: dict[tuple[str, ...], list[Explanation]] = {}
@@ -56,7 +56,7 @@ def _block(explanations: Sequence[Explanation], number: int) -> Iterator[str]:
 
 
 def _script(fix: Fix) -> str:
-    """Return the steps joined by ``&&``; what a step reads follows its line."""
+    """Return the steps joined by ``&&``; the input of a step follows its line."""
     lines = []
     for number, step in enumerate(fix.steps, 1):
         onward = " &&" if number < len(fix.steps) else ""

@@ -235,7 +235,7 @@ def _funnel(stages: Sequence[FunnelStage], canvas: Canvas) -> Iterator[str]:
     """Yield a line for each stage: the demand, the devices left, and the values of the others."""
     headings = [clean_text(stage.heading or f"request {stage.request}", canvas) for stage in stages]
     wide = max((len(heading) for heading in headings if len(heading) <= _HEADING), default=0)
-    rows: list[tuple[str, FunnelStage | None, str]] = []  # what is asked, the numbers, their unit
+    rows: list[tuple[str, FunnelStage | None, str]] = []  # the demand, the numbers, their unit
     for position, (stage, heading) in enumerate(zip(stages, headings, strict=True)):
         asked = clean_text(stage.stage, canvas)
         place = f" on {plural(stage.nodes, 'node')}" if stage.nodes else ""

@@ -41,7 +41,7 @@ def _machine(name: str) -> dict[str, Any]:
 
 
 def to_text(canvas: Canvas) -> str:
-    """Return a line a machine: its name, what it is, and which of its values are derived."""
+    """Return a line a machine: its name, its hardware, and its derived values."""
     machine_names = names.every()
     wide = max(map(len, machine_names))
     lines = []

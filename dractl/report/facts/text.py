@@ -12,7 +12,7 @@ from dractl.report.plain import plural
 
 
 def render(summary: Summary, canvas: Canvas, *, every: bool) -> str:
-    """Return the pack, a line a driver, and what is old; ``every``: each old part."""
+    """Return the pack, a line a driver, and the old parts; ``every``: each old part."""
     wide = max(len(line.name) for line in summary.drivers)
     lines = [summary.title]
     forbidden = [row for row in summary.unread if row["why"] == "forbidden"]

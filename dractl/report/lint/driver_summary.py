@@ -13,7 +13,7 @@ from dractl.report.plain import plural
 
 
 class Area(Struct, frozen=True):
-    """A row of the table: what is checked, and the codes of its rules."""
+    """A row of the table: the subject of the checks, and the codes of its rules."""
 
     title: str
     ranges: tuple[range, ...]

@@ -13,7 +13,7 @@ MAX_ROWS = 500
 
 
 def render(report: Report) -> str:
-    """Return the numbers as a headline, a table with a row a finding, and what was not checked."""
+    """Return the numbers as a headline, a table with a row a finding, and the unchecked files."""
     first, *notes = summary(report, Canvas(_WIDTH)).split("\n")
     lines = [f"### dractl: {escape(first)}", ""]
     if report.findings:

@@ -108,8 +108,8 @@ class Picture(Struct, frozen=True):
 
 
 def picture(machine: Machine, publication: Publication, canvas: Canvas) -> Picture:
-    """Return the picture of a machine: its NUMA nodes, also those without PCI functions, then the
-    roots whose node is unknown.
+    """Return the picture of a machine: its NUMA nodes, including nodes without PCI functions, then
+    the roots whose node is unknown.
     """
     draw = _Maker(machine, publication, canvas)
     groups = {group.node: group for group in tree.groups(machine)}

@@ -352,8 +352,8 @@ def _devices_without_pci(machine: Machine, canvas: Canvas) -> list[str]:
 
 
 def _section_of_published(publication: Publication, canvas: Canvas) -> list[str]:
-    """Return the devices that drivers would publish on each root, and what a claim can align with
-    it.
+    """Return the devices that drivers would publish on each root, and the devices that a claim can
+    align with it.
     """
     if not publication.devices:
         return []

@@ -149,7 +149,7 @@ def _count_new_pods_to_create(
 def _scale_down_old_pods(
     change: WorkloadChange, revisions: _PodRevisions, fenceposts: Fenceposts
 ) -> ControllerAction:
-    """Delete old pods: first those that are not available, then those that are not needed.
+    """Delete old pods: first pods that are not available, then pods that are not needed.
 
     Upstream: rolling.go reconcileOldReplicaSets, cleanupUnhealthyReplicas.
     """

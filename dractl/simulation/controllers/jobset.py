@@ -1,4 +1,4 @@
-"""Decide what a JobSet does about a failed Job.
+"""Decide the reaction of a JobSet to a failed Job.
 
 Upstream: kubernetes-sigs/jobset pkg/controllers/failure_policy.go (executeFailurePolicy,
 ruleIsApplicable).

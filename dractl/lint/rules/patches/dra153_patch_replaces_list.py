@@ -54,7 +54,7 @@ def check(run: Run) -> Found:
 
 
 def _patch(kind: str, name: str, operations: str) -> str:
-    """Return the entry of ``patches`` that changes only what the patch changes."""
+    """Return the entry of ``patches`` with only the changes of the patch."""
     quoted = operations.replace("'", "''")
     return (
         "change the fields alone, in patches of the kustomization: "

@@ -72,4 +72,4 @@ def _sign(value: object) -> int:
     amount = quantity(value)
     return (
         amount.sign() if amount is not None else int(value is not None)
-    )  # the decoder says what is wrong
+    )  # the decoder reports the fault
