@@ -1,8 +1,8 @@
 """The best aligned allocation of requests on a node, over all that the allocator would accept.
 
-Branch and bound over the locations that devices are taken from: a choice of locations that could be
-better than the best so far goes to the allocator's own search, with each request restricted to its
-locations. So constraints, counters, capacities and taints hold as they do for the scheduler.
+Branch and bound over the locations that devices are taken from. If a choice of locations could be
+better than the best so far, the allocator's own search tries it, with each request restricted to
+its locations. So constraints, counters, capacities and taints hold as they do for the scheduler.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

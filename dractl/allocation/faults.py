@@ -1,7 +1,8 @@
 """Reasons for aborting an attempt, and for the invalidity of a pool, as values.
 
-Each value has the fields that upstream's sentence is made of, and the sentence itself as ``text``:
-kube-scheduler prints it, so it is composed where the fault is found and never parsed afterwards.
+Each value has the fields that upstream's sentence is made of, and the sentence itself as ``text``.
+kube-scheduler prints the sentence, so it is composed where the fault is found and never parsed
+afterwards.
 """
 
 from typing import Literal

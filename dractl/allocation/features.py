@@ -54,7 +54,7 @@ class Behaviour(Struct, frozen=True):
     variant: Variant
     ordered: bool
     """True if pools and slices are sorted and the devices of a request are taken in increasing
-    order, so that only combinations are tried; otherwise pools come in random order and every
+    order: then only combinations are tried. Otherwise pools come in random order and every
     permutation is tried.
     """
     binding_slices_last: bool

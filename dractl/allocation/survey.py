@@ -2,9 +2,9 @@
 
 :meth:`dractl.allocation.Allocator.survey` makes them for a node and a pod's claims. It looks at
 every request alone: how requests affect each other is decided by
-:meth:`dractl.allocation.Allocator.allocate`. The stages are in the order in which the
-scheduler checks a device, but a device that can never serve the request is lost for that reason,
-whatever else keeps it away.
+:meth:`dractl.allocation.Allocator.allocate`. The stages are in the order in which the scheduler
+checks a device. A device that can never serve the request is lost for that reason, even if another
+one applies.
 """
 
 from typing import Literal

@@ -3,7 +3,7 @@ limit.
 
 allocator.dfs and tryDevice in sigs.k8s.io/karpenter pkg/scheduling/dynamicresources/allocator.go.
 The outcome and the number of devices that Karpenter tries are computed together, without trying
-them all: devices that no request and no constraint tells apart are one *kind*, and a state of the
+them all. Devices that no request and no constraint tells apart are one *kind*, and a state of the
 search is the number of devices of each kind in use. Equal states have equal outcomes and take
 equally many tries.
 """

@@ -258,8 +258,8 @@ def _nearest(name: str, survey: Survey) -> str:
 
 
 def _shows_all_pods(state: ClusterState) -> bool:
-    """Return True if pods of all namespaces are in the input: true for a live cluster that says so,
-    and for a dump with pods of kube-system, where every cluster has some.
+    """Return True if pods of all namespaces are in the input. This is true for a live cluster that
+    says so, and for a dump with pods of kube-system, where every cluster has some.
     """
     if state.read_at is not None:
         return not any(unread.kind == "Pod" for unread in state.rights.unread)

@@ -1,9 +1,9 @@
 """Opaque configuration: the ``parameters`` that a driver accepts in claims and classes.
 
-Schemas are files of the pack of facts, written from each driver's API types and validation: JSON
-Schema, with ``since`` for a field that came with a version of the driver, and ``enumSince`` for
-such values. A driver checks its configuration only when a pod starts, so nobody reports an error
-earlier.
+Schemas are files of the pack of facts, written from each driver's API types and validation. They
+are JSON Schema, with ``since`` for a field that came with a version of the driver, and
+``enumSince`` for such values. A driver checks its configuration only when a pod starts, so nobody
+reports an error earlier.
 """
 
 import ipaddress

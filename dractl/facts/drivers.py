@@ -384,8 +384,8 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
             return False
 
     def rank(self, text: str) -> int:
-        """Return the index of the version that ``text`` is a patch of: -1 if it is older than all
-        in the pack, a number after the last if it is newer or no version.
+        """Return the index of the version that has ``text`` as its patch. It is -1 for a version
+        older than all in the pack, and a number after the last one for a newer version or none.
         """
         number = _number(text)
         if number is not None and text not in self.names:

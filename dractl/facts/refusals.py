@@ -1,5 +1,5 @@
 """Words with which drivers, the kubelet and container runtimes refuse to prepare or start a pod's
-devices, with their meanings and advice: one file of the pack for each that says them.
+devices. The pack has a file for each of these programs, with the meanings of the words and advice.
 """
 
 import html

@@ -113,9 +113,9 @@ def _list_changes(
 ) -> list[Change]:
     """Return the deletions of pods. A claim that they share by name stays allocated for now.
 
-    Their owners create new pods at once, while the old ones are still Terminating: where the node
-    takes them, the claim is reserved again before nobody uses it, and pins the new pods to it. A
-    StatefulSet waits until the name is free, for ever if the pod is stuck.
+    Their owners create new pods at once, while the old ones are still Terminating. If the node
+    takes them, the claim is reserved again before it is unused, and pins the new pods to the node.
+    A StatefulSet waits until the name is free, for ever if the pod is stuck.
     """
     ended = [key for key in pods if key not in stuck or _is_replaced_at_once(state.pod(key))]
     held = dict.fromkeys(

@@ -49,7 +49,7 @@ def load_rendered(
 
     Objects that Flux and Argo CD apply stand for the files that they are made of. Raises InputError
     for files that cannot be read, and for a chart or a kustomization that was not rendered and may
-    decide: it names something of DRA, or pods that request devices.
+    decide. The latter names something of DRA, or pods that request devices.
     """
     renderer = ChartRenderer(target, choice=choice or NO_CHOICE)
     inputs = load_readable(

@@ -1,9 +1,9 @@
 """Reports of earlier runs on the same input, in files of the user's cache directory.
 
-The key of a report covers everything that it depends on: the contents of all files that may concern
-DRA under their names, the kustomizations around them, the release and its gates, the configuration,
-and the code of dractl itself. So a cached report is never wrong, only missing: of a repository with
-objects of Flux or Argo CD there is none.
+The key of a report covers all of its inputs: the names and contents of all files that may concern
+DRA, the kustomizations around them, the release and its gates, the configuration, and the code of
+dractl itself. So a cached report is never wrong, only missing: of a repository with objects of Flux
+or Argo CD there is none.
 """
 
 import os

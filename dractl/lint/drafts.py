@@ -1,8 +1,8 @@
 """The probable meaning of a document that the API server cannot decode.
 
 The server stops at the first step that fails. A draft corrects the faults that it can and drops
-other parts, so that other errors can be reported in the same run; it remembers where each of its
-values was written.
+other parts, so that other errors can be reported in the same run. It remembers the place of each
+value in the document.
 """
 
 from collections.abc import Collection, Iterable

@@ -499,8 +499,8 @@ class Read(Struct, frozen=True):
 
 @_cache_per_run
 def reads(run: Run) -> Iterator[Read]:
-    """Yield every lookup by name whose driver is known: the driver of the class, else the driver
-    that the selector names, else, for an unknown class, the driver that owns its domain.
+    """Yield every lookup by name whose driver is known. This is the driver of the class, else the
+    driver that the selector names, else, for an unknown class, the driver that owns its domain.
     """
     supplied = {device.driver for device in run.devices.devices} if run.devices else set()
     values = values_in_input(run)

@@ -1,6 +1,6 @@
 """The rules of lint, one file each in ``rules/``.
 
-A rule of which the API server's answer alone decides is a page, ``DRA311.md``: a summary, then the
+A rule that the API server's answer alone decides is a page, ``DRA311.md``: a summary, then the
 headings of :data:`HEADINGS`, below a head of lines ``key: value``:
 
 - ``name`` and ``severity``;
@@ -17,8 +17,8 @@ and it has these names:
 
 - ``SEVERITY``: the severity of its findings;
 - ``KINDS`` and ``check(run)``, which is called if the run has an object of one of the kinds;
-- ``FIELDS``: fields of which a claim or a class of the run must have one;
-- ``FOR``: consumers of claims of which one must be named (:data:`CONSUMERS`);
+- ``FIELDS``: fields; a claim or a class of the run must have one of them;
+- ``FOR``: consumers of claims; one of them must be named (:data:`CONSUMERS`);
 - ``ALONE``: True if the advice on a claim or a class follows from its spec and from the classes
   that it names; objects with the same content are then judged once (:mod:`dractl.lint.repeated`);
 - ``UNLESS``: codes of rules that say the same: where one of them has a finding, this rule has none.

@@ -14,9 +14,9 @@ REPAYS_A_PROCESS = 512 * 1024
 
 
 def is_large(entries: Sequence[Entry | Skipped]) -> bool:
-    """Return True if several processes or a report of an earlier run may be quicker than to lint;
-    False where a chart may have to be rendered, which is done once for all of its files and depends
-    on more than these.
+    """Return True if several processes or a report of an earlier run may be quicker than to lint.
+    Return False where a chart may have to be rendered: this is done once for all of its files, and
+    depends on further ones.
     """
     if sum(map(size, entries)) < 2 * REPAYS_A_PROCESS:
         return False

@@ -1,9 +1,9 @@
 """Work on several values that is done in steps, in several processes.
 
 Processes are forked: a child has everything that its parent has loaded, so neither the work nor its
-values are sent, and a spawned one would take longer to start than most inputs take to lint. Forking
-is safe only in a process with one thread and with libraries that support it, which macOS' own do
-not: :func:`can_fork` allows it only on Linux and without other threads, native ones included.
+values are sent. A spawned process would take longer to start than most inputs take to lint. Forking
+is safe only in a process with one thread and with libraries that support it. The libraries of macOS
+do not: :func:`can_fork` allows it only on Linux and without other threads, native ones included.
 """
 
 from __future__ import annotations

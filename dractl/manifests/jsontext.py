@@ -68,9 +68,8 @@ _KUBECTL_LIST = msgspec.json.Decoder(_KubectlList)
 
 
 def _list(text: str) -> dict[str, Any] | None:
-    """Return the value of a text that is one List, in half the time and memory that the standard
-    library takes; None for any other text, and for text that only the standard library reads: half
-    a surrogate pair.
+    """Return the value of a text that is one List, in half the standard library's time and memory.
+    None for any other text, and for half a surrogate pair, which only the standard library decodes.
     """
     try:
         parts, items = _parts(text)

@@ -137,7 +137,7 @@ class Kustomizations:
 
     def home_of(self, path: str) -> str:
         """Return the key that groups a file with others: the folder of the kustomization that lists
-        it, else its own; next to a kustomization, files that it does not list are a group of their
+        it, else its own. Files beside a kustomization that does not list them are a group of their
         own.
         """
         if path not in self._homes:

@@ -130,8 +130,8 @@ def load_readable(
     """Load manifests as :func:`load` does, but unreadable files are in ``Inputs.unread``, and
     everything else is loaded.
 
-    Standard input and a file that is the only path are manifests because the user says so: anything
-    in them that is not a Kubernetes object is Broken, whatever it mentions. ``choice`` filters the
+    Standard input and a file that is the only path are manifests because the user says so. Any part
+    of them that is not a Kubernetes object is Broken, whatever it mentions. ``choice`` filters the
     files that are read. ``overlay`` has the contents of files that are not written yet, by name.
     ``render`` makes the manifests of a chart, whose templates are skipped otherwise. With
     ``digests``, each loaded file has its digest: for a dump that takes a fortieth of an answer.

@@ -37,9 +37,9 @@ def in_template(
     values: Sequence[Document] = (),
     variant: str | None = None,
 ) -> Document:
-    """Return a rendered document with places in its template, as near as possible: the line with
-    the same text, else one with the same key, else the first; values that the line inserts are
-    placed in the first of the ``values`` that has it.
+    """Return a rendered document with places in its template, as near as possible. A value is at
+    the line with the same text, else at one with the same key, else at the first line. Values that
+    the line inserts are placed in the first of the ``values`` that has them.
     """
     beside = f" with {display_path(variant)}" if variant is not None else ""
     return Document(
@@ -97,8 +97,8 @@ class _TemplatePlaces:
         return None
 
     def _in_values(self, line: str, value: Any, offset: int | None) -> Position | None:
-        """Return the place of the value that a line inserts as ``value``, or as the only part of it
-        that varies; None if the character at ``offset`` is not of that part.
+        """Return the place of the value that a line inserts as ``value``, or as its only varying
+        part. None if the character at ``offset`` is not in this part.
         """
         if isinstance(value, dict) and len(value) == 1:
             (value,) = value.values()  # such as a container's claim, which is just a name

@@ -76,9 +76,9 @@ def _is_template(key: str | int, node: Mapping[str, Any]) -> bool:
 
 
 def pod_specs(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """Yield every map that is used as a pod spec, with its path: the maps of :func:`pod_templates`,
-    and in custom resources any map with a list of ``resourceClaims``, or with containers that name
-    claims.
+    """Yield every map that is used as a pod spec, with its path. These are the maps of
+    :func:`pod_templates` and, in custom resources, any map with a list of ``resourceClaims``, or
+    with containers that name claims.
 
     This finds the predictor of an InferenceService, a Grove ``podSpec``, and the values of a
     HelmRelease.

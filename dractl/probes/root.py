@@ -2,7 +2,7 @@
 archive's.
 
 Paths are relative to the root (``sys/bus/pci/devices``). Symbolic links are followed inside the
-root only: an absolute target starts at the root again, and ``..`` never leaves it, so a hostile
+root only: an absolute target starts at the root again, and ``..`` never leaves it. So a hostile
 tree cannot show files of the machine that reads it.
 """
 

@@ -2,9 +2,9 @@
 let a pod through.
 
 kubernetes pkg/scheduler/framework/preemption/preemption.go and
-plugins/defaultpreemption/default_preemption.go. The scheduler never evicts a pod for its devices:
-DRA refuses a node as UnschedulableAndUnresolvable, so such a node is no candidate, and a claim
-keeps its devices while its pod is only assumed to be gone.
+plugins/defaultpreemption/default_preemption.go. The scheduler never evicts a pod for its devices.
+DRA refuses a node as UnschedulableAndUnresolvable, so such a node is no candidate. A claim keeps
+its devices while its pod is only assumed to be gone.
 """
 
 from collections.abc import Callable, Sequence

@@ -54,9 +54,9 @@ class Drivers(Struct, frozen=True):
 def find_drivers(state: ClusterState, others: Iterable[Raw], release: str) -> Drivers:
     """Return the drivers that run or have slices, and the versions of the API that they speak.
 
-    The tag of an image decides, else the managed fields of slices: a helper library of 0.34 or
-    later prefers v1, so that an older version in a release that serves v1 is all that the driver
-    knows.
+    The tag of an image decides, else the managed fields of slices. A helper library of 0.34 or
+    later prefers v1. So a driver that writes an older version in a release that serves v1 knows no
+    other.
     """
     objects = [value for kind in state.kinds for value in state.objects(kind).values()]
     objects += others

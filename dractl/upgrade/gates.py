@@ -1,7 +1,7 @@
 """Feature gates that a cluster's components set, and with which a later release does not start.
 
 A component ends at once with a gate that it does not know ("unrecognized feature gate"), and with
-one that is set to another value than it is locked to: k8s.io/component-base v0.38.0-alpha.2
+one that is set to another value than its locked one: k8s.io/component-base v0.38.0-alpha.2
 featuregate/feature_gate.go unsafeSetFromMap. (CHANGELOG-1.38.md says of DRADeviceTaints that false
 "will be ignored"; that code refuses it.)
 """

@@ -58,7 +58,7 @@ def drop(value: dict[str, Any], target: Target) -> tuple[dict[str, Any], list[Dr
 
 def _list_fields(value: Mapping[str, Any], spec: str, target: Target) -> list[SpecField]:
     """Return the fields that the server drops from a spec, without fields that a slice does not
-    have: its devices may be many, and unlike a claim it has no parameters of any depth.
+    have. A slice may have many devices and, unlike a claim, has no parameters of any depth.
     """
     fields = fields_dropped_by(spec, target)
     if spec != "slice":

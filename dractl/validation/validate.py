@@ -51,7 +51,7 @@ def validate(
     The document must be served in this version, decode strictly, and pass validation after
     defaulting, conversion and the dropping of disabled fields; a step that fails hides the later
     ones. Violations that the server does not report have a ``type`` of None: dropped fields, a
-    version that is served only on demand, the status of a claim, and names that are not known of a
+    version that is served only on demand, the status of a claim, and names that are unknown in a
     preview.
 
     ``namespaces``: the labels of known namespaces. ``faults``: findings from loading the document

@@ -30,7 +30,7 @@ _RESET_NEEDED = ("Kepler", "Maxwell", "Pascal", "Volta", "Turing", "Ampere", "Ad
 
 
 def is_partitionable(gpu: Gpu, options: Options) -> bool:
-    """Return True for a GPU of isDynamicMIGCapable: a GPU that needs a reset to change its MIG mode
+    """Return True for a GPU of isDynamicMIGCapable. A GPU that needs a reset to change its MIG mode
     must be in that mode, and a vGPU keeps the partition that it has. 25.12 tries every GPU.
     """
     if not options.has(NAME, "dynamic-mig-checks"):

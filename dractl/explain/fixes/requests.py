@@ -207,8 +207,8 @@ def _is_plausible_class(cause: ClassMissing, name: str) -> bool:
     """Return whether a class may be meant by a missing one.
 
     If a driver installs the missing class, the user probably means a class that somebody made for
-    this driver, since the driver's other classes are for other kinds of devices (``gpu.nvidia.com``
-    and ``mig.nvidia.com``). Otherwise both names share a distinctive word.
+    this driver. The driver's other classes are for other kinds of devices (``gpu.nvidia.com`` and
+    ``mig.nvidia.com``). Otherwise both names share a distinctive word.
     """
     if cause.driver:
         return name in cause.substitutes

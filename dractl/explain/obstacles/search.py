@@ -1,7 +1,7 @@
 """The search for obstacles: smallest sets of demands without which a subject fits.
 
 All filters of a node are evaluated, without a stop at the first. Among the demands of the claims a
-smallest set is found by asking the scheduler (Junker, QuickXplain, AAAI 2004): where several sets
+smallest set is found by asking the scheduler (Junker, QuickXplain, AAAI 2004). Where several sets
 are possible, devices in use come before demands of the claims, single conditions before whole
 requests, and one count before several constraints. Nodes that read the same are asked once.
 """

@@ -135,8 +135,7 @@ def _totals(lines: Sequence[Cells], release: str) -> str:
 
 def _fit_width(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, list[Cells]]:
     """Return the table in the width of a terminal: models are cut, then left out, so that numbers
-    and holders stay visible; then only some of the holders are named, and none where there is no
-    room for a name.
+    and holders stay visible. Then only as many holders are named as there is room for.
     """
     widths = [max(len(row[i]) for row in (head, *lines)) for i in range(len(head))]
     over = sum(widths[:-1]) + 2 * len(widths[:-1]) + min(widths[-1], _HOLDERS) - canvas.width

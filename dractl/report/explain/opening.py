@@ -68,8 +68,9 @@ def split_clauses(told: Clauses) -> list[str]:
 
 
 def _split_sentence(text: str, after: int = 0) -> Iterator[str]:
-    """Yield a sentence in two where it is longer than the first line: after as many clauses as that
-    holds, and of ``after`` characters at least; after the first clause where that is longer.
+    """Yield a sentence in two parts if it is longer than the first line. The first part has as many
+    clauses as this line holds, and at least ``after`` characters. It is the first clause alone if
+    this is longer than the line.
     """
     strong, weak = (
         [cut for cut in joint.finditer(text) if cut.start() > after and _ends(text, cut, after)]

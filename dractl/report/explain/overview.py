@@ -35,10 +35,10 @@ def table(
     answers: Sequence[Explanation], canvas: Canvas, *, now: float | None = None, screen: int = 0
 ) -> str:
     """Return a row for each answer with its first reason, one for the first fix that several
-    answers have in common, and a summary. On a terminal of ``screen`` lines none is wider than the
-    canvas: messages are wrapped, and cut only where the table would not fit on it with the prompt;
-    then empty lines are left out, then fixes, fixes for the fewest pods first, if each subject
-    still has its line.
+    answers have in common, and a summary. On a terminal of ``screen`` lines no line is wider than
+    the canvas. Messages are wrapped, and cut only where the table would not fit on the terminal
+    with the prompt. Then empty lines are left out, then fixes, those for the fewest pods first, if
+    each subject still has its line.
     """
     answers = _group_by_fix(answers)
     columns = _Columns.of(answers, canvas, now, screen)
