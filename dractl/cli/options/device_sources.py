@@ -69,7 +69,7 @@ def parse_node(source: str) -> DescribedNode:
 
 
 def assume_site_values(state: ClusterState, slices: Iterable[Raw], target: Target) -> ClusterState:
-    """Assume that conditions of selectors hold on values that described machines cannot know.
+    """Leave out the conditions of selectors on values that described machines cannot know.
 
     The selectors are tried on ``slices``. A note names the assumptions.
     """
