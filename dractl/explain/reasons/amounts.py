@@ -2,6 +2,7 @@
 
 from dractl.cluster.devices import Holder
 from dractl.explain.reasons.base import (
+    LIST_HOLDERS,
     SEE_POD_CLAIMS,
     Facts,
     HeldByOthers,
@@ -23,7 +24,7 @@ class AllNeedsFree(HeldByOthers, frozen=True, kw_only=True):
         "allocationMode All needs every matching device",
         "All means all devices that match on the node; one that is in use or tainted makes the"
         " request fail there.",
-        "kubectl get resourceclaims -A -o wide",
+        LIST_HOLDERS,
         "Free the device, exclude it with a selector, tolerate its taint, or ask for a number.",
         Progress.IN_USE,
     )

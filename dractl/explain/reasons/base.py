@@ -69,6 +69,12 @@ class ReasonPage(Struct, frozen=True):
 # How to see things with kubectl, for the pages.
 SEE_CLAIM = "kubectl get resourceclaim -n NS NAME -o yaml"
 SEE_SLICES = "kubectl get resourceslices -o yaml"
+LIST_HOLDERS = (
+    "kubectl get resourceclaims -A -o custom-columns='NAMESPACE:.metadata.namespace,"
+    "CLAIM:.metadata.name,DEVICES:.status.allocation.devices.results[*].device,"
+    "PODS:.status.reservedFor[*].name'"
+)
+"""The columns of ``-o wide`` name neither devices nor pods (pkg/printers/internalversion)."""
 SEE_POD_CLAIMS = (
     "kubectl get pod -n NS NAME "
     "-o jsonpath='{.spec.resourceClaims} {.status.resourceClaimStatuses}'"
@@ -322,7 +328,7 @@ class HeldByOthers(HeldDevices, frozen=True, kw_only=True):
         yield NextStep(
             "wait until a holder ends, scale down the workload that holds the devices, or add a"
             " node with more of them",
-            "kubectl get resourceclaims -A -o wide",
+            LIST_HOLDERS,
         )
 
     @property

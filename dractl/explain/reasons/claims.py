@@ -512,7 +512,11 @@ class SchedulingGated(StopCause[pre_enqueue.SchedulingGated], frozen=True, kw_on
 def _claim_users_step(asked: AskedObject) -> NextStep:
     return NextStep(
         "see who still uses the claim",
-        quote_command("kubectl get resourceclaims -n {} -o wide", asked.namespace),
+        quote_command(
+            "kubectl get resourceclaims -n {} -o"
+            " 'custom-columns=CLAIM:.metadata.name,USERS:.status.reservedFor[*].name'",
+            asked.namespace,
+        ),
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dractl.cluster.devices import Holder
 from dractl.cluster.shell import NextStep
 from dractl.explain.reasons.base import (
+    LIST_HOLDERS,
     SEE_POD_CLAIMS,
     SEE_SLICES,
     Facts,
@@ -28,7 +29,7 @@ class DeviceInUse(HeldByOthers, frozen=True, kw_only=True):
         "Matching devices exist, and claims hold them. A claim holds its devices until nobody uses"
         " it, even if its pods have ended without releasing it. The scheduler does not preempt pods"
         " for devices.",
-        "kubectl get resourceclaims -A -o wide",
+        LIST_HOLDERS,
         "Wait, end a pod that holds one, delete a claim that nobody uses any more, or add devices.",
         Progress.IN_USE,
     )
