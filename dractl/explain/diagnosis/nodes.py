@@ -353,20 +353,22 @@ def _class_without_mapping(case: Case, verdict: NodeVerdict, resource: str) -> C
             device_class=class_by_resource.get(similar),
             nodes=here,
         )
+    gate_off = "DRAExtendedResource" not in scheduler.features.on
     for item in scheduler.state.classes:
         drivers = case.drivers_of(item.metadata.name or "")
         is_published = any(
             s.spec.driver in drivers and s.spec.node_name == verdict.name and s.spec.devices
             for s in scheduler.slices
         )
-        if (
-            is_published
-            and not item.spec.extended_resource_name
-            and drivers_of_vendor(resource, drivers)
-        ):
-            gate_off = "DRAExtendedResource" not in scheduler.features.on
+        name = item.spec.extended_resource_name
+        is_mapped = gate_off and name == resource
+        if is_published and (is_mapped or (not name and drivers_of_vendor(resource, drivers))):
             return ExtendedResourceUnmapped(
-                resource=resource, device_class=item.metadata.name, gate_off=gate_off, nodes=here
+                resource=resource,
+                device_class=item.metadata.name,
+                is_mapped=is_mapped,
+                gate_off=gate_off,
+                nodes=here,
             )
     return None
 

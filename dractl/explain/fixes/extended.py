@@ -36,7 +36,7 @@ def fix_unmapped_resource(
         yield from _rename_resource(problem, cause.resource, cause.nearest)
     elif problem.claims:
         yield from _remove_resource(problem, cause.resource)
-    elif cause.device_class:
+    elif cause.device_class and not cause.is_mapped:
         change = {"op": "add", "path": "/spec/extendedResourceName", "value": cause.resource}
         yield Candidate(
             f"set extendedResourceName of class {cause.device_class} to {cause.resource}",

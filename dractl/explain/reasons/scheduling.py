@@ -299,6 +299,8 @@ class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
     """
     nearest: str | None = None
     """A similar resource."""
+    is_mapped: bool = False
+    """True if the class names the resource, which has no effect while the gate is off."""
     gate_off: bool = False
     """True if DRAExtendedResource is off."""
 
@@ -314,6 +316,11 @@ class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
         if self.nearest:
             by = f", of class {self.device_class}" if self.device_class else ""
             return f"nothing provides {self.resource}; there is {self.nearest}{by}"
+        if self.is_mapped:
+            return (
+                f"the node offers no {self.resource}; class {self.device_class} provides it only"
+                " with the feature gate DRAExtendedResource, which is off"
+            )
         why = (
             f"the node offers no {self.resource}; its DRA driver has devices of class"
             f" {self.device_class}, which does not provide {self.resource}"
