@@ -123,7 +123,7 @@ class Allocator:
 
     def problem(self, node: Node, claims: Sequence[ResourceClaim]) -> Built:
         """Return the input of the search for claims on a node. Raises AttemptFailed if the attempt
-        ends before it.
+        ends before the search.
         """
         if self.behaviour is None or self._index is None or self._matcher is None:
             raise AttemptFailed(Fault("unsupported", self.features.unsupported_text))

@@ -59,8 +59,8 @@ class AttributeReader:
 
 
 def as_value(attribute: DeviceAttribute, *, lists: bool) -> Value:
-    """Return an attribute's value as constraints compare it: with ``lists``, every value is a set;
-    without, a list cannot be compared.
+    """Return an attribute's value as constraints compare it. With ``lists``, every value is a set;
+    without ``lists``, a list cannot be compared.
     """
     kind, value = attribute.type, attribute.value
     if kind is None:

@@ -47,7 +47,7 @@ class CounterSum(Struct, frozen=True):
 
 
 class _Values:
-    """The devices by value of a constraint's attribute, for the slots that it covers."""
+    """For each slot that a constraint covers, the devices by their value of its attribute."""
 
     __slots__ = ("by_slot", "constraint", "index", "same")
 
@@ -109,13 +109,13 @@ class Bounds:
             self.relevant[request] = mask
         columns = self._columns()
         self.symmetry = Symmetry(problem, _number_rows(columns))
-        # device to number; devices with the same number are interchangeable in the whole search
+        # Devices with the same number are interchangeable in the whole search.
         self.kinds = _number_rows(
             columns if problem.charges is None else [*columns, problem.charges]
         )
         self.counted = problem.charges is not None
         self.charges = self._charge_groups()
-        # overdrawn before the search takes any, so nothing can be charged to them
+        # Ledgers with a counter below zero before the search: nothing can be charged to them.
         self.overdrawn = {
             number
             for number, ledger in enumerate(problem.ledgers)
@@ -145,8 +145,8 @@ class Bounds:
         ]
 
     def _charge_groups(self) -> list[tuple[Charge, int]]:
-        """Return each way to consume counters, and the devices that do; shared devices are charged
-        at most once and left out.
+        """Return each different charge, with the devices that have it. Devices that can be shared
+        are left out, since all their shares are charged only once.
         """
         groups: dict[Charge, int] = {}
         for device, charge in enumerate(self.problem.charges or ()):
@@ -366,8 +366,8 @@ class Bounds:
         return count_affordable >= need
 
     def _counters_suffice(self, search: Holdings, needs: list[Demand]) -> bool:
-        """Return True if all requests together stay within the sums of counters, each with its
-        cheapest devices.
+        """Return True if all requests together stay within the sums of counters when each takes the
+        devices that consume least.
         """
         for summed in self.sums:
             total = 0
@@ -456,9 +456,7 @@ class Bounds:
     def _fits_one_value(
         self, search: Holdings, table: _Values, covered: list[Demand], value: Hashable
     ) -> bool:
-        """Return True if all covered requests find their devices among the devices with one
-        value.
-        """
+        """Return True if enough devices have the value for all covered requests."""
         groups: dict[int, int] = {}
         for demand in covered:
             having = demand.mask & table.by_slot[demand.slot].get(value, 0)
@@ -491,8 +489,8 @@ def _number_rows(columns: Sequence[Sequence[Hashable]]) -> list[int]:
 
 
 def _min_consumption(consumers: tuple[Consumers, ...], demand: Demand) -> int:
-    """Return the smallest amount that the wanted devices consume; other devices than the consumers
-    consume nothing.
+    """Return the smallest amount that the wanted devices consume. A device that is not among the
+    consumers consumes nothing.
     """
     free = demand.mask
     for group in consumers:

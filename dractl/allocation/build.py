@@ -102,7 +102,9 @@ class ResolvedRequest(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """The beginning of upstream's messages; for an alternative, they use only its own name."""
+        """The beginning of upstream's messages. Those on an alternative name it without its
+        request.
+        """
         return _place(self.ref)
 
     def fault(self, kind: FaultKind, text: str, **about: Any) -> AttemptFailed:
@@ -110,8 +112,8 @@ class ResolvedRequest(Struct, frozen=True):
         return _request_fault(kind, self.ref, text, **about)
 
     def is_named_by(self, requests: Sequence[str]) -> bool:
-        """Return True if a list of request names includes this one; ``request`` includes its
-        alternatives.
+        """Return True if a list of names includes this request. The name of a request also stands
+        for each of its alternatives.
         """
         return self.request.name in requests or (
             self.alternative is not None and self.full_name in requests
@@ -136,7 +138,7 @@ class Built(Struct):
     asked: list[ResolvedRequest]
     problem: SearchProblem
     node_operations: bool
-    obstacles: dict[tuple[int, int], Obstacle]  # (slot, device) -> the obstacle there
+    obstacles: dict[tuple[int, int], Obstacle]
     """The obstacle at each (slot, device)."""
     attributes: AttributeReader
     unordered: bool = False
@@ -451,8 +453,8 @@ class Builder:
         return selectable, faults
 
     def _answers(self, criteria: Criteria, pool: Pool) -> list[Answer | str]:
-        """Return the results of selectors, binding conditions and the devices' own node selection
-        for a pool's devices.
+        """Return the answer for each device of a pool: from the selectors, the gates of binding
+        conditions, and the device's own node selection.
         """
         answers: list[Answer | str] = list(self.matcher.ask_pool(criteria, pool))
         everywhere = not any(item.spec.per_device_node_selection for item in pool.slices)
@@ -498,8 +500,8 @@ class Builder:
         return _AllDevices(tuple(every), selectable, wants)
 
     def _large_enough(self, asked: ResolvedRequest, device: int) -> bool:
-        """Return True if a device has the capacity for mode All: the total capacity counts from
-        1.37 on, the remaining one earlier.
+        """Return True if a device has the capacity for mode All. From 1.37 on its total capacity
+        counts, before that its remaining capacity.
         """
         if not self.devices.consumable:
             return True
@@ -535,7 +537,7 @@ class Builder:
     def _wants(
         self, slot: int, asked: ResolvedRequest, selectable: int
     ) -> tuple[Vector | None, ...] | None:
-        """Return the consumption of a share by device; devices whose arithmetic fails become
+        """Return the consumption of a share of each device. Devices whose arithmetic fails become
         obstacles of the slot.
         """
         if not self.devices.consumable or not (self.devices.capacity_matters or asked.capacity):

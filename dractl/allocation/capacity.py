@@ -57,7 +57,7 @@ def consumption(
     driver: str | None = None,
 ) -> dict[str, Quantity] | Unfit:
     """Return a share's consumption of every capacity of a device, even if less is left. With
-    ``driver``, names may have its domain.
+    ``driver``, names of capacities may have the driver as their domain.
 
     Raises CapacityFault if the scheduler aborts the attempt.
     """
@@ -88,7 +88,7 @@ def consumption(
 
 
 def nano(quantity: Quantity) -> int:
-    """Return a quantity in billionths, as an integer: the finest unit of the API."""
+    """Return a quantity as an integer of billionths, the finest unit of the API."""
     unscaled, exponent = quantity.exact()
     shift = exponent + 9
     return unscaled * int(10**shift) if shift >= 0 else -(-unscaled // int(10**-shift))
@@ -160,7 +160,7 @@ def _round_up_milli(requested: Quantity, least: Quantity, step: Quantity) -> Qua
 
 
 def _steps(distance: int, step: int) -> int:
-    """Count the steps in a distance: Go's division truncates; a remainder adds one step."""
+    """Count the steps in a distance. Division truncates as in Go, and a remainder adds one step."""
     if step == 0:
         raise CapacityFault(_DIVIDED_BY_ZERO)
     distance = int64(distance)

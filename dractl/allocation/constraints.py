@@ -145,8 +145,8 @@ class _Distinct:
 
 
 class _DistinctLastOnly:
-    """kubernetes#140438: one value is remembered for each request, and forgotten with any of its
-    devices.
+    """kubernetes#140438: one value is remembered for each request, and forgotten when any device of
+    the request is removed.
     """
 
     __slots__ = ("count", "last", "lists", "request_of", "values")

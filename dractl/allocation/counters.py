@@ -17,7 +17,9 @@ from dractl.allocation.state import AllocatedState, DeviceID
 from dractl.model import Device, Quantity, ResourceSlice
 
 NO_GROUP = frozenset({""})
-"""Groups of allocated devices that exclude one another: no device may join them."""
+"""Stands for allocated devices that have no compatibility group in common: no further device may
+join them.
+"""
 
 
 class Counters(Struct, frozen=True):
@@ -28,7 +30,7 @@ class Counters(Struct, frozen=True):
     groups: tuple[tuple[tuple[int, frozenset[str]], ...], ...] | None
     baseline: tuple[frozenset[str] | None, ...]
     names: tuple[tuple[tuple[str, str], ...], ...] = ()
-    """For each ledger, the (set, counter) of each number."""
+    """For each ledger, the (set, counter) pair of each of its counters, by the counter's number."""
 
 
 def is_allocated(device: DeviceID, state: AllocatedState, *, shares: bool) -> bool:
@@ -195,8 +197,8 @@ def _groups(
 
 
 def _join_groups(before: frozenset[str] | None, groups: frozenset[str]) -> frozenset[str]:
-    """Return the groups of a counter set with one more allocated device; empty: devices without
-    groups.
+    """Return the groups that a counter set's allocated devices have in common, once one more is
+    allocated. An empty set means that these devices have no groups.
     """
     if before is None:
         return groups

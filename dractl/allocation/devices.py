@@ -1,8 +1,9 @@
 """The devices that one node offers, numbered in the order of the search, and everything that
 affects each of them.
 
-The stages of :mod:`dractl.allocation.survey` and the search are decided here, once: a set of
-devices is an int with one bit per device, and the survey puts the meaning of a bit into words.
+What excludes a device is decided here, once, for the stages of :mod:`dractl.allocation.survey` and
+for the search. A set of devices is an int with one bit per device; the survey puts the meaning of a
+bit into words.
 """
 
 from collections.abc import Mapping, Sequence
@@ -67,11 +68,12 @@ def _marks(pool: Pool) -> _Marks:
 
 
 class NodeDevices:
-    """The devices of a node's pools. ``base``: by position of a pool the number of its first
-    device.
+    """The devices of a node's pools. ``base``: the number of each pool's first device, by the
+    pool's position.
 
-    ``held``: in use by other claims. ``multi``: can be shared. ``charging``: consume counters.
-    ``operating``: skip operations of the node. ``sharing``: shared already.
+    The sets of devices: ``held`` are in use by other claims, ``multi`` can be shared, ``charging``
+    consume counters, ``operating`` skip operations of the node, ``tainting`` have taints,
+    ``sharing`` are shared already.
     """
 
     def __init__(
@@ -117,7 +119,9 @@ class NodeDevices:
         ] = {}
 
     def _add_marks(self) -> bool:
-        """Mark the devices with the facts that hold on every node; True if any has a capacity."""
+        """Mark the devices with the facts that hold on every node, and return True if any device
+        has a capacity.
+        """
         sized = False
         for position, first in self.base.items():
             marks = _marks(self.pools[position])
@@ -132,8 +136,8 @@ class NodeDevices:
     def _add_allocations(self, *, strict: bool) -> None:
         """Mark the devices that other claims hold or share."""
         state = self.state
-        # allocateDevice of 1.38 (kubernetes#140798): one share keeps a device that is not shared
-        # any more.
+        # From allocateDevice of 1.38 on (kubernetes#140798), a device that no longer allows
+        # multiple allocations stays in use while a claim holds a share of it.
         keeps = "share-forgotten" not in self.behaviour.bugs
         if state.devices or self.multi or (keeps and (state.capacity or state.shared)):
             for number, offer in enumerate(self.offers):
@@ -169,7 +173,9 @@ class NodeDevices:
 
     @property
     def uncharged(self) -> int:
-        """Devices that consume counters while DRAPartitionableDevices is off: they are rejected."""
+        """Devices that are rejected, since they consume counters while DRAPartitionableDevices is
+        off.
+        """
         return 0 if self.partitionable else self.charging
 
     @cached_property
@@ -224,7 +230,9 @@ class NodeDevices:
         return consumed
 
     def domain(self, candidate: PoolDevice) -> str | None:
-        """Return the driver of a device, where names of capacities may have it as their domain."""
+        """Return a device's driver if, in this release, names of capacities may have it as their
+        domain; else None.
+        """
         return candidate.id.driver if self.features.has("capacity-names-of-driver") else None
 
     def capacity_claimed(self, candidate: PoolDevice) -> Mapping[str, Quantity]:

@@ -18,7 +18,7 @@ class EarlierDevices(Struct, frozen=True):
 
 
 class Tries(Struct, frozen=True):
-    """The devices that are tried for a slot, and the ways to serve it."""
+    """The estimated number of devices that are tried for a slot, and of ways to serve it."""
 
     calls: float
     ways: float
@@ -87,7 +87,8 @@ def _tries(
 
 
 def _parts(bounds: Bounds, search: Holdings, number: int, mask: int) -> list[tuple[int, float]]:
-    """Return the sets of devices to try, each with the number that one device stands for.
+    """Return the sets of devices to try, each with the number of devices that one of its devices
+    stands for.
 
     A match constraint without a value yet has one set for each value. A distinct constraint has one
     set, with one device of each value. Without a constraint, all devices are one set.

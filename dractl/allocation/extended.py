@@ -44,10 +44,10 @@ class ExtendedResources(Struct, frozen=True):
 
 
 def backing_classes(classes: Iterable[DeviceClass], features: Features) -> dict[str, DeviceClass]:
-    """Return the class that backs each extended resource: the newest of several, then the first by
-    name.
+    """Return the class that backs each extended resource. Of several classes the newest one does;
+    of equally new ones, the first by name.
 
-    The implicit names are understood from 1.35 on.
+    The implicit names count from 1.35 on.
     """
     by_resource: dict[str, DeviceClass] = {}
     if not features.enabled("DRAExtendedResource"):
@@ -66,8 +66,8 @@ def delegated_resources(classes: Iterable[DeviceClass], features: Features) -> f
     """Return the extended resources that NodeResourcesFit leaves to DRA on nodes without a device
     plugin for them.
 
-    1.34 also leaves it the implicit names of classes without ``extendedResourceName``, although no
-    claim is made for them: a pod that requests one is scheduled without any device
+    1.34 also leaves to DRA the implicit names of classes without ``extendedResourceName``, although
+    no claim is made for them: a pod that requests one is scheduled without any device
     (dynamicresources/extended/util.go DeviceClassMapping).
     """
     classes = tuple(classes)

@@ -50,7 +50,7 @@ class Fault(Struct, frozen=True):
     """The driver and the name of the pool."""
     gate: str | None = None
     constraint: int | None = None
-    """An index in that claim."""
+    """The index of the constraint in the claim."""
     device_class: str | None = None
     issue: str | None = None
     """The upstream issue, as ``kubernetes#NNN``."""

@@ -63,7 +63,7 @@ class Behaviour(Struct, frozen=True):
     counter_slices_everywhere: bool
     """True if a slice with counter sets belongs to every node."""
     whole_cluster: bool
-    """True if a pool is complete if all its slices are somewhere in the cluster."""
+    """True if slices for other nodes count towards the completeness of a pool, too."""
     lenient_pools: bool
     """True if devices of incomplete pools are used; an invalid pool aborts the attempt when it is
     reached.
@@ -96,7 +96,7 @@ class Features(Struct, frozen=True):
     on: frozenset[str]
     """Names of the gates that are on."""
     cel_on: frozenset[str] | None = None
-    """The gates that CEL sees; None for the same gates."""
+    """The gates that are on for CEL; None if they are the same."""
     variant: Variant | None = None
     """Forces one of upstream's allocators; None lets the features choose."""
     upstream_bugs: bool = True

@@ -3,7 +3,7 @@ taken.
 
 Upstream's allocateDevice and its rollback
 (k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go), with the bugs of the
-releases that leak on the way back.
+releases whose rollback leaks.
 """
 
 from typing import Literal
@@ -132,7 +132,7 @@ class Holdings:
         if slot.wants is not None:
             if not self._fits_again(number, index, device):
                 if self.rules.leaks:
-                    return None  # the mark, the counters and the constraints stay
+                    return None  # a leak: the device stays in use, its counters and values taken
                 self._restore(undo)
                 return None
             if multi:
@@ -212,8 +212,8 @@ class Holdings:
             self._discharge(undo.device)
 
     def _give_back_leaking(self, undo: Undo) -> None:
-        """Undo an allocation as up to 1.35: shares keep their counters, and a share that consumes
-        nothing is never removed.
+        """Undo an allocation as releases up to 1.35 do: shares keep their counters, and a share
+        that consumes nothing is never removed.
         """
         slot = self.slots[undo.slot]
         bit = 1 << undo.device
@@ -300,8 +300,8 @@ class Holdings:
                 self.groups[counter_set] = before
 
     def panic_if_charged(self, slot: int, device: int) -> None:
-        """Raise Aborted as kube-scheduler panics with kubernetes#138882: the pool of the device is
-        not known where its counters are looked up.
+        """Raise Aborted where kube-scheduler panics because of kubernetes#138882: it looks up the
+        counters of the device without knowing its pool.
         """
         bit = 1 << device
         target = self.slots[slot]

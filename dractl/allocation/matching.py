@@ -28,7 +28,7 @@ class Criteria(Struct, frozen=True):
 
 
 class Failure(Struct, frozen=True):
-    """A selector that fails, of the class or of the request."""
+    """A failing selector of the class or of the request."""
 
     scope: str | None
     """The text of the class; None for a selector of the request."""
@@ -72,8 +72,8 @@ class Matcher:
         return program
 
     def ask(self, criteria: Criteria, candidate: PoolDevice) -> Answer:
-        """Return True if the selectors of class and request accept a device; the first failure ends
-        it.
+        """Return True if all selectors of class and request accept a device; else the answer of the
+        first that does not.
         """
         for index, text in enumerate(criteria.class_selectors):
             answer = self.match(text, candidate, index, f"class {criteria.device_class}")

@@ -1,4 +1,4 @@
-"""Node selectors: of slices, devices, allocated claims and pods.
+"""Node selectors of slices, devices, allocated claims and pods.
 
 k8s.io/component-helpers/scheduling/corev1/nodeaffinity and NodeMatches in
 k8s.io/dynamic-resource-allocation/structured/internal/*/pools_*.go.

@@ -56,7 +56,7 @@ class Pool(Struct):
     devices: tuple[PoolDevice, ...] = ()
     binding: bool = False
     memory: dict[Hashable, Any] = field(default_factory=dict)
-    """Results for its devices, shared by all nodes that see it."""
+    """Results for the pool's devices, shared by all nodes that see the pool."""
 
     @property
     def id(self) -> PoolID:
@@ -153,8 +153,8 @@ class SliceIndex:
         return tuple(pools)
 
     def obsolete(self, node: Node) -> list[tuple[PoolID, int, int]]:
-        """Return the pools of the node that a newer generation elsewhere replaces: (pool,
-        generation, devices).
+        """Return the pools of the node that a newer generation for other nodes replaces, each with
+        its generation here and its number of devices.
         """
         gathered = {pool.id for pool in self.gather(node)}
         gone: dict[PoolID, tuple[int, int]] = {}
@@ -167,7 +167,7 @@ class SliceIndex:
         return [(key, generation, devices) for key, (generation, devices) in gone.items()]
 
     def _ignore(self, number: int) -> bool:
-        """Return True for a slice with a field whose gate is off."""
+        """Return True for a slice that is left out because it has a field whose gate is off."""
         ignored = self._ignored.get(number)
         if ignored is None:
             slice_ = self.slices[number]
@@ -324,9 +324,9 @@ def _node_key(node: Node) -> Hashable:
 
 
 def node_selection(node: Node, pool: Pool) -> tuple[bool | str, ...]:
-    """Return for each device of a pool whether its own node selection has the node.
+    """Return for each device of a pool whether its own node selection includes the node.
 
-    A selector that cannot be parsed has upstream's message instead.
+    For a selector that cannot be parsed, upstream's message takes the place of True or False.
     """
     key = ("nodes", _node_key(node))
     if key not in pool.memory:

@@ -78,7 +78,7 @@ class Charge(Struct, frozen=True):
 
     ledger: int
     pool: int
-    """The ledger's pool that the device is in."""
+    """The device's pool, by its number in the ledger."""
     amounts: tuple[tuple[int, int], ...]
     """The amounts, each with the number of its counter."""
 
@@ -136,7 +136,7 @@ class SearchProblem(Struct, frozen=True):
     """The compatibility groups by device."""
     baseline: tuple[frozenset[str] | None, ...]
     slices: tuple[tuple[int, int], ...] | None
-    """The first device, and the number of devices, of the slice of each device."""
+    """For each device, the first device of its slice and the number of devices in that slice."""
 
 
 def bits(mask: int) -> Iterator[int]:

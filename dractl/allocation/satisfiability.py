@@ -14,10 +14,11 @@ IsUnsatisfiable = Callable[[Mapping[str, Any], Mapping[str, Mapping[str, Any]]],
 def make_check(
     slices: Sequence[ResourceSlice], classes: Mapping[str, Mapping[str, Any]], target: Target
 ) -> IsUnsatisfiable | None:
-    """Make a check that is True for a claim that no node can satisfy, with all devices free.
+    """Make a check that returns True for a claim that no node can satisfy even with all devices
+    free.
 
-    It takes the claim and the classes of its files. There is none if a slice selects its nodes
-    other than by name.
+    The check takes the claim and the classes in the files of the claim. None if there are
+    no slices, or if a slice selects its nodes other than by name.
     """
     names = sorted({item.spec.node_name or "" for item in slices})
     if not slices or not all(names):

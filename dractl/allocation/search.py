@@ -46,8 +46,8 @@ class Abort(Struct, frozen=True):
     """The end of the attempt at ``device`` while it is tried for ``slot``."""
 
     reason: AbortReason
-    """``device``: its selectors, its capacity or its pool cannot be evaluated. ``constraint``: All
-    cannot have it; ``derived``: a derived attribute of it cannot be evaluated; ``limit``: no
+    """``device``: its selectors, its capacity or its pool cannot be evaluated. ``constraint``: mode
+    All cannot have it; ``derived``: a derived attribute of it cannot be evaluated; ``limit``: no
     alternative stays below the limit; ``panic-nil``, ``panic-index``: kube-scheduler crashes.
     """
     slot: int
@@ -55,7 +55,7 @@ class Abort(Struct, frozen=True):
     work: int
     steps: float
     detail: tuple[int, int] = (0, 0)
-    """The number of the constraint; or index and length."""
+    """The number of the constraint; for ``panic-index``, an index and a length."""
 
 
 class OutOfBudget(Struct, frozen=True):
@@ -92,7 +92,7 @@ class _Devices:
         self.undo: Undo | None = None
         self.failed: dict[
             Hashable, tuple[float, int]
-        ] = {}  # by kind: the steps it took, and how many devices were left
+        ] = {}  # by kind: the steps of a failed device, and the number of devices left then
         self.before = steps  # when the current device was taken
         self.key: Hashable = None
         self.start_steps = steps
@@ -219,8 +219,8 @@ class Search(Holdings):
         return _ENTERED
 
     def _foreseen(self, frame: _Devices, todo: int) -> float | None:
-        """Return the steps of a part of the search that provably fails before it is walked; None if
-        it may succeed.
+        """Return the steps of a part of the search that is proven to fail, so that it need not be
+        walked; None if it may succeed.
         """
         assert self.bounds is not None
         slot = self.slots[frame.slot]
@@ -338,7 +338,7 @@ class Search(Holdings):
         return todo
 
     def _note_failure(self, frame: _Devices, device: int) -> None:
-        """Record that ``device`` leads nowhere. After the first failure, looking ahead pays off."""
+        """Record that ``device`` leads to no solution. The first failure builds the bounds."""
         if not frame.pure:
             return
         if self.bounds is None:
@@ -383,8 +383,8 @@ class Search(Holdings):
 
 
 def _pure_requests(problem: SearchProblem) -> tuple[bool, ...]:
-    """Return for each request whether from there on nothing can abort the attempt, and nothing that
-    is undone leaves a trace.
+    """Return for each request whether the search is pure from there on: nothing can abort the
+    attempt, and nothing that is undone leaves a trace.
     """
     pure = [True] * (len(problem.requests) + 1)
     contested = any(len(ledger.available) > 1 for ledger in problem.ledgers)

@@ -1,10 +1,9 @@
 """The stages of a request: the devices that each keeps and loses, and why.
 
 :meth:`dractl.allocation.Allocator.survey` makes them for a node and a pod's claims. It looks at
-every request alone: how requests affect each other is decided by
-:meth:`dractl.allocation.Allocator.allocate`. The stages are in the order in which the scheduler
-checks a device. A device that can never serve the request is lost for that reason, even if another
-one applies.
+every request alone; :meth:`dractl.allocation.Allocator.allocate` decides how requests affect each
+other. The stages are in the order in which the scheduler checks a device. A device that can never
+serve the request is lost for that reason, even if another reason applies, too.
 """
 
 from typing import Literal
@@ -153,7 +152,7 @@ class ConstraintSurvey(Struct, frozen=True):
     kind: Literal["matchAttribute", "distinctAttribute"]
     attribute: str
     requests: tuple[str, ...]
-    """The requests that it covers."""
+    """The requests that the constraint covers."""
     groups: tuple[ValueGroup, ...]
 
     @property

@@ -98,8 +98,8 @@ def _ids(devices: NodeDevices, numbers: Sequence[int]) -> tuple[DeviceID, ...]:
 
 
 class _Surveyor:
-    """Puts one node's devices through the stages. NodeDevices decides each stage, for the search
-    too.
+    """Puts one node's devices through the stages. NodeDevices decides each stage, as it does for
+    the search.
     """
 
     def __init__(self, builder: Builder) -> None:
@@ -348,7 +348,9 @@ class _Surveyor:
         want: str | None,
         message: str | None = None,
     ) -> Loss:
-        """Return the loss of a device by the amount of a capacity, with what it has."""
+        """Return the loss of a device because of a capacity, with the wanted, free and total
+        amounts.
+        """
         total = candidate.device.capacity[capacity].value
         held = self.devices.capacity_claimed(candidate)
         free = total - held[capacity] if capacity in held else total
@@ -359,8 +361,8 @@ class _Surveyor:
     def _loss_if_servable(
         self, number: int, asked: ResolvedRequest, loss: Loss | None
     ) -> Loss | None:
-        """Return the loss of a device that others hold. None if it could not serve the request
-        anyway: then the holder does not matter.
+        """Return the loss of a device that others hold. None if the device could not serve the
+        request anyway: then the holder does not matter.
         """
         if loss is None or not (self.devices.consumable and asked.capacity):
             return loss

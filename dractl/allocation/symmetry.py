@@ -1,5 +1,5 @@
-"""Devices that share counters, and equivalent states of a search: the GPUs of a node and their
-partitions.
+"""Devices that share counters, such as the partitions of a node's GPUs, and the states of a search
+that are equivalent because of them.
 
 Devices of one kind are interchangeable one by one (:meth:`dractl.allocation.bounds.Bounds.kind`).
 The partitions of two equal GPUs are not, since each charges the counters of its own GPU, but the
@@ -29,9 +29,9 @@ class Shape(Struct, frozen=True):
 
     ledger: int
     available: tuple[int | None, ...]
-    """The remaining amount of each counter before the search, None: without limit."""
+    """The remaining amount of each counter before the search; None for a counter without limit."""
     charges: tuple[tuple[int, int, tuple[tuple[int, int], ...]], ...]
-    """By device its number, kind, and (counter, amount) pairs."""
+    """The number, the kind and the (counter, amount) pairs of each device."""
 
 
 class Symmetry:
@@ -77,8 +77,8 @@ class Symmetry:
         self._states: dict[Hashable, int] = {}
 
     def state(self, todo: int, later: int, charged: Sequence[Sequence[int]]) -> Hashable:
-        """Return the part of the state of devices in blocks, and of the counters, on which the
-        remaining search depends.
+        """Return the facts about blocks and counters on which the rest of the search depends: the
+        state of each block, and the amounts taken of the counters outside blocks.
 
         ``todo``, ``later``: the devices left for the current request and for those after it.
         ``charged``: the amount that the search has taken of each counter.
@@ -110,8 +110,8 @@ class Symmetry:
     def _state(
         self, number: int, block: Block, todo: int, later: int, charged: Sequence[Sequence[int]]
     ) -> int:
-        """Return a number for the part of a block on which the rest of the search depends: the same
-        for equivalent blocks.
+        """Return a number for the state of a block. The rest of the search is the same for blocks
+        of one shape whose states have the same number.
         """
         taken = charged[block.ledger]
         key = (
@@ -128,8 +128,8 @@ class Symmetry:
 
 
 def _state_left(shape: Shape, todo: int, later: int, taken: tuple[int, ...]) -> Hashable:
-    """Return the devices that still fit, and the remainder of the counters they charge, up to the
-    amount that all of them need.
+    """Return the devices of a block that still fit, and the remainder of each counter: at most the
+    amount that all these devices need together.
     """
     fitting = 0
     needed = [0] * len(taken)
@@ -165,7 +165,8 @@ def _by_shape(problem: SearchProblem, kinds: Sequence[int]) -> dict[Shape, list[
         if block.devices & problem.multi or any(
             amount < 0 for _, charge in charges for _, amount in charge.amounts
         ):
-            # A share is charged once for all; with negative amounts the order of devices counts
+            # All shares of a device charge its counters only once. With negative amounts the order
+            # of devices matters.
             continue
         number = {counter: n for n, counter in enumerate(block.counters)}
         shape = Shape(
@@ -190,7 +191,7 @@ def _by_shape(problem: SearchProblem, kinds: Sequence[int]) -> dict[Shape, list[
 
 def _blocks(charges: Sequence[Charge | None]) -> list[Block]:
     """Return the connected parts of the graph of devices and counters."""
-    by_counter: dict[tuple[int, int], Block] = {}  # by counter
+    by_counter: dict[tuple[int, int], Block] = {}
     for device, charge in enumerate(charges):
         if charge is None or not charge.amounts:
             continue

@@ -70,7 +70,7 @@ class Reach(Struct, frozen=True):
         if not self.programs:
             return True
         if device.mapping.get("allowMultipleAllocations") is not None:
-            # The tracker passes driver, attributes and capacity on, so that CEL reads false there.
+            # The tracker passes on only driver, attributes and capacity: CEL reads false here.
             device = Device(
                 {k: v for k, v in device.mapping.items() if k != "allowMultipleAllocations"}
             )
@@ -88,9 +88,9 @@ def effective_taint_rules(
     """Return the DeviceTaintRules that can taint a device, in the order of their names, each with
     the devices it taints.
 
-    None if the gate is off. A rule without a selector taints every device up to 1.36, and none from
-    1.37 on. Only 1.34 reads ``deviceClassName`` and ``selectors``; there, a rule whose class does
-    not exist taints nothing.
+    The list is empty if the gate is off. A rule without a selector taints every device up to 1.36,
+    and none from 1.37 on. Only 1.34 reads ``deviceClassName`` and ``selectors``; there, a rule
+    whose class does not exist taints nothing.
     """
     gate = "DRADeviceTaintRules" if features.has("taint-rules-gate") else "DRADeviceTaints"
     if not (features.enabled(gate) and features.enabled("DRADeviceTaints")):

@@ -44,7 +44,7 @@ class Outcome(Struct, frozen=True):
 class _Kind(Struct, frozen=True):
     devices: tuple[int, ...]
     pins: tuple[tuple[Pin | None, ...], ...]
-    """For each claim the value that each constraint compares; None: the constraint refuses it."""
+    """For each claim, the value that each constraint compares; None where one refuses the kind."""
 
 
 class _State(Struct, frozen=True):
@@ -54,9 +54,9 @@ class _State(Struct, frozen=True):
     """-1 before an alternative is chosen."""
     slot: int
     used: tuple[int, ...]
-    """Devices in use by kind."""
+    """The number of devices in use, by kind."""
     taken: int
-    """Devices of the claim."""
+    """The number of devices that the claim has so far."""
     pins: tuple[Pin | None, ...]
     """The value to which each constraint of the claim is pinned."""
 
@@ -153,7 +153,8 @@ class _Search:
         tries, in_use = 0, list(state.used)
         for device, kind in enumerate(self.order):
             tries += 1
-            if in_use[kind]:  # devices in use come first: which ones they are is all the same
+            # Devices of a kind are interchangeable, so the first ones count as those in use.
+            if in_use[kind]:
                 in_use[kind] -= 1
                 continue
             if device in alternative.failing:

@@ -11,9 +11,9 @@ from dractl.errors import DractlError
 from dractl.views.claim_template import ClaimTemplate
 
 _MAX_TEMPLATES = 6
-"""Templates whose copies are counted, which takes a few seconds."""
+"""The most templates whose copies are counted, which takes a few seconds."""
 _MAX_TEMPLATE_NODES = 6000
-"""Templates multiplied by nodes, in a cluster of many nodes."""
+"""The most templates times nodes: with many nodes, fewer templates are counted."""
 
 
 def count_template_copies(

@@ -47,7 +47,8 @@ def _help_epilog() -> str:
 
 def command_line() -> TyperGroup:
     """Return the whole command line."""
-    # The scripts of completions/ ask through the environment; without it typer finds no shell.
+    # The scripts of completions/ ask through environment variables. Without completion_init, typer
+    # does not know their shells.
     completion_init()
     app = _app()
     root = subcommands.add_options(_root, [_FACTS])
@@ -78,7 +79,7 @@ def subcommand(name: str) -> TyperCommand:
 
 
 def _assume_newest(value: bool) -> None:
-    from dractl.cli.options.release import assume_newest  # it comes with the subcommand
+    from dractl.cli.options.release import assume_newest  # imported only when a subcommand runs
 
     assume_newest(value)
 
@@ -168,7 +169,7 @@ class _GroupedHelpCommand(TyperCommand):
                     f" {MAX_REPETITIONS:,} are taken"
                 )
         if show_settings:
-            from dractl.cli.common import describe_settings  # it comes with the subcommand
+            from dractl.cli.common import describe_settings  # imported only when a subcommand runs
 
             typer.echo(
                 describe_settings(ctx.params.get("config"), bool(ctx.params.get("isolated")))
@@ -270,8 +271,8 @@ def _root(
 
 
 def version_text(verbose: bool) -> str:
-    """Name and version; with ``verbose`` the releases, which were compared with a server, and the
-    pack of facts.
+    """Return the name and version; with ``verbose`` also the releases, each with whether it was
+    compared with a server, and the pack of facts.
     """
     if not verbose:
         return f"dractl {__version__}"

@@ -11,8 +11,8 @@ MAX_DUMP_BYTES = 256 * 1024 * 1024
 def find_kubelet_release(paths: Iterable[str]) -> str | None:
     """Return the highest release of the kubelets that the named files show, such as ``1.36``.
 
-    Only files that are named themselves count: a dump is one, and a folder of manifests is not of
-    one cluster. None if no file has a node that a kubelet has filled in.
+    Only named files count, not folders: a dump is one file, while a folder of manifests may be for
+    several clusters. None if no file has a node that a kubelet has filled in.
     """
     versions: set[tuple[int, int]] = set()
     for path in paths:

@@ -15,7 +15,7 @@ from dractl.lint.published import classes as installed_classes
 from dractl.model import DeviceClass, ResourceClaim, decode
 from dractl.model.reader import DecodeError
 
-if TYPE_CHECKING:  # not for files without claims
+if TYPE_CHECKING:  # imported late: files without claims do not need it
     from dractl.autoscaler import Judgement
 
 AUTOSCALER = "karpenter"

@@ -34,7 +34,9 @@ class Tree(Protocol):
     """The source of the bytes. ``path`` never ends in a symbolic link that is to be followed."""
 
     def kind(self, path: str) -> str | None:
-        """Return ``dir``, ``file``, ``link``, or None if there is nothing, or something else."""
+        """Return ``dir``, ``file`` or ``link``, ``special`` for anything else, None if nothing is
+        there.
+        """
 
     def entries(self, path: str) -> list[str]:
         """Return the names in a directory; empty if it cannot be read."""
@@ -253,8 +255,8 @@ class SysRoot:
         """Return True if somebody listens on the socket at ``path``; None if that cannot be known.
 
         The kernel lists the sockets of one network namespace (/proc/net/unix), and most drivers run
-        in another. A socket that is not in the list is connected to: nobody listens if the
-        connection is refused.
+        in another. For a socket that is not in the list, a connection is tried: nobody listens if
+        it is refused.
         """
         real = self.real(path)
         if real is None:

@@ -82,7 +82,7 @@ class DeviceInUseSamePod(HeldDevices, frozen=True, kw_only=True):
 
     @property
     def holders_clause(self) -> str:
-        return ""  # the pod's own
+        return ""  # the sentence says already that the pod's own claims hold them
 
 
 def _in_use(free: int, of: int, want: int) -> str:

@@ -30,9 +30,7 @@ def _step(step: Step, unchanged: str) -> str:
 
 
 def _row(finding: Finding) -> str:
-    """Return the level, and beside it the message with the further parts of the finding, of which
-    most have only some.
-    """
+    """Return the level and, beside it, the message with the further parts that the finding has."""
     level = cell(finding.level, _LOOKS[finding.level])
     return f"{level}<td>{'<br>'.join((escape(finding.message), *_details(finding)))}</td>"
 
@@ -44,7 +42,7 @@ def _details(finding: Finding) -> Iterator[str]:
         yield ", ".join(names) + (f" and {more} more" if more > 0 else "")
     if finding.fix:
         yield f"<span class=strong>fix</span> {escape(finding.fix)}"
-    if finding.owner and not finding.owner.startswith("namespace "):  # the names have it
+    if finding.owner and not finding.owner.startswith("namespace "):  # names show it
         yield f"<span class=strong>owner</span> {escape(finding.owner)}"
     source = ", ".join(filter(None, (finding.source, finding.date)))
     if source:

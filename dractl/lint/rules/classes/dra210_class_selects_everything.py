@@ -47,7 +47,9 @@ def check(run: Run) -> Found:
 
 
 def _is_prototype(subject: Manifest) -> bool:
-    """Return True for a class of a prototype of the API, which has no ``spec``."""
+    """Return True for a class as an early prototype of the API had it, with its fields at the top
+    level and no ``spec``.
+    """
     return "spec" not in subject.value and not {*subject.value} <= {
         "apiVersion",
         "kind",

@@ -84,7 +84,9 @@ def _is_too_small(match_: tuple[Request, list[SliceDevice]]) -> bool:
 
 
 def _wider(claim: Claim) -> Mapping[str, Any] | None:
-    """Return the only constraint of a claim, on the wider of the standard attributes."""
+    """Return a claim's only constraint with numaNode in place of pcieRoot; None if it is on another
+    attribute, or if the claim does not have exactly one.
+    """
     constraint = claim.constraints[0].fields if len(claim.constraints) == 1 else {}
     root = constraint.get("matchAttribute") == f"{STANDARD_DOMAIN}/pcieRoot"
     return {**constraint, "matchAttribute": _WIDER} if root else None
