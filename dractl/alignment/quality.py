@@ -1,4 +1,6 @@
-"""An alignment as a value: the pairs of two kinds, their levels, and their share of the best."""
+"""An alignment as a value: the pairs of two kinds, their levels, and the share of them that is as
+near as in the best allocation.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -75,8 +77,8 @@ class Alignment(Struct, frozen=True):
     """Levels of the best allocation beside other holders; None if unknown."""
 
     share: Share | None = None
-    """Share of the pairs that are at least as near as the pairs of ``best_free``, sorted by
-    level.
+    """Share of the pairs that are at least as near as their counterparts in ``best_free``, when
+    both are sorted by level.
     """
 
     share_now: Share | None = None
@@ -130,8 +132,8 @@ def compare_levels(alignment: Alignment) -> dict[str, float]:
 def share_of_best(nearest: Sequence[int], farthest: Sequence[int], best: Ranks) -> Share:
     """Return the share of the pairs that are at least as near as the pairs of the best allocation.
 
-    ``nearest`` and ``farthest`` are the ranks of the pairs with unknown levels as near, and as far,
-    as they can be.
+    ``nearest`` and ``farthest`` are the ranks if every unknown level is the nearest, or the
+    farthest, that is possible.
     """
     shares = sorted(count_as_near(ranks, best) / len(best) for ranks in (nearest, farthest))
     return shares[0], shares[1]

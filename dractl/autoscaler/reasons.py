@@ -1,5 +1,6 @@
-"""Reasons why no node of an instance type would come: the first part of the claims that cannot be
-served.
+"""Reasons why no node of an instance type would come.
+
+A reason names the first request, constraint or combination that cannot be served.
 """
 
 from collections import Counter

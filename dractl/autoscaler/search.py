@@ -19,7 +19,9 @@ MAX_STATES = 400_000
 """States after which the outcome is left open."""
 
 TRIES_OF_A_FAILURE = 20
-"""A selector that fails on a device is evaluated at every try: its cost, in tries of other devices.
+"""The cost of a try in which a selector fails, in ordinary tries.
+
+Karpenter evaluates such a selector each time.
 
 Measured with Karpenter 1.15.0: 4.4 µs where a selector fails, 0.1 to 0.3 µs elsewhere.
 """

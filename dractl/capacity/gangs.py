@@ -241,7 +241,9 @@ def _place_members(
 
 
 def gang_remarks(group: GangGroup) -> Iterator[str]:
-    """Yield sentences about the unchecked parts of the group of a pod that does not wait for it."""
+    """Yield sentences about what was not checked of a group, for a pod that does not wait for its
+    group.
+    """
     name = group.name.replace("/", " ", 1)
     if group.value is None:
         yield (

@@ -48,7 +48,7 @@ class Islands(Struct, frozen=True):
                     return None
                 continue
             if homes.setdefault(pool, node) != node:
-                return None  # a pool over several nodes: complete or not, counters in common
+                return None  # the nodes of one pool share its counters, and whether it is complete
             slices.setdefault(node, {})[key] = value
         pods: dict[str, dict[Key, Raw]] = {}
         for key, placed_pod in scheduler.state.pods.items():
@@ -118,7 +118,9 @@ class Islands(Struct, frozen=True):
         )
 
     def map_pools(self, node: str, other: str) -> dict[tuple[str, str], str]:
-        """Return the pool of ``other`` for each driver and pool of ``node``, which is its equal."""
+        """Return, for each driver and pool of ``node``, the corresponding pool of ``other``, a node
+        with an equal key.
+        """
         return {
             pool: other_pool[1]
             for pool, other_pool in zip(

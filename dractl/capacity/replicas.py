@@ -23,7 +23,7 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import Attempt
 from dractl.views import Claim, ClaimTemplate, Pod
 
-_MAX_ORDERS = 24  # of kinds of pods that are tried: all of four kinds
+_MAX_ORDERS = 24  # orders of kinds that are tried: enough for every order of four kinds (4!)
 # Fields and labels that tell replicas of one workload apart and change nothing about where they can
 # run.
 _REPLICA_FIELDS = ("hostname", "nodeName")

@@ -106,7 +106,7 @@ def _is_hidden(node: Node, spans: Spans) -> bool:
         case Ident(name=name):
             return name.startswith("@") or name == "device"
         case Call(function=function):
-            # The root of optMap is shown, as the macro itself
+            # The root of optMap is shown: it stands for the macro.
             return function != "_?_:_" and spans.is_generated(node)
         case Comprehension():
             if node.binds:

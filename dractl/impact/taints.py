@@ -111,7 +111,8 @@ def _describe_owner(pod: Pod) -> str:
 def seconds_until(eviction: Eviction, now: float) -> int | None:
     """Return the seconds from ``now`` until an eviction.
 
-    None if it cannot be known: the input has no time to count from, and the taint has one.
+    None if it cannot be known: the taint has a time, but the input has no current time to compare
+    it with.
     """
     if eviction.time is None:
         return None

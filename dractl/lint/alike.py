@@ -48,7 +48,9 @@ def _key(finding: Finding) -> Hashable:
 
 
 def _count(group: Sequence[Finding]) -> Finding:
-    """Return the first finding, with the number of devices; the longest message has the cause."""
+    """Return the first finding with the number of devices and the longest message of the group,
+    since only some messages state the cause.
+    """
     longest = max(group, key=lambda finding: len(finding.message))
     return replace(
         group[0],

@@ -38,7 +38,7 @@ PodSpec: TypeAlias = "objects.PodSpec[Manifest]"
 
 _GROUPS = (GROUP, "", "apps", "batch", ROLE_GROUP)
 PODS = ("Pod template",)
-"""The kind in :attr:`Manifest.kinds` of everything that holds a pod's specification."""
+"""The entry in :attr:`Run.kinds` for any object that holds a pod's specification."""
 
 
 class Manifest:
@@ -107,7 +107,7 @@ class Manifest:
 def manifest(document: Document) -> Manifest:
     """Return the object of a document.
 
-    Another group's kinds may have the names of ours; only the pods in it matter.
+    Kinds of other groups may have the same names; of such an object only the pods matter.
     """
     return Manifest(document, (document.kind or "") if group(document.value) in _GROUPS else "")
 
@@ -128,7 +128,7 @@ class Circumstances(Struct, frozen=True):
     evidence: Evidence = NOTHING
     """The facts about drivers that other objects show."""
     checked_driver: str = ""
-    """The driver whose author asks, as check-driver does."""
+    """The driver that check-driver checks for its author; "" otherwise."""
 
 
 _DEFAULTS = Circumstances()
@@ -139,7 +139,7 @@ class Run:
 
     They are tried on ``devices``. Names that the objects do not define are looked up in ``others``,
     the remaining input, or in ``whole``, the run that contains them. ``bases`` are the objects that
-    these, if they are patches, change.
+    those of the run change, if they are patches.
     """
 
     def __init__(
@@ -238,8 +238,8 @@ class Run:
     def find_object(self, kind: str, name: str) -> list[Manifest]:
         """Return the objects of a kind with this name, in any namespace.
 
-        If there are none, the only one elsewhere that has it: as written, if it is also part of a
-        kustomization.
+        If there are none, return the object elsewhere that has the name, if it is the only one.
+        Objects that kustomizations build count only if none is written.
         """
         subjects = self.find_here(kind, name)
         if subjects or self.others is None:
@@ -369,7 +369,7 @@ class Advice(Struct, frozen=True):
     subject: Manifest
     """The object."""
     path: Path
-    """The path of the document in v1."""
+    """The path inside the document, as written there."""
     message: str
     """The fault."""
     help: str | None = None

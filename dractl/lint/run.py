@@ -99,8 +99,8 @@ class _Trial(Struct, frozen=True):
     surroundings: Surroundings
     """The surroundings of the manifests."""
     prose: Mapping[str, Sequence[Reading]]
-    """The examples in Markdown by file. The examples of one file are judged with the manifests
-    alone.
+    """The examples in Markdown by file. The examples of one file are judged together with the
+    manifests, but not with examples of other files.
     """
 
     def find(self, readable: Sequence[Reading]) -> list[Located]:
@@ -169,7 +169,7 @@ def _trial(
 def judge(
     inputs: Inputs, readable: Sequence[Reading], terms: Terms, kustomizations: Kustomizations
 ) -> Judgement:
-    """Return the findings in an input whose documents are read in this way, with proven fixes."""
+    """Return the findings in the ``readable`` documents of an input, with proven fixes only."""
     trial = _trial(inputs, readable, terms, kustomizations)
     neighbours = trial.surroundings.files
     placed = keep_fixes_proven_on_objects(
@@ -268,8 +268,8 @@ def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations) -> R
 
 
 def _sources_with_comments(documents: Sequence[Document], others: Container[str]) -> list[Source]:
-    """Return the files with ignore comments, and the files with values of their objects, except
-    files that nobody asked about.
+    """Return the files with ignore comments, among those of the documents and those whose values
+    are in them (such as a chart's values), without files that nobody asked about.
     """
     layers = (layer for item in documents for layer in item.layers if layer.file not in others)
     texts = {
@@ -281,8 +281,8 @@ def _sources_with_comments(documents: Sequence[Document], others: Container[str]
 
 
 def _drop_doubles(located: Sequence[Located]) -> list[Located]:
-    """Return the findings without findings in objects of kustomizations that their files, or
-    another kustomization, show too.
+    """Drop each finding in an object that a kustomization builds if the object's own file, or
+    another kustomization before it, shows the same one.
     """
     spots = {_spot(item) for item in located if not item.built}
     distinct = []

@@ -73,7 +73,9 @@ class _Arranger:
         self.dead_ends: set[tuple[int, tuple[_Amounts, ...]]] = set()
 
     def _room(self, landscape: Landscape, node: str) -> _Amounts:
-        """Return the amounts of a node for the pieces, at least the amounts of the pieces on it."""
+        """Return how much a node has for the pieces, of devices and of resources; never less than
+        the pieces already on it take.
+        """
         counts = Counter(device.driver for device in landscape.free_devices(node))
         room = landscape.use_of(node, frozenset(landscape.units)).room
         amounts = (

@@ -64,7 +64,8 @@ def flags_in(value: Raw, name: str) -> Iterator[Flag]:
     """Yield the values that an object gives to a flag.
 
     ``extraArgs`` of kubeadm are a map up to v1beta3, a list of names and values in v1beta4; Cluster
-    API has the same configurations inside its objects; others are words of containers.
+    API has the same configurations inside its objects. Everywhere else, flags are words in a
+    container's command and args.
     """
     match type_of(value):
         case "kubeadm.k8s.io", "ClusterConfiguration":
@@ -123,8 +124,8 @@ def _flags_of_words(component: str, name: str, words: list[tuple[Path, str]]) ->
 
 
 def parts_of(document: Document, words: tuple[str, ...]) -> Iterator[Document]:
-    """Yield a document, and the configurations in its text that have one of some words: in a
-    ConfigMap, as kubeadm stores them, and in the patches of kind.
+    """Yield a document, and the configurations in each text inside it that contains one of
+    ``words``: in a ConfigMap (kubeadm) or in kubeadmConfigPatches (the tool kind).
     """
     yield document
     for path, content in _texts(document.value):
@@ -157,7 +158,7 @@ class RuntimeConfig(Struct, frozen=True):
     """True or False by version, ``api/beta``, ``api/alpha`` or ``api/all``."""
 
     def merge(self, other: "RuntimeConfig") -> "RuntimeConfig":
-        """Return the settings of both; the other's count where they differ."""
+        """Return the settings of both; where they differ, ``other`` wins."""
         return RuntimeConfig({**self.values, **other.values})
 
     def serves(self, api_version: str) -> bool:
@@ -176,9 +177,9 @@ def _stage_key(version: str) -> str:
 def versions_after(kind: str, before: str, after: str, config: RuntimeConfig) -> frozenset[str]:
     """Return the versions of a kind that are still served after a step.
 
-    A version that is off by default may have been switched on, and stays so. Up to 1.33 each had to
-    be. In the first release with a version that is on by default, the others count only if the
-    input says so.
+    A version that is off by default may have been switched on, and stays so. Up to 1.33 every
+    version had to be switched on. In the first release with a version that is on by default, the
+    others count only if the input says so.
     """
     served = served_versions(kind, after)
     served_by_default = served_versions(kind, after, by_default=True)

@@ -108,9 +108,7 @@ class _Collected(Struct):
     """Devices collected GPU by GPU."""
 
     per_gpu: list[tuple[list[dict[str, Any]], dict[str, Any] | None]] = field(default_factory=list)
-    """Devices of GPUs as the gate DynamicMIG has them, each with the GPU's counter set if it has
-    one.
-    """
+    """With the gate DynamicMIG: the devices of each GPU, and its counter set if it has one."""
     others: list[dict[str, Any]] = field(default_factory=list)
     """Devices that are published together."""
     comments: dict[str, str] = field(default_factory=dict)
@@ -200,7 +198,7 @@ def _device_of_pci(
 
 
 def _by_gpu(collected: _Collected, machine: Machine, options: Options) -> tuple[Slice, ...]:
-    """Return the slices of generateSplitResourceSlices, and of generateCombinedResourceSlices for
+    """Return the slices of generateSplitResourceSlices, or of generateCombinedResourceSlices for
     1.34 and for nodes without MIG.
     """
     capable = any(gpu.mig_mode is not None for gpu in machine.gpus)

@@ -25,8 +25,8 @@ def vfio_devices(machine: Machine, options: Options) -> Iterator[tuple[dict[str,
     """Yield every NVIDIA GPU as PCI lists it, in the order of addresses, with remarks on possible
     differences on the node.
 
-    GPUs in MIG mode are among them: the driver looks for a full GPU that is allocatable to find the
-    parent, and there is none.
+    GPUs in MIG mode are among them. The driver looks for the parent of a device among the full GPUs
+    that are allocatable, and finds none for these.
     """
     in_image = options.setting(NAME, "pciIDs") == "embedded"
     full = {gpu.bdf: gpu for gpu in machine.gpus if not gpu.mig_mode}

@@ -316,7 +316,7 @@ def _readiness(pod: Pod) -> str:
 
 
 def find_driver_root(state: ClusterState, driver: str) -> DriverRoot:
-    """Return what names the folder in which a driver looks for the files of its vendor."""
+    """Return the settings that name the folder where a driver looks for the files of its vendor."""
     setting = facts_about(driver).root if driver in names() else None
     if setting is None:
         return DriverRoot(driver)

@@ -1,4 +1,6 @@
-"""Known faults of the versions that a node and its drivers run, as words about a pod show them."""
+"""Known faults of the versions that a node and its drivers run, recognised by the text of a pod's
+events and conditions.
+"""
 
 from __future__ import annotations
 

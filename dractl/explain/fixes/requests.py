@@ -30,7 +30,7 @@ from dractl.model.names import RequestRef
 from dractl.objects import Request
 
 _MAX_AMOUNTS = 4  # of one capacity
-_MAX_COUNTS = 8  # next to each other that are tried
+_MAX_COUNTS = 8  # consecutive counts that are tried
 _MAX_VALUES = 4  # of an attribute to which a request is limited
 _MAX_CLASSES = 4  # that are tried in place of another one
 _MAX_DEVICES_PER_CLAIM = 32  # resource.k8s.io AllocationResultsMaxSize
@@ -60,7 +60,6 @@ def lower_counts(problem: FixProblem) -> Iterator[Candidate]:
 def _lower_count(
     problem: FixProblem, editable: EditablePart[Request], ref: RequestRef, wanted: int, free: int
 ) -> Iterator[Candidate]:
-    # No replica of several equal ones should get less.
     """Lower a count to the free devices, or to the next smaller numbers."""
     is_replica = any(isinstance(cause, OwnReplicas) for cause in problem.causes)
     for count in dict.fromkeys([free, *_counts_to_try(min(wanted - 1, _MAX_DEVICES_PER_CLAIM))]):
@@ -69,6 +68,8 @@ def _lower_count(
                 f"lower count of {problem.request_name(ref)} from {wanted} to {count}",
                 (editable.put("count", value=count),),
                 FixSlot(Topic.COUNT, repr(ref)),
+                # Lower the count of all replicas rather than of one: equal replicas should get the
+                # same.
                 Preference.ADAPT if is_replica else Preference.LESS,
                 degree=wanted - count,
                 superseded_by=(replica_count_slot(ref),) if is_replica else (),
@@ -306,7 +307,7 @@ def fix_capacity_name(problem: FixProblem, cause: CapacityMissing) -> Iterator[C
 
 @fix_for(GateOff)
 def remove_gated_capacity(problem: FixProblem, cause: GateOff) -> Iterator[Candidate]:
-    """Remove a capacity that the scheduler does not understand, for a whole device."""
+    """Remove a capacity that the scheduler does not understand, so that it gives a whole device."""
     if cause.gate != "DRAConsumableCapacity" or cause.request is None:
         return
     editable = problem.editable_request(cause.request)

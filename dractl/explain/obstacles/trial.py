@@ -62,8 +62,8 @@ class Trial(Struct, frozen=True):
 def recreate_subject(state: ClusterState, before: ClusterState, question: Question) -> Trial:
     """Return the subject as it is created in a cluster, with the claims of its templates.
 
-    ``before`` is the cluster to which the question was put: the pod of a workload comes from its
-    changed template.
+    ``before`` is the cluster of the question. If the workload's template differs between the two,
+    the pod is made from the changed one.
     """
     value: Mapping[str, Any] = state.get(question.kind, question.key) or question.value
     if question.kind not in API_GROUPS:

@@ -61,8 +61,9 @@ class ReasonPage(Struct, frozen=True):
     progress: Progress
     """The progress of a pod on a node until this stops it."""
     messages: tuple[str, ...] = ()
-    """Messages that Kubernetes prints then, with example names: v1.37.1, plugins/dynamicresources,
-    dynamic-resource-allocation, pkg/controller/resourceclaim and devicetainteviction.
+    """Messages that Kubernetes prints then, with example names. Source: v1.37.1,
+    plugins/dynamicresources, dynamic-resource-allocation, pkg/controller/resourceclaim and
+    devicetainteviction.
     """
 
 

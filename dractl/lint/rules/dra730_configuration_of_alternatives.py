@@ -74,8 +74,8 @@ def check(run: Run) -> Found:
 
 
 def _parents(claim: Claim, config: Mapping[str, Any]) -> Iterator[tuple[int, str, list[str]]]:
-    """Yield the requests with alternatives that a configuration names: position, name, and
-    theirs.
+    """Yield each request with alternatives that a configuration names: its position, its name, and
+    the names of its alternatives.
     """
     alternatives: dict[str, list[str]] = {}
     for part in claim.alternatives:

@@ -113,7 +113,7 @@ def _explain_absence(read: Read, row: Row) -> str:
     """
     wanted = read.selection.devices
     kinds = read.selection.types
-    if row.when and not row.when.startswith("unless "):  # the exceptions of rare hardware
+    if row.when and not row.when.startswith("unless "):  # "unless": on rare hardware
         condition = f"for {row.when[3:]}" if row.when.startswith("of ") else row.when
         return (
             f"set only {condition[4:]}"
@@ -126,8 +126,9 @@ def _explain_absence(read: Read, row: Row) -> str:
 
 
 def _is_implied(read: Read, row: Row) -> bool:
-    """Return True if an earlier comparison of the selector is about the condition (``rdma`` for
-    ``rdmaDevice``), or about the kind of device.
+    """Return True if the selector reads, before this attribute, one that the row's condition
+    ``when`` names (``rdma`` for ``rdmaDevice``), or if the selectors require a type of device and
+    only some types have the attribute.
     """
     names = {
         lookup.name
