@@ -48,7 +48,7 @@ class LostNodes(Cause, frozen=True, kw_only=True):
         "what the pod needs is on a node that is gone or does not answer",
         "A claim stays allocated on a node that was removed or that does not answer, until its pods"
         " are deleted.",
-        f"kubectl get nodes; {LIST_HOLDERS}",
+        "kubectl get nodes; " + LIST_HOLDERS,
         "Bring the node back, or delete the claim's pods, so that the claim is allocated again.",
         Progress.OUTSIDE_DRA,
     )
