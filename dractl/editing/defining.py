@@ -7,16 +7,10 @@ from msgspec import Struct
 
 from dractl.editing.judging import Range, range_of
 from dractl.editing.places import place_at, strip_quotes
-from dractl.lint.repository import Repositories
+from dractl.lint.repository import CLAIM_FIELDS, Repositories, load_unrendered
 from dractl.manifests import Document, load_readable
-from dractl.manifests.load import FileFilter
-from dractl.manifests.rendered import Rendered
 
-_KINDS = {
-    "deviceClassName": "DeviceClass",
-    "resourceClaimName": "ResourceClaim",
-    "resourceClaimTemplateName": "ResourceClaimTemplate",
-}
+_KINDS = {"deviceClassName": "DeviceClass", **CLAIM_FIELDS}
 """The kinds of objects that are named, by the field (k8s.io/api resource/v1 and core/v1)."""
 
 
@@ -49,10 +43,8 @@ def definitions(
         for path in repositories.files_defining(name, (kind, wanted))
         if path != os.path.abspath(name)
     ]
-    others = load_readable(
-        paths, choice=FileFilter(changed_files=True), render=lambda _: (Rendered(None),)
-    )
-    return tuple(_names_of([*open_text.documents, *others.documents], kind, wanted))
+    documents = [*open_text.documents, *load_unrendered(paths).documents]
+    return tuple(_names_of(documents, kind, wanted))
 
 
 def _names_of(documents: list[Document], kind: str, wanted: str) -> Iterator[Definition]:

@@ -47,11 +47,12 @@ _MAX_BYTES_WITHOUT_REPOSITORY = 1024 * 1024
 """The size from which a file of such a folder counts as a dump, not as a manifest."""
 _SETTLED_SECONDS = 2.0
 """Seconds after which a file that changes has another time, on any file system."""
-_FIELDS = {
+CLAIM_FIELDS = {
     "resourceClaimName": "ResourceClaim",
     "resourceClaimTemplateName": "ResourceClaimTemplate",
 }
-_USABLE = frozenset({"DeviceClass", *_FIELDS.values()})
+"""The kinds of objects that an entry of a pod's claims names, by its field."""
+_USABLE = frozenset({"DeviceClass", *CLAIM_FIELDS.values()})
 """The kinds of objects that others name."""
 
 Name = tuple[str, str]
@@ -226,11 +227,17 @@ def _read_part(
         return Part(state, parts=parts, affix=affix, applies=applies)
     if budget is not None and not budget.parse(state[0]):
         return None
-    choice = FileFilter(changed_files=True)
-    inputs = load_readable([path], choice=choice, render=lambda _: (Rendered(None),))
+    inputs = load_unrendered([path])
     names = names_of(inputs, readings(inputs.documents, kustomizations))
     return Part(
         state, tuple(names.defined), tuple(names.used), parts, bool(names.undecided), affix, applies
+    )
+
+
+def load_unrendered(paths: Sequence[str]) -> Inputs:
+    """Read files as they are written, without rendering their charts."""
+    return load_readable(
+        paths, choice=FileFilter(changed_files=True), render=lambda _: (Rendered(None),)
     )
 
 
@@ -295,7 +302,9 @@ def _list_uses(reading: Reading) -> Iterator[Name]:
     for pod in subject.pods:
         for _, entry in pod.claims:
             yield from (
-                (kind, name) for field, kind in _FIELDS.items() if (name := text(entry.get(field)))
+                (kind, name)
+                for field, kind in CLAIM_FIELDS.items()
+                if (name := text(entry.get(field)))
             )
 
 
