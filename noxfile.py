@@ -51,7 +51,10 @@ def conformance(session: nox.Session) -> None:
 
 @nox.session
 def live(session: nox.Session) -> None:
-    """Explain pods of a real control plane; skips, with a reason, where none is built."""
+    """Explain pods of a real control plane; skips, with a reason, where none is built.
+
+    ``nox -s live`` plays all of them (45 minutes on two processors), ``-- --one-in 12`` a sample.
+    """
     install(session, "dev")
     # The tests of a module share a control plane; only the situations start one for each worker.
     situations = "tests/live/test_situations.py"

@@ -4,6 +4,7 @@ conformance data lies."""
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,6 +72,30 @@ def whole() -> Path:
             "only a sample of the recorded data: neither $DRACTL_SHARED nor ../shared beside the repository"
         )
     return found
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--one-in",
+        type=int,
+        default=1,
+        metavar="N",
+        help="play one in N of each module's tests on a control plane (-m live)",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect all but every N-th live test of each module, as ``--one-in`` says."""
+    step = config.getoption("--one-in")
+    positions: Counter[Path] = Counter()
+    chosen, others = [], []
+    for item in items:
+        position = positions[item.path]
+        positions[item.path] += 1
+        sampled = not item.get_closest_marker("live") or position % step == 0
+        (chosen if sampled else others).append(item)
+    config.hook.pytest_deselected(items=others)
+    items[:] = chosen
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

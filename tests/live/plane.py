@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 from datetime import datetime
+from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -348,7 +349,7 @@ class Plane:
     def _run_kubelets(self) -> None:
         while not self._done.wait(0.4):
             if not self.stopped:
-                with contextlib.suppress(OSError, AssertionError):
+                with contextlib.suppress(OSError, HTTPException, AssertionError):
                     self.as_kubelets()
 
     def as_kubelets(self) -> None:
@@ -367,7 +368,9 @@ class Plane:
             if "deletionTimestamp" in pod["metadata"]:
                 ends = (namespace, name) not in self.leaving
                 if ends and _seconds_terminating(pod) >= self.ending_seconds:
-                    self.ask("DELETE", path, {"gracePeriodSeconds": 0})
+                    # A new pod may have the name by now: kubelets name the uid, too.
+                    uid = {"uid": pod["metadata"]["uid"]}
+                    self.ask("DELETE", path, {"gracePeriodSeconds": 0, "preconditions": uid})
             elif pod["status"].get("phase") == "Pending" and self.prepared(pod):
                 now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
                 conditions = [

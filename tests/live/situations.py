@@ -151,8 +151,14 @@ def after(plane: Plane, kind: str, namespace: str, name: str, fix: Raw) -> Outco
             "scheduled", fix["title"], script, unsaid=list_ended(before, plane.pods(), asked, said)
         )
     states = [
-        (p["metadata"]["name"], p["spec"].get("nodeName"), _scheduling_message(p))
-        for p in kin(asked, plane.pods())
+        (
+            p["metadata"]["name"],
+            p["metadata"].get("deletionTimestamp"),
+            p["spec"].get("nodeName"),
+            _scheduling_message(p),
+        )
+        for p in plane.pods()
+        if p["metadata"]["namespace"] == namespace
     ]
     unsaid = list_ended(before, plane.pods(), asked, said)
     return Outcome("pending", fix["title"], script, repr(states), unsaid)
