@@ -117,6 +117,7 @@ def _driver(name: str, known: Driver) -> None:
     rows: tuple[Row, ...] = (
         *known.attributes,
         *known.capacities,
+        *known.device_kinds,
         *known.taints,
         *known.settings,
         *known.classes,
@@ -126,6 +127,11 @@ def _driver(name: str, known: Driver) -> None:
         for since in (attribute.more_since, attribute.fewer_since):
             if since is not None and since not in versions:
                 raise Damaged(f"{file}: {since} is not one of its versions {', '.join(versions)}")
+    attributes = {attribute.name for attribute in known.attributes}
+    for kind in known.device_kinds:
+        unknown = {*kind.attributes, *kind.lacks} - attributes
+        if unknown:
+            raise Damaged(f"{file}: {', '.join(sorted(unknown))} is not one of its attributes")
     for row in (*rows, *known.models.values(), *known.changes.values()):
         if row.read:
             _date(file, row.read)

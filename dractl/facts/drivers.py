@@ -105,6 +105,23 @@ class Capacity(Row, frozen=True, kw_only=True):
         return bool(self.when)
 
 
+class DeviceKind(Row, frozen=True, kw_only=True):
+    """Devices of a kind that the driver publishes from ``since`` on, on hardware that it knew
+    before.
+    """
+
+    about: str
+    """Their name, in the plural."""
+    attributes: dict[str, str | int | bool]
+    """The values that each of them has, by attribute."""
+    lacks: tuple[str, ...] = ()
+    """Attributes of the driver's other devices that none of them has."""
+    when: str = ""
+    """The condition under which they are published, such as a feature gate; empty: wherever the
+    hardware is.
+    """
+
+
 class Taint(Row, frozen=True, kw_only=True):
     """A taint that the driver puts on its own devices."""
 
@@ -244,6 +261,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     releases: tuple[KnownVersion, ...] = field(name="versions")
     attributes: tuple[Attribute, ...] = ()
     capacities: tuple[Capacity, ...] = ()
+    device_kinds: tuple[DeviceKind, ...] = ()
     taints: tuple[Taint, ...] = ()
     settings: tuple[Setting, ...] = ()
     models: dict[str, Model] = field(default_factory=dict)

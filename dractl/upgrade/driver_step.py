@@ -14,6 +14,7 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.upgrade import drivers
 from dractl.upgrade.attribute_readers import DriverUpgrade, Use, find_affected, findings
 from dractl.upgrade.finding import Finding
+from dractl.upgrade.new_devices import describe_new_devices, find_new_devices, find_wider_requests
 from dractl.upgrade.placing import Applicant, Difference, Outcomes, Placing, quote_scheduler
 from dractl.upgrade.readers import find_readers, sources_of_claim, sources_of_pod
 from dractl.views import Pod
@@ -95,6 +96,11 @@ def upgrade_slices(
     findings_of_step = [*drivers.difference_findings(changes)]
     notes = []
     predicted_nodes = [node for node in before if node not in machines]
+    if predicted_nodes or not before:
+        present = [item for node in predicted_nodes for item in before[node]]
+        new_devices = find_new_devices(name, start, to, present)
+        findings_of_step += describe_new_devices(new_devices, predicted_nodes)
+        findings_of_step += find_wider_requests(state, new_devices, to)
     if predicted_nodes and start != to:
         findings_of_step += drivers.behavior_changes(name, start, to)
         notes.append(

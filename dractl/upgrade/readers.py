@@ -14,7 +14,7 @@ from dractl.views import Claim as ClaimView, Pod
 
 Part = Literal["attributes", "capacity"]
 Place = Literal["selector", "matchAttribute", "distinctAttribute", "capacity"]
-_SPECS: Mapping[str, Path] = {"ResourceClaim": ("spec",), "ResourceClaimTemplate": ("spec", "spec")}
+SPECS: Mapping[str, Path] = {"ResourceClaim": ("spec",), "ResourceClaimTemplate": ("spec", "spec")}
 
 
 class Read(Struct, frozen=True):
@@ -71,7 +71,7 @@ def find_readers(state: ClusterState) -> Iterator[Reader]:
         yield Reader("DeviceClass", key, value, tuple(_reads_of(selectors, drivers[key[1]])))
     templates = _claims_by_template(state)
     generated = {claim for claims in templates.values() for claim in claims}
-    for kind, prefix in _SPECS.items():
+    for kind, prefix in SPECS.items():
         for key, value in state.objects(kind).items():
             if kind == "ResourceClaim" and key in generated:
                 continue
