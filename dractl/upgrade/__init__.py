@@ -1,6 +1,7 @@
 """The differences for the same objects between releases, and between versions of drivers."""
 
 from dractl.cluster.described_nodes import DescribedNode
+from dractl.cluster.platform_objects import PlatformObjects
 from dractl.upgrade.finding import Finding, Plan, Step, list_affected
 from dractl.upgrade.flags import (
     RuntimeConfig,
@@ -19,6 +20,7 @@ __all__ = [
     "Input",
     "Outcome",
     "Plan",
+    "PlatformObjects",
     "RuntimeConfig",
     "Step",
     "UpgradeInput",

@@ -20,6 +20,7 @@ _GROUP = "resource.k8s.io"
 _ADMISSION = "admissionregistration.k8s.io"
 WEBHOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 _POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
+KINDS = (*WEBHOOKS, *_POLICIES)
 _KINDS = {
     "resourceclaims": "ResourceClaim",
     "resourceclaimtemplates": "ResourceClaimTemplate",

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from dractl.cluster import ClusterState
+from dractl.cluster.platform_objects import PlatformObjects
 from dractl.model import Target
 from dractl.objects import Raw
 from dractl.upgrade import admission, driver_apis, program_apis, roles
@@ -14,7 +15,7 @@ from dractl.upgrade.flags import KUBELET, RuntimeConfig
 from dractl.upgrade.gates import GateSetting, default_changes, differences
 from dractl.upgrade.program_apis import InstalledProgram
 from dractl.upgrade.server import Input
-from dractl.validation.roles import ROLES
+from dractl.validation.roles import BINDINGS, ROLES
 
 
 class Platform(Struct, frozen=True):
@@ -29,6 +30,8 @@ class Platform(Struct, frozen=True):
     drivers: Drivers
     programs: tuple[InstalledProgram, ...]
     """Programs that read claims."""
+    live: PlatformObjects = PlatformObjects()
+    """The part of the objects that a live cluster was asked for."""
 
     def differences(
         self, items: Iterable[Input], before: Target, after: Target
@@ -58,20 +61,23 @@ class Platform(Struct, frozen=True):
     def list_unseen(self, releases: Sequence[str]) -> Iterator[str]:
         """Yield the kinds that decide about drivers, and that the input lacks."""
         if self.drivers.names and len(releases) > 1:
-            yield from _list_unseen(self.objects)
+            yield from _list_unseen(self.objects, self.live)
 
 
 _DECIDING_KINDS = {
-    "clusterroles": ("the roles of drivers", ROLES),
-    "validatingwebhookconfigurations": ("webhooks of resource.k8s.io", admission.WEBHOOKS),
+    "clusterroles": ("the roles of drivers", (*ROLES, *BINDINGS)),
+    "validatingwebhookconfigurations": ("webhooks of resource.k8s.io", admission.KINDS),
 }
 """Kinds that no other command reads, by resource, and the facts that they decide."""
 
 
-def _list_unseen(objects: Iterable[Raw]) -> Iterator[str]:
+def _list_unseen(objects: Iterable[Raw], live: PlatformObjects) -> Iterator[str]:
     kinds = {value.get("kind") for value in objects}
     for resource, (name, decisive) in _DECIDING_KINDS.items():
-        if kinds.isdisjoint(decisive):
+        forbidden = [kind for kind in decisive if kind in live.forbidden]
+        if forbidden:
+            yield f"{name}: {', '.join(forbidden)} may not be read"
+        elif kinds.isdisjoint(decisive) and live.read.isdisjoint(decisive):
             yield f"{name}: not in the input; add `kubectl get {resource} -o yaml`"
 
 
@@ -79,15 +85,21 @@ def find_platform(
     state: ClusterState,
     settings: Iterable[GateSetting],
     runtime_config: RuntimeConfig,
-    objects: tuple[Raw, ...],
+    others: tuple[Raw, ...],
+    live: PlatformObjects,
     release: str,
 ) -> Platform:
-    """Return the platform of a cluster whose present release is given."""
+    """Return the platform of a cluster whose present release is given.
+
+    ``others`` are objects of files that the state does not have, ``live`` those of a live cluster.
+    """
     stored = (value for kind in state.kinds for value in state.objects(kind).values())
+    objects = (*others, *live.objects)
     return Platform(
         tuple(settings),
         runtime_config,
         objects,
         driver_apis.find_drivers(state, objects, release),
         tuple(program_apis.find_programs((*stored, *objects))),
+        live,
     )

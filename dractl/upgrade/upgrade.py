@@ -12,6 +12,7 @@ from dractl.allocation import Features
 from dractl.allocation.features import MODELLED
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.described_nodes import DescribedNode
+from dractl.cluster.platform_objects import PlatformObjects
 from dractl.cluster.schedulers import identify
 from dractl.errors import UsageError
 from dractl.facts.kubernetes import kubernetes
@@ -77,6 +78,8 @@ class UpgradeInput(Struct, frozen=True):
     """Objects of the input that a state does not have: admission, custom kinds, roles, workloads
     without devices.
     """
+    live: PlatformObjects = PlatformObjects()
+    """The roles, webhooks and admission policies of a live cluster."""
 
 
 def path_of(start: str, to: str) -> tuple[str, ...]:
@@ -115,7 +118,9 @@ def plan(inputs: UpgradeInput, start: str, to: str, describe: Describe = quote_s
     placing = Placing(state, manifest_state, describe) if state.has("ResourceSlice") else None
     placed = _place(placing, state, features) if placing is not None else []
     settings = (*inputs.settings, GateSetting("a component", inputs.gates, "--feature-gates"))
-    platform = find_platform(state, settings, inputs.runtime_config, inputs.others, releases[0])
+    platform = find_platform(
+        state, settings, inputs.runtime_config, inputs.others, inputs.live, releases[0]
+    )
     steps = []
     for number, (before, after) in enumerate(pairwise(targets)):
         findings = [*server.differences(items, before, after, namespaces, answers)]

@@ -38,6 +38,7 @@ from dractl.upgrade import (
     Input,
     Outcome,
     Plan,
+    PlatformObjects,
     RuntimeConfig,
     UpgradeInput,
     gates_of,
@@ -156,6 +157,8 @@ class _Loaded(Struct, frozen=True):
     """Versions of the API that kube-apiserver is told to serve."""
     others: tuple[Raw, ...]
     """Objects beside those of DRA."""
+    live: PlatformObjects
+    """The roles, webhooks and admission policies of a live cluster."""
 
     def compare(
         self,
@@ -174,6 +177,7 @@ class _Loaded(Struct, frozen=True):
             self.settings,
             self.runtime_config,
             self.others,
+            self.live,
         )
 
 
@@ -265,6 +269,7 @@ def _load(
     written = _read_documents_of_paths(paths, stdin, values)
     documents = list(written.documents) if written else []
     settings = tuple(settings_of_documents(documents))
+    platform = PlatformObjects()
     with pause_collection():
         if inputs.files:
             read = _read_stored(inputs.files, stdin)
@@ -274,14 +279,14 @@ def _load(
         elif versions.hardware or (documents and versions.start):
             state = ClusterState({})
         else:
-            state = _read_cluster(access)
+            state, platform = _read_cluster(access)
             settings += tuple(settings_of_objects(state.objects("Pod").values()))
     if written:
         state = state.with_unrendered(sources.list_unread_files(written))
     pods = state.objects("Pod").values() if not inputs.files else ()
     runtime_config = runtime_config_of_documents(documents).merge(runtime_config_of_objects(pods))
     others = tuple(each.value for each in documents if isinstance(each.value, dict))
-    return _Loaded(manifests, state, settings, runtime_config, others)
+    return _Loaded(manifests, state, settings, runtime_config, others, platform)
 
 
 def _fix_manifests(paths: list[str], targets: list[Target], unsafe: bool) -> list[InputError]:
@@ -387,14 +392,16 @@ def _read_stored(files: list[str], stdin: bytes | None) -> Inputs:
         return read_files(files, stdin=stdin)
 
 
-def _read_cluster(access: Access) -> ClusterState:
+def _read_cluster(access: Access) -> tuple[ClusterState, PlatformObjects]:
     from dractl.cluster import live
+    from dractl.cluster.live_platform import read_platform
 
     with terminal.progress() as progress:
         cluster = live.read(access.login, everywhere=True, progress=progress)
+        platform = read_platform(access.login, progress)
     for note in cluster.notes:
         terminal.notice(note)
-    return cluster.state
+    return cluster.state, platform
 
 
 def _render(upgrade_plan: Plan, output: str, every: bool, *, to_file: bool) -> str:

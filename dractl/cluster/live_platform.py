@@ -1,0 +1,59 @@
+"""Objects of a live cluster that decide about drivers, and are not among those of pods and devices:
+roles, webhooks and admission policies.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from dractl.cluster.platform_objects import PlatformObjects
+from dractl.inputs import kubectl
+from dractl.inputs.kubectl import KubectlResult, Login
+
+_RBAC = "rbac.authorization.k8s.io"
+_ADMISSION = "admissionregistration.k8s.io"
+_CALLS = (
+    {
+        f"clusterroles.{_RBAC}": "ClusterRole",
+        f"clusterrolebindings.{_RBAC}": "ClusterRoleBinding",
+        f"roles.{_RBAC}": "Role",
+        f"rolebindings.{_RBAC}": "RoleBinding",
+    },
+    {
+        f"validatingwebhookconfigurations.{_ADMISSION}": "ValidatingWebhookConfiguration",
+        f"mutatingwebhookconfigurations.{_ADMISSION}": "MutatingWebhookConfiguration",
+    },
+    # Not every release serves them: kubectl fails as a whole for a resource that is not served.
+    {f"validatingadmissionpolicies.{_ADMISSION}": "ValidatingAdmissionPolicy"},
+    {f"mutatingadmissionpolicies.{_ADMISSION}": "MutatingAdmissionPolicy"},
+)
+"""Kinds by resource, a call of kubectl each."""
+
+
+def read_platform(login: Login, progress: Callable[[str], None]) -> PlatformObjects:
+    """Read the roles, webhooks and admission policies of a cluster.
+
+    Raises InputError if kubectl fails for another reason than missing rights.
+    """
+    commands = [kubectl.build_get(",".join(call)) for call in _CALLS]
+    results = kubectl.run(login, *commands, progress=progress)
+    objects: list[dict[str, Any]] = []
+    read, forbidden = set[str](), set[str]()
+    for call, result in zip(_CALLS, results, strict=True):
+        refused = {kind for name, kind in call.items() if _plural(name) in result.refused_resources}
+        objects += _objects_of(call, result)
+        read |= set(call.values()) - refused
+        forbidden |= refused
+    return PlatformObjects(tuple(objects), frozenset(read), frozenset(forbidden))
+
+
+def _objects_of(call: dict[str, str], result: KubectlResult) -> list[dict[str, Any]]:
+    plurals = [_plural(name) for name in call]
+    if result.is_unknown_type and len(call) == 1:
+        return []
+    if not result.is_answer(plurals):
+        raise kubectl.command_error(f"read {', '.join(plurals)}", result)
+    return kubectl.parse_list(",".join(plurals), result, tuple(call.values()))
+
+
+def _plural(resource: str) -> str:
+    return resource.partition(".")[0]

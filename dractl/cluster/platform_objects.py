@@ -1,0 +1,15 @@
+"""Objects of a cluster that decide about drivers, and are not among those of pods and devices."""
+
+from typing import Any
+
+from msgspec import Struct
+
+
+class PlatformObjects(Struct, frozen=True):
+    """Roles, webhooks and admission policies of a cluster."""
+
+    objects: tuple[dict[str, Any], ...] = ()
+    read: frozenset[str] = frozenset()
+    """The kinds that were read, even where the cluster has no object of them."""
+    forbidden: frozenset[str] = frozenset()
+    """The kinds that may not be read."""
