@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -12,8 +13,9 @@ from dractl.cluster.changes import Patch
 from dractl.explain.answer import Explanation
 from dractl.explain.ask import find_subjects
 from dractl.explain.explain import Explainer
-from dractl.explain.obstacles.demands import Demand, NodeLabel
+from dractl.explain.obstacles.demands import Demand, NodeLabel, demand_of_stop
 from dractl.explain.obstacles.search import smallest_subset
+from dractl.scheduler.stops import Stop
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -171,6 +173,15 @@ def test_quota_is_an_obstacle_beside_those_behind_it() -> None:
     patched = [c for c in fix.changes if isinstance(c, Patch) and c.target == "Pod/ml/p"]
     assert {c.target for c in fix.changes} == {"ResourceQuota/ml/gpus", "Pod/ml/p"}
     assert bool(recreated) != bool(patched)
+
+
+def test_every_stop_but_two_is_a_demand_that_can_be_lifted() -> None:
+    """A missing class is a demand of the claims; of pods that were not created there is none to try."""
+    stops = [kind(*(MagicMock() for _ in kind.__struct_fields__)) for kind in Stop.__subclasses__()]
+    assert {type(stop).__name__ for stop in stops if demand_of_stop(stop) is None} == {
+        "ClassMissing",
+        "PodsNotCreated",
+    }
 
 
 def test_obstacles_behind_a_misspelt_claim_are_judged_with_the_meant_one() -> None:
