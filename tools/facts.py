@@ -10,7 +10,8 @@ tools/facts.py propose DRIVER CHECKOUT
 tools/facts.py types DOCUMENT
     List instance types with accelerators that no machine is of, listed by a Karpenter provider:
     AWS's website/content/en/preview/reference/instance-types.md, Azure's
-    pkg/utils/supported-gpus.yaml, Oracle's chart/config/oci-shape-meta.json.
+    pkg/utils/supported-gpus.yaml, Oracle's chart/config/oci-shape-meta.json; or by Google's
+    Cluster Autoscaler: pkg/cloudprovider/gke/machinetypes/deprecated_machine_types_config.go.
 tools/facts.py mig CONFIG
     List PCI ids, MIG layouts and profiles of mig-parted's configuration that the pack lacks.
 """
@@ -179,6 +180,11 @@ _ACCELERATOR = re.compile(r"instance-(?:gpu|accelerator)-name\|(?P<name>[^|\n]+)
 
 _SIZE = re.compile(r"^(?P<name>standard_\w+):\n\s+gpu: (?P<maker>\w+)", re.MULTILINE)
 _SHAPE = re.compile(r'"shapeName": "(?P<name>[^" ]*GPU[^" ]*)')
+_MACHINE_TYPE = re.compile(
+    r'NewMachineTypeInfo\("(?P<name>[\w-]+)"'
+    r"(?:(?!NewMachineTypeInfo|supportedGpuTypes)[\s\S])*?withGpuOverride\((?P<gpu>\w+)"
+    r'|NewMachineTypeInfo\("(?P<tpu>(?:ct|tpu)\d\w*-[\w-]+)"'
+)
 
 
 def unknown_types(document: str) -> list[str]:
@@ -189,6 +195,11 @@ def unknown_types(document: str) -> list[str]:
             accelerators = {match["name"]: match["maker"] for match in _SIZE.finditer(text)}
         case ".json":
             accelerators = {match["name"]: "gpu" for match in _SHAPE.finditer(text)}
+        case ".go":
+            accelerators = {
+                match["name"] or match["tpu"]: match["gpu"] or "tpu"
+                for match in _MACHINE_TYPE.finditer(text)
+            }
         case _:
             accelerators = {
                 match["name"]: label["name"]

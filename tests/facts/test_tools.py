@@ -130,6 +130,23 @@ def test_azure_sizes_and_oracle_shapes_without_a_machine_are_listed(tmp_path: Pa
     assert run("types", shapes).splitlines() == ["BM.GPU.X.4: gpu"]
 
 
+def test_googles_machine_types_without_a_machine_are_listed(tmp_path: Path) -> None:
+    types = tmp_path / "deprecated_machine_types_config.go"
+    types.write_text(
+        'NewMachineTypeInfo("a3-highgpu-8g", 208, 1872).\n  withGpuOverride(NvidiaH100_80gb, 8).\n'
+        'NewMachineTypeInfo("a99-highgpu-8g", 224, 4).\n  withSsdCount(4).\n'
+        "  withGpuOverride(NvidiaX100, 8),\n"
+        'NewMachineTypeInfo("c2-standard-4", 4, 16),\n'
+        'NewMachineTypeInfo("ct6e-standard-4t", 180, 720).\n'
+        'NewMachineTypeInfo("tpu99-standard-4t", 180, 720).\n',
+        encoding="utf-8",
+    )
+    assert run("types", types).splitlines() == [
+        "a99-highgpu-8g: NvidiaX100",
+        "tpu99-standard-4t: tpu",
+    ]
+
+
 def list_stale_facts(day: str) -> tuple[int, list[str]]:
     done = subprocess.run([sys.executable, TOOL, "old", day], capture_output=True, text=True)
     return done.returncode, done.stdout.splitlines()
