@@ -1,7 +1,6 @@
-"""``npu.huawei.com``: Ascend NPUs of openFuyao's plugin. Its source is not available from a public
-host.
+"""``npu.huawei.com``: Ascend NPUs of openFuyao's plugin, as quotations of its commits show them.
 
-Source: openFuyao npu-dra-plugin, the constants that it shares with other repositories.
+Source: openFuyao/npu-dra-plugin@a091c786 Ascend-npu-dra-plugin/internal/profiles/npu.
 """
 
 from dractl.drivers.agent import Agent

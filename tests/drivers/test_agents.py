@@ -123,9 +123,12 @@ def test_nothing_is_invented_for_an_agent() -> None:
         assert "machine file" in found.notices[0]
 
 
-@pytest.mark.parametrize("driver", ["npu.furiosa.ai", "npu.huawei.com"])
-def test_drivers_without_public_source_are_noted(driver: str) -> None:
-    assert any("public" in note for note in find(driver).catalogue.notes)
+@pytest.mark.parametrize(
+    ("driver", "words"), [("npu.furiosa.ai", "public"), ("npu.huawei.com", "quotations")]
+)
+def test_drivers_without_readable_source_are_noted(driver: str, words: str) -> None:
+    assert any(words in note for note in find(driver).catalogue.notes)
+    assert not find(driver).catalogue.complete
 
 
 def test_attribute_unknown_to_the_driver_is_refused() -> None:
