@@ -43,7 +43,6 @@ def load_rendered(
     *,
     stdin: bytes | None = None,
     choice: ValueChoice | None = None,
-    relevant_only: bool = False,
 ) -> Inputs:
     """Load the objects of paths, charts with their values and kustomizations with their patches.
 
@@ -53,11 +52,7 @@ def load_rendered(
     """
     renderer = ChartRenderer(target, choice=choice or NO_CHOICE)
     inputs = load_readable(
-        paths,
-        stdin=stdin,
-        relevant_only=relevant_only,
-        render=renderer.render,
-        digests=relevant_only,
+        paths, stdin=stdin, relevant_only=False, render=renderer.render, digests=False
     )
     for item in inputs.unread:
         raise InputError(item.why, place=item.file, hint=item.hint)
@@ -72,12 +67,10 @@ def load_rendered(
         if chart_of(item.file) is not None and is_relevant(read_file(item.file) or b""):
             hint = f"render it first: helm template {chart_of(item.file)} > FILE, and name FILE"
             raise InputError(f"not rendered: {item.why}", place=item.file, hint=hint)
-    return _replace_kustomizations(applied, name_paths(paths), relevant_only=relevant_only)
+    return _replace_kustomizations(applied, name_paths(paths))
 
 
-def _replace_kustomizations(
-    applied: Applied, paths: Sequence[str], *, relevant_only: bool
-) -> Inputs:
+def _replace_kustomizations(applied: Applied, paths: Sequence[str]) -> Inputs:
     """Return the input with the objects of the outermost kustomizations in place of their files.
 
     Kustomizations from which appliers deliver something have been built.
@@ -100,11 +93,7 @@ def _replace_kustomizations(
         if document.rendered or os.path.abspath(document.file) not in files
     ]
     for build in builds:
-        documents += (
-            document
-            for document in build.documents
-            if not relevant_only or is_relevant(document.text.encode())
-        )
+        documents += build.documents
     return replace(inputs, documents=tuple(documents))
 
 

@@ -3,17 +3,19 @@
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from dractl.errors import InputError
 from dractl.inputs.copies import choose_copies
-from dractl.manifests import Inputs, Skipped, load
+from dractl.manifests import Broken, Document, Inputs, Skipped, load
 from dractl.manifests.content import read_file
 from dractl.manifests.kustomize import is_kustomization
-from dractl.manifests.load import APPLIER_GROUPS, is_relevant
-from dractl.manifests.naming import display_path
+from dractl.manifests.load import APPLIER_GROUPS, is_relevant, names_dra
+from dractl.manifests.naming import display_path, name_paths
+from dractl.manifests.source import Source
 from dractl.manifests.templates import chart_of
 from dractl.model import Target
 
@@ -34,11 +36,7 @@ def is_snapshot(path: str) -> bool:
 
 
 def load_manifests(
-    paths: Sequence[str],
-    *,
-    stdin: bytes | None = None,
-    values: "ValueChoice | None" = None,
-    relevant_only: bool = False,
+    paths: Sequence[str], *, stdin: bytes | None = None, values: "ValueChoice | None" = None
 ) -> Inputs:
     """Load the documents of paths; charts are rendered with ``values``, kustomizations built, and
     objects that Flux and Argo CD apply stand for the files that they are made of.
@@ -48,13 +46,11 @@ def load_manifests(
     """
     inputs = None
     if values is None and not any(map(_may_need_rendering, paths)):
-        inputs = load(list(paths), stdin=stdin, relevant_only=relevant_only)
+        inputs = load(list(paths), stdin=stdin, relevant_only=False)
     if inputs is None or _has_appliers(inputs):
         from dractl.inputs.loading import load_rendered
 
-        inputs = load_rendered(
-            list(paths), Target.of(), stdin=stdin, choice=values, relevant_only=relevant_only
-        )
+        inputs = load_rendered(list(paths), Target.of(), stdin=stdin, choice=values)
     files = frozenset((*paths, *map(display_path, paths)))
     return replace(inputs, documents=choose_copies(inputs.documents, files))
 
@@ -93,6 +89,44 @@ def read_files(
                 hint="write the dump again: kubectl get ... -o yaml > FILE",
             )
     return inputs
+
+
+def select_relevant(inputs: Inputs, paths: Sequence[str]) -> Inputs:
+    """Return the part of an input of ``paths`` that may concern DRA, by the rules of :func:`load`.
+
+    A path that is alone counts whatever it has, as standard input does. Definitions of custom
+    resources are no longer documents, but their files are in ``definitions``.
+    """
+    named = frozenset(("<stdin>", *name_paths(paths[:1] if len(paths) == 1 else ())))
+
+    @cache
+    def is_wanted(text: str) -> bool:
+        return is_relevant(text.encode())
+
+    documents: list[Document] = []
+    definitions: dict[str, Source] = {}
+    for item in inputs.documents:
+        if item.file not in named and item.world is None and not is_wanted(item.text):
+            continue
+        if item.kind == "CustomResourceDefinition":
+            definitions[item.file] = Source(item.file, item.text)
+        else:
+            documents.append(item)
+    return replace(
+        inputs,
+        documents=tuple(documents),
+        broken=tuple(item for item in inputs.broken if item.file in named or _may_decide(item)),
+        skipped=tuple(item for item in inputs.skipped if item.judged or _may_decide(item)),
+        definitions=tuple(definitions.values()),
+    )
+
+
+def _may_decide(item: Broken | Skipped) -> bool:
+    """Return True for a file that was not read and may concern DRA, as far as it can be read now:
+    no folder can be, nor the member of an archive.
+    """
+    data = read_file(_LINE.sub("", item.file), _SEARCHED_BYTES)
+    return data is None or (names_dra if isinstance(item, Broken) else is_relevant)(data)
 
 
 def list_unrendered(inputs: Inputs) -> Iterator[Skipped]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,7 +24,7 @@ from dractl.cli.options.values import ValuesOptions
 from dractl.cluster import ClusterState, sources
 from dractl.errors import InputError, UsageError
 from dractl.garbage import pause_collection
-from dractl.inputs.reading import load_manifests, read_files
+from dractl.inputs.reading import load_manifests, read_files, select_relevant
 from dractl.lint.finding import Report
 from dractl.manifests import Inputs, load, load_readable
 from dractl.model import Target
@@ -52,10 +52,8 @@ from dractl.upgrade import (
     settings_of_objects,
 )
 
-if TYPE_CHECKING:
-    from dractl.inputs.charts import ValueChoice
-
 FORMATS = ("text", "json", "yaml", "name", "html", "markdown")
+_NO_INPUTS = Inputs((), (), (), 0)
 
 Paths = Annotated[
     list[str] | None,
@@ -113,6 +111,14 @@ class InputOptions(ValuesOptions, frozen=True):
         names = (*(self.paths or ()), *(self.files or ()))
         return sys.stdin.buffer.read() if "-" in names else None
 
+    def read_all(self, stdin: bytes | None) -> Inputs:
+        """Read the manifests with all documents: components set gates in files without an object of
+        DRA, too.
+        """
+        if not self.paths:
+            return _NO_INPUTS
+        return load_manifests(self.paths, stdin=stdin, values=self.choose_values({}))
+
 
 class VersionOptions(OptionGroup, frozen=True):
     """The options of the releases, of drivers' versions, and of the machines that they run on."""
@@ -147,8 +153,8 @@ class EditOptions(OptionGroup, frozen=True):
 class _Loaded(Struct, frozen=True):
     """The objects that are compared."""
 
-    manifests: tuple[Input, ...]
-    """Objects of the manifests."""
+    manifests: Inputs
+    """The manifests that may concern DRA."""
     state: ClusterState
     """Objects that are stored."""
     settings: tuple[GateSetting, ...]
@@ -168,8 +174,13 @@ class _Loaded(Struct, frozen=True):
         machines: tuple[DescribedNode, ...],
     ) -> UpgradeInput:
         """Return what is compared; ``state`` has the nodes of described machines, too."""
+        manifests = tuple(
+            Input(document.value, tuple(document.faults))
+            for document in self.manifests.documents
+            if isinstance(document.value, dict)
+        )
         return UpgradeInput(
-            self.manifests,
+            manifests,
             state,
             gates,
             versions,
@@ -223,13 +234,14 @@ def command(
     if edits.fix:
         targets = [Target.of(release, gates_of(release, gates)) for release in releases]
         errors = _fix_manifests(paths, targets, edits.unsafe_fixes)
-        manifests = _read_manifests(paths, stdin, inputs.choose_values({}))
-        loaded = replace(loaded, manifests=manifests)
+        loaded = replace(loaded, manifests=_choose_manifests(inputs.read_all(stdin), paths))
     state, machines = _add_machines(
         loaded.state, versions.hardware or [], Target.of(releases[0]), driver_versions
     )
     compared = loaded.compare(state, gates, driver_versions, machines)
-    upgrade_plan = _add_fixes(plan(compared, first, versions.to, _explain), paths, gates)
+    upgrade_plan = _add_fixes(
+        plan(compared, first, versions.to, _explain), loaded.manifests, paths, gates
+    )
     report = _render(
         upgrade_plan, common.base_format(output), printing.verbose > 0, to_file=printing.to_file
     )
@@ -263,11 +275,9 @@ def _load(
     inputs: InputOptions, versions: VersionOptions, access: Access, stdin: bytes | None
 ) -> _Loaded:
     """Load the manifests, and the stored objects of files or of the cluster."""
-    paths = inputs.paths or []
-    values = inputs.choose_values({})
-    manifests = _read_manifests(paths, stdin, values)
-    written = _read_documents_of_paths(paths, stdin, values)
-    documents = list(written.documents) if written else []
+    written = inputs.read_all(stdin)
+    manifests = _choose_manifests(written, inputs.paths or [])
+    documents = list(written.documents)
     settings = tuple(settings_of_documents(documents))
     platform = PlatformObjects()
     with pause_collection():
@@ -281,8 +291,8 @@ def _load(
         else:
             state, platform = _read_cluster(access)
             settings += tuple(settings_of_objects(state.objects("Pod").values()))
-    if written:
-        state = state.with_unrendered(sources.list_unread_files(written))
+    if unread := sources.list_unread_files(written):
+        state = state.with_unrendered(unread)
     pods = state.objects("Pod").values() if not inputs.files else ()
     runtime_config = runtime_config_of_documents(documents).merge(runtime_config_of_objects(pods))
     others = tuple(each.value for each in documents if isinstance(each.value, dict))
@@ -323,35 +333,18 @@ def _fix_manifests(paths: list[str], targets: list[Target], unsafe: bool) -> lis
     return errors
 
 
-def _read_documents_of_paths(
-    paths: list[str], stdin: bytes | None, values: ValueChoice | None
-) -> Inputs | None:
-    """Read all documents of manifests: components set gates in files without an object of DRA,
-    too.
+def _choose_manifests(written: Inputs, paths: list[str]) -> Inputs:
+    """Choose the manifests that may concern DRA, and note what was not rendered of them.
+
+    Raises InputError for files that cannot be read.
     """
-    return load_manifests(paths, stdin=stdin, values=values) if paths else None
-
-
-def _read_manifests(
-    paths: list[str], stdin: bytes | None, values: ValueChoice | None
-) -> tuple[Input, ...]:
-    """Read the objects of the manifests.
-
-    Raises InputError for files that cannot be read, or were not rendered.
-    """
-    if not paths:
-        return ()
-    inputs = load_manifests(paths, stdin=stdin, values=values, relevant_only=True)
-    for item in inputs.broken:
+    chosen = select_relevant(written, paths)
+    for item in chosen.broken:
         place = f"{item.position.file}:{item.position.line}:{item.position.column}"
         raise InputError(item.message, place=place, hint=item.hint)
-    for skipped in inputs.skipped:
+    for skipped in chosen.skipped:
         terminal.notice(f"{skipped.file}: not compared, {skipped.why}")
-    return tuple(
-        Input(document.value, tuple(document.faults))
-        for document in inputs.documents
-        if isinstance(document.value, dict)
-    )
+    return chosen
 
 
 def _add_machines(
@@ -376,14 +369,22 @@ def _add_machines(
     return state, tuple(nodes)
 
 
-def _add_fixes(upgrade_plan: Plan, paths: list[str], gates: Mapping[str, bool]) -> Plan:
-    """Add lint's fixes to the findings that break manifests."""
+def _add_fixes(
+    upgrade_plan: Plan, manifests: Inputs, paths: list[str], gates: Mapping[str, bool]
+) -> Plan:
+    """Add lint's fixes to the findings that break manifests.
+
+    Lint fixes files as they are written: those of a chart or a kustomization are read again.
+    """
     files = [path for path in paths if path != "-"]
     if not upgrade_plan.count("breaks") or not files:
         return upgrade_plan
     from dractl.upgrade.lint_fixes import add_fixes
 
-    return add_fixes(upgrade_plan, load(files), gates)
+    is_written = len(files) == len(paths) and not any(
+        document.rendered for document in manifests.documents
+    )
+    return add_fixes(upgrade_plan, manifests if is_written else load(files), gates)
 
 
 def _read_stored(files: list[str], stdin: bytes | None) -> Inputs:
