@@ -12,6 +12,7 @@ from dractl.errors import InputError
 from dractl.inputs.copies import choose_copies
 from dractl.manifests import Broken, Document, Inputs, Skipped, load
 from dractl.manifests.content import read_file
+from dractl.manifests.files import Entry, list_files
 from dractl.manifests.kustomize import is_kustomization
 from dractl.manifests.load import APPLIER_GROUPS, is_relevant, names_dra
 from dractl.manifests.naming import display_path, name_paths
@@ -45,7 +46,7 @@ def load_manifests(
     UsageError for copies of one object that differ.
     """
     inputs = None
-    if values is None and not any(map(_may_need_rendering, paths)):
+    if values is None and not _needs_rendering(paths):
         inputs = load(list(paths), stdin=stdin, relevant_only=False)
     if inputs is None or _has_appliers(inputs):
         from dractl.inputs.loading import load_rendered
@@ -153,6 +154,10 @@ def _has_appliers(inputs: Inputs) -> bool:
     )
 
 
-def _may_need_rendering(path: str) -> bool:
-    """Return True for a folder, a kustomization and the template of a chart."""
-    return os.path.isdir(path) or is_kustomization(path) or chart_of(path) is not None
+def _needs_rendering(paths: Sequence[str]) -> bool:
+    """Return True if there is a kustomization or the template of a chart among the files.
+
+    Listing 1,000 files takes a fifth of the time of importing what renders.
+    """
+    files = (entry.path for entry in list_files(paths, ()) if isinstance(entry, Entry))
+    return any(is_kustomization(path) or chart_of(path) is not None for path in files)
