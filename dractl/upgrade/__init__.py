@@ -1,6 +1,5 @@
 """The differences for the same objects between releases, and between versions of drivers."""
 
-from dractl.cluster.described_nodes import DescribedNode
 from dractl.cluster.platform_objects import PlatformObjects
 from dractl.upgrade.finding import Finding, Plan, Step, list_affected
 from dractl.upgrade.flags import (
@@ -14,7 +13,6 @@ from dractl.upgrade.server import Input
 from dractl.upgrade.upgrade import UpgradeInput, gates_of, path_of, plan, refuse_unknown_gates
 
 __all__ = [
-    "DescribedNode",
     "Finding",
     "GateSetting",
     "Input",

@@ -1,12 +1,12 @@
 """The upgrade of one driver: the slices after it, and its effect on the objects that read them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from dractl.allocation import Features
 from dractl.cluster import ClusterState
-from dractl.cluster.described_nodes import DescribedNode
 from dractl.errors import UsageError
 from dractl.facts.images import versions_that_run
 from dractl.model import Target
@@ -18,6 +18,9 @@ from dractl.upgrade.new_devices import describe_new_devices, find_new_devices, f
 from dractl.upgrade.placing import Applicant, Difference, Outcomes, Placing, quote_scheduler
 from dractl.upgrade.readers import find_readers, sources_of_claim, sources_of_pod
 from dractl.views import Pod
+
+if TYPE_CHECKING:
+    from dractl.cluster.described_nodes import DescribedNode
 
 
 class DriverChange(Struct, frozen=True):
@@ -80,7 +83,7 @@ class DriverSlices(Struct, frozen=True):
 
 
 def upgrade_slices(
-    state: ClusterState, change: DriverChange, described: Iterable[DescribedNode], target: Target
+    state: ClusterState, change: DriverChange, described: Iterable["DescribedNode"], target: Target
 ) -> DriverSlices:
     """Return the cluster with the slices of the later version, and the differences."""
     name, start, to = change.name, change.start[0], change.to

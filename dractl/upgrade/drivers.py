@@ -7,12 +7,11 @@ catalogue's rows for the versions between.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
 from dractl.cluster import ClusterState, sources
-from dractl.cluster.described_nodes import DescribedNode
 from dractl.drivers import Options, find, render
 from dractl.drivers.compare import devices
 from dractl.errors import UsageError
@@ -21,6 +20,9 @@ from dractl.facts.drivers import Attribute, Capacity, Driver
 from dractl.model import Target, to_v1
 from dractl.objects import Device, Raw, mapping, slice_of
 from dractl.upgrade.finding import Finding
+
+if TYPE_CHECKING:
+    from dractl.cluster.described_nodes import DescribedNode
 
 Devices = Mapping[tuple[str, str], Raw]
 
@@ -153,7 +155,7 @@ def behavior_changes(name: str, start: str, to: str) -> Iterator[Finding]:
 
 
 def render_slices(
-    described: DescribedNode, name: str, version: str, target: Target
+    described: "DescribedNode", name: str, version: str, target: Target
 ) -> tuple[dict[str, Any], ...]:
     """Return the slices of a version on a known machine; none where it would not start."""
     options = Options(described.node, target, {name: version}, described.settings)

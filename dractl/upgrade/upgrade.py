@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from dractl.allocation import Features
 from dractl.allocation.features import MODELLED
 from dractl.cluster import ClusterState, sources
-from dractl.cluster.described_nodes import DescribedNode
 from dractl.cluster.platform_objects import PlatformObjects
 from dractl.cluster.schedulers import identify
 from dractl.errors import UsageError
@@ -53,6 +52,9 @@ from dractl.upgrade.platform import find_platform
 from dractl.upgrade.server import Input
 from dractl.views import DEFAULT_SCHEDULER, Pod, View
 
+if TYPE_CHECKING:
+    from dractl.cluster.described_nodes import DescribedNode
+
 _NO_DEVICES = ("what kube-scheduler does: the input has no ResourceSlice",)
 _DRA = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice", "DeviceTaintRule")
 
@@ -68,7 +70,7 @@ class UpgradeInput(Struct, frozen=True):
     """The gates that are set for all components."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """The later versions of drivers, or ``PRESENT..LATER``, by driver."""
-    machines: tuple[DescribedNode, ...] = ()
+    machines: tuple["DescribedNode", ...] = ()
     """The nodes whose hardware is known."""
     settings: tuple[GateSetting, ...] = ()
     """The places at which components set their gates."""

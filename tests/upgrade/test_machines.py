@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dractl import probes
+from dractl.cluster.described_nodes import DescribedNode
 from dractl.model import Target
-from dractl.upgrade import DescribedNode, drivers
+from dractl.upgrade import drivers
 from tests.upgrade.test_drivers import STEPS
 
 if TYPE_CHECKING:

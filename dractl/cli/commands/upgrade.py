@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,7 +33,6 @@ from dractl.model.releases import NEWEST
 from dractl.objects import Raw, slice_of
 from dractl.program import program_name
 from dractl.upgrade import (
-    DescribedNode,
     GateSetting,
     Input,
     Outcome,
@@ -51,6 +50,9 @@ from dractl.upgrade import (
     settings_of_documents,
     settings_of_objects,
 )
+
+if TYPE_CHECKING:
+    from dractl.cluster.described_nodes import DescribedNode
 
 FORMATS = ("text", "json", "yaml", "name", "html", "markdown")
 _NO_INPUTS = Inputs((), (), (), 0)
@@ -351,6 +353,8 @@ def _add_machines(
     state: ClusterState, specs: list[str], target: Target, driver_versions: Mapping[str, str]
 ) -> tuple[ClusterState, tuple[DescribedNode, ...]]:
     """Add the nodes of described machines; nodes that the cluster has keep their slices."""
+    if not specs:
+        return state, ()
     from dractl.cli.options.device_sources import parse_node
     from dractl.cluster.described_nodes import parse_nodes, render_node
 
