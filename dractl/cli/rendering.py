@@ -4,24 +4,38 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from dractl.lint.relevance import concern
 from dractl.lint.store import Store
 from dractl.manifests.kustomize import is_kustomization
+from dractl.manifests.load import names_dra
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dractl.inputs.charts import ChartRenderer, ValueChoice
     from dractl.inputs.memory import Memory
-    from dractl.manifests import Inputs
+    from dractl.manifests import Document, Inputs
     from dractl.manifests.rendered import Renderer
     from dractl.model import Target
 
+
+class Concern(Struct, frozen=True):
+    """The objects for whose sake charts and kustomizations are rendered."""
+
+    may_be_in: Callable[[bytes], bool]
+    """Whether a file of these bytes may have such an object."""
+    holds: Callable[[Document], bool]
+    """Whether a document is such an object."""
+
+
+_CLAIMS = Concern(names_dra, lambda document: concern(document.value) == "claims")
 _NO_OVERLAY: Mapping[str, bytes] = MappingProxyType({})
 
 
@@ -31,8 +45,14 @@ class Rendering:
     Its modules are imported for the first chart or kustomization: most inputs have none.
     """
 
-    def __init__(self, cache: str | None = None, choice: ValueChoice | None = None) -> None:
+    def __init__(
+        self,
+        cache: str | None = None,
+        choice: ValueChoice | None = None,
+        concern: Concern = _CLAIMS,
+    ) -> None:
         self._choice = choice
+        self._concern = concern
         self._renderers: list[ChartRenderer] = []
         self._store = Store(cache, "rendered", "1") if cache else None
         self._memory: Memory | None = None
@@ -53,7 +73,7 @@ class Rendering:
         unwritten = Overlay(overlay)
         charts = ChartRenderer(target, overlay=unwritten, memory=self._remember())
         builder = KustomizationBuilder(overlay=unwritten, memory=self._remember())
-        return deliver(inputs, charts.render_release, builder, unwritten)
+        return deliver(inputs, charts.render_release, builder, unwritten, self._concern.may_be_in)
 
     def _remember(self) -> Memory:
         from dractl.inputs.memory import Memory
@@ -125,6 +145,7 @@ class Rendering:
             inputs,
             candidates,
             builder.build,
-            lambda document: concern(document.value) == "claims",
+            self._concern.holds,
             unwritten.get,
+            self._concern.may_be_in,
         )

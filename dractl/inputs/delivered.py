@@ -1,7 +1,7 @@
 """The objects that Flux and Argo CD apply, as documents at the places where people edit them."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from msgspec.structs import replace
@@ -36,12 +36,18 @@ class WorldDocuments:
     """Makes the documents of the objects that are applied to one cluster."""
 
     def __init__(
-        self, world: World, files: Files, reader: DeliveryReader, render: ReleaseRenderer
+        self,
+        world: World,
+        files: Files,
+        reader: DeliveryReader,
+        render: ReleaseRenderer,
+        may_concern: Callable[[bytes], bool] = names_dra,
     ) -> None:
         self._world = world
         self._files = files
         self._reader = reader
         self._render = render
+        self._may_concern = may_concern
         self._remote: dict[str, tuple[Member, str]] = {}
         self.charts: set[str] = set()
         """The absolute paths of the charts that were rendered."""
@@ -112,7 +118,7 @@ class WorldDocuments:
         data = encode_json(document.value)
         if is_relevant(data):
             yield document
-        matters = names_dra(data)
+        matters = self._may_concern(data)
         kind, name = flux.chart_path(member)
         folder = flux.find_chart(member, name) if kind == "GitRepository" else None
         if folder is None:
@@ -179,7 +185,7 @@ class WorldDocuments:
         templates = {
             path: Source(display_path(os.path.join(folder, path)), decode(content))
             for path, content in tree.files.items()
-            if "templates" in path.split(os.sep) and names_dra(content)
+            if "templates" in path.split(os.sep) and self._may_concern(content)
         }
         if not templates:
             return

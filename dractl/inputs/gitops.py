@@ -1,7 +1,7 @@
 """Builds the objects that Flux and Argo CD apply, in the way that they do."""
 
 import os
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -49,9 +49,16 @@ class Applied(Struct, frozen=True):
 
 
 def build_deliveries(
-    inputs: Inputs, render: ReleaseRenderer, builder: KustomizationBuilder, overlay: Overlay
+    inputs: Inputs,
+    render: ReleaseRenderer,
+    builder: KustomizationBuilder,
+    overlay: Overlay,
+    may_concern: Callable[[bytes], bool] = names_dra,
 ) -> Delivered:
-    """Build the objects that the appliers of an input apply; it has at least one."""
+    """Build the objects that the appliers of an input apply; it has at least one.
+
+    Charts are rendered for the templates whose bytes ``may_concern`` the reader.
+    """
     kustomizations = Kustomizations()
     appliers = map(os.path.abspath, inputs.appliers)
     paths = [path for path in appliers if not kustomizations.is_patch(path)]
@@ -61,7 +68,7 @@ def build_deliveries(
     files = Files(TreeReader(top, overlay), inputs.documents)
     reader = DeliveryReader(files, builder, find_origins(top))
     read = reader.read(paths)
-    worlds = [WorldDocuments(world, files, reader, render) for world in read]
+    worlds = [WorldDocuments(world, files, reader, render, may_concern) for world in read]
     documents = tuple(document for world in worlds for document in world.make())
     return Delivered(
         documents,
@@ -81,7 +88,11 @@ def _list_roots(world: World) -> frozenset[str]:
 
 
 def deliver(
-    inputs: Inputs, render: ReleaseRenderer, builder: KustomizationBuilder, overlay: Overlay
+    inputs: Inputs,
+    render: ReleaseRenderer,
+    builder: KustomizationBuilder,
+    overlay: Overlay,
+    may_concern: Callable[[bytes], bool] = names_dra,
 ) -> tuple[Inputs, frozenset[str]]:
     """Return the input with the objects that its appliers deliver, and the absolute paths of all
     files that were read for that.
@@ -89,7 +100,7 @@ def deliver(
     The files stay in the input, since people edit them. The delivered objects are judged, too, each
     with the other objects of its cluster.
     """
-    delivered = build_deliveries(inputs, render, builder, overlay)
+    delivered = build_deliveries(inputs, render, builder, overlay, may_concern)
     asked = [item for item in delivered.skipped if item.file not in inputs.around]
     made = replace(
         inputs,

@@ -36,21 +36,22 @@ def add_built_objects(
     build: Builder,
     concerns: Callable[[Document], bool],
     overlay: Callable[[str], bytes | None] = lambda _: None,
+    may_concern: Callable[[bytes], bool] = names_dra,
 ) -> Inputs:
     """Return the input, followed by the objects of the kustomizations among ``files`` as ``build``
     makes them.
 
     Only the outermost kustomizations are built. They must have a document that ``concerns`` the
-    reader, and refer to nothing but files and folders of this machine. The others are in
-    ``skipped``: their files are linted as they are. ``overlay`` gives the content of files that are
-    not written yet.
+    reader, in a file whose bytes ``may_concern`` the reader, and refer to nothing but files and
+    folders of this machine. The others are in ``skipped``: their files are linted as they are.
+    ``overlay`` gives the content of files that are not written yet.
     """
     names = {os.path.abspath(file): file for file in files}
     folders = [os.path.dirname(path) for path in names if is_kustomization(path)]
     if not folders:
         return inputs
     written = _Written(inputs.documents, names, overlay)
-    kustomizations = _Kustomizations(folders, written, concerns)
+    kustomizations = _Kustomizations(folders, written, concerns, may_concern)
     roots = kustomizations.roots()
     refusals = {root: why for root in roots if (why := kustomizations.refusal(root)) is not None}
     local = [root for root in roots if root not in refusals]
@@ -87,12 +88,17 @@ class _Kustomizations:
     """The kustomizations in some folders, and the kustomizations they consist of."""
 
     def __init__(
-        self, folders: Iterable[str], written: _Written, concerns: Callable[[Document], bool]
+        self,
+        folders: Iterable[str],
+        written: _Written,
+        concerns: Callable[[Document], bool],
+        may_concern: Callable[[bytes], bool],
     ) -> None:
         self._read = Kustomizations()
         self._folders = list(folders)
         self._written = written
         self._matters = concerns
+        self._may_matter = may_concern
         self._concern: dict[str, bool] = {}
 
     def refusal(self, root: str) -> str | None:
@@ -134,7 +140,7 @@ class _Kustomizations:
 
     def _holds_concern(self, path: str) -> bool:
         data = self._written.data(path)
-        if not names_dra(data) or is_definition(data):
+        if not self._may_matter(data) or is_definition(data):
             return False
         documents = self._written.documents_of(path)
         # Other patches are lists of operations

@@ -49,6 +49,8 @@ class MigratedFile(Struct, frozen=True):
     """Remarks on places of the file, each once."""
     resources: frozenset[str]
     """The device plugins' resources that its pods ask for."""
+    pods: tuple[PodSpec[Document], ...] = ()
+    """Its pod specifications, and those that its patches are about."""
 
 
 class Migration:
@@ -78,6 +80,11 @@ class Migration:
             }
         )
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the templates that stand in a file by now."""
+        return frozenset(template.name for template in self._templates.written)
+
     def migrate(self, name: str, content: str, scope: str) -> MigratedFile:
         """Return a file with claims in place of device plugins' resources; ``scope`` is its folder.
 
@@ -90,6 +97,7 @@ class Migration:
         remarks: list[Remark] = []
         resources: set[str] = set()
         pods: list[PodPlan] = []
+        written: list[PodSpec[Document]] = []
         for document in documents:
             remarks += (
                 Remark(place, f"{resource} is {_PATCH_STAYS}")
@@ -97,7 +105,8 @@ class Migration:
             )
             if not isinstance(document.value, dict):
                 continue
-            specs = list(_pod_specs(document))
+            specs = list(pod_specs(document))
+            written += specs
             remarks += _remarks_outside_pods(document, [pod.path for pod in specs])
             remarks += (Remark(place, why) for place, why in remarks_on_installation(document))
             if specs and is_patch(document, self._kustomizations):
@@ -124,9 +133,8 @@ class Migration:
             pods = []
         edited = self._apply_plans(name, whole, documents, pods, remarks)
         after = content if edited == whole else edited
-        return MigratedFile(
-            name, content, after, tuple(dict.fromkeys(remarks)), frozenset(resources)
-        )
+        noted = tuple(dict.fromkeys(remarks))
+        return MigratedFile(name, content, after, noted, frozenset(resources), tuple(written))
 
     def _apply_plans(
         self,
@@ -210,7 +218,7 @@ def _namespace(document: Document) -> str | None:
     return text(named) or document.namespace
 
 
-def _pod_specs(document: Document) -> Iterator[PodSpec[Document]]:
+def pod_specs(document: Document) -> Iterator[PodSpec[Document]]:
     """Yield the pod specifications of a document.
 
     They stand in templates, in custom resources wherever a map has containers with resources, and
@@ -224,7 +232,7 @@ def _pod_specs(document: Document) -> Iterator[PodSpec[Document]]:
     for pod in chart_pods:
         pod_specs[pod.path] = pod.fields
     yield from chart_pods
-    for path, node in _maps(value):
+    for path, node in maps_in(value):
         if any(path[: len(spec)] == spec for spec in pod_specs):
             continue
         containers = [mapping(item) for item in items(node.get("containers"))]
@@ -233,7 +241,7 @@ def _pod_specs(document: Document) -> Iterator[PodSpec[Document]]:
             yield PodSpec(document, path, node)
 
 
-def _maps(value: Any) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+def maps_in(value: Any) -> Iterator[tuple[Path, Mapping[str, Any]]]:
     stack: list[tuple[Path, Any]] = [((), value)]
     while stack:
         path, node = stack.pop()
@@ -261,7 +269,7 @@ def _remarks_outside_pods(document: Document, specs: Sequence[Path]) -> Iterator
     """Yield the requests that stand in no pod specification: values of charts, quotas, custom
     resources.
     """
-    for path, node in _maps(document.value):
+    for path, node in maps_in(document.value):
         if any(path[: len(spec)] == spec for spec in specs):
             continue
         for at, covered in enumerate(items(node.get("coveredResources"))):

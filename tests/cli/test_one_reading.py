@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from dractl.cli.main import main
+from dractl.inputs.reading import load_manifests
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -129,6 +130,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "check-driver": ("check-driver",),
     "cel": ("cel", "true", "--devices"),
     "migrate": ("migrate",),
+    "migrate-classes": ("migrate", "--keep-requests", "-o", "json"),
 }
 JUDGES = ("explain", "devices", "fit", "plan", "impact", "upgrade", "facts", "check-driver")
 LISTS_UNREAD = ("explain", "devices", "fit", "plan", "impact")
@@ -224,6 +226,77 @@ def test_nothing_is_fixed_or_migrated_where_nothing_is_wrong(ask: Ask, name: str
     migrated = ask("migrate", name)
     assert (migrated.code, migrated.out) == (3 if name == "chart" else 0, "")
     assert ask("lint", name).code == 0
+
+
+def request_plugin(profile: str) -> dict[str, Any]:
+    """Return a pod that asks a device plugin for a MIG device."""
+    limits = {f"nvidia.com/mig-{profile}": 1}
+    container = {"name": "main", "image": "x", "resources": {"limits": limits}}
+    metadata = {"name": "old", "namespace": "ml"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": [container]},
+    }
+
+
+def add_plugin_pod(top: Path, name: str) -> None:
+    """Add a pod with a device plugin's resource to an input; a patch changes it to another one."""
+    pod = request_plugin("1g.5gb")
+    dumps = [
+        path for path in top.iterdir() if path.suffix == ".json" and "List" in path.read_text()
+    ]
+    for path in dumps:
+        value = json.loads(path.read_text())
+        value["items"].append(store(pod, "old"))
+        path.write_text(json.dumps(value))
+    if dumps:
+        return
+    folder = {"chart": top / "templates", "kustomization": top / "base"}.get(name, top)
+    (folder / "old.json").write_text(json.dumps(pod))
+    if name == "chart":
+        (folder / "old.json").write_text("{{ if .Values.old }}" + json.dumps(pod) + "{{ end }}")
+    if name == "kustomization":
+        listed = (folder / "kustomization.yaml").read_text().replace("[", "[old.json, ")
+        (folder / "kustomization.yaml").write_text(listed)
+        (top / "prod/old.yaml").write_text(json.dumps(request_plugin("2g.10gb")))
+        entry = "resources: [../base]\npatches: [{path: patch.yaml}, {path: old.yaml}]\n"
+        (top / "prod/kustomization.yaml").write_text(entry)
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_migrate_finds_the_requests_that_the_others_read(
+    ask: Ask, name: str, tmp_path: Path
+) -> None:
+    """What the others refuse to judge as one cluster, migrate edits file by file."""
+    if name == "kustomization" and not (shutil.which("kubectl") or shutil.which("kustomize")):
+        pytest.skip("neither kustomize nor kubectl is installed")
+    ask("facts", name)  # makes the input
+    add_plugin_pod(tmp_path / name, name)
+    migrated = ask("migrate-classes", name)
+    if name == "chart":
+        assert (migrated.code, json.loads(migrated.out)["classes"]) == (3, [])
+        assert ask("explain", name).code == 3
+        return
+    classes = json.loads(migrated.out)["classes"]
+    assert migrated.code == 0
+    found = {row["spec"]["extendedResourceName"] for row in classes}
+    if name == "snapshots":
+        assert found == {"nvidia.com/mig-1g.5gb"}
+        return
+    documents = load_manifests([str(tmp_path / name)]).documents
+    requested = {
+        resource
+        for document in documents
+        if document.kind == "Pod"
+        for container in document.value["spec"]["containers"]
+        for resource in container.get("resources", {}).get("limits", {})
+        if "/mig-" in resource
+    }
+    assert requested
+    assert requested <= found
+    assert found - requested <= {"nvidia.com/mig-1g.5gb"}  # of the base, as it is written
 
 
 @pytest.mark.parametrize("name", ["old", "machine"])

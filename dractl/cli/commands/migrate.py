@@ -1,12 +1,14 @@
 """``dractl migrate``: device-plugin requests of manifests, converted to claims."""
 
 import json
+import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Annotated, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 from typer import Argument, Exit, Option
 
 from dractl.cli import common, fixing, terminal
@@ -14,13 +16,24 @@ from dractl.cli.fixing import FileChange
 from dractl.cli.headings import ACTIONS, INPUT
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions, choose_target
+from dractl.cli.options.values import ValuesOptions
+from dractl.cli.rendering import Concern, Rendering
 from dractl.errors import InputError, UsageError
 from dractl.facts import current
 from dractl.garbage import pause_collection
+from dractl.lint.config import ChartSettings
 from dractl.manifests import FileFilter, Inputs, Skipped, load_readable
 from dractl.manifests.content import read_file
+from dractl.manifests.files import Entry, list_files
 from dractl.manifests.kustomize import is_kustomization
+from dractl.manifests.naming import name_paths
+from dractl.manifests.templates import chart_of
 from dractl.migration import MigratedFile, Migration, Remark, classes_for
+from dractl.migration.rendered_requests import (
+    RenderedRequest,
+    list_lost_templates,
+    list_rendered_requests,
+)
 from dractl.migration.resources import stand_in_for
 from dractl.model import Target
 from dractl.model.releases import GATES
@@ -84,8 +97,9 @@ def command(
 ) -> None:
     """Convert device-plugin requests in manifests to ResourceClaimTemplates, and show the diff.
 
-    Node selectors on labels of GPU Feature Discovery become selectors of the request. Requests that
-    cannot be converted are reported on standard error.
+    Node selectors on labels of GPU Feature Discovery become selectors of the request. Charts and
+    kustomizations are rendered, if helm and kustomize or kubectl are installed. Requests that
+    cannot be converted are reported on standard error, where they are written.
 
     Exits with 1 if the diff is not empty, with 3 if something that asks for devices cannot be read
     or was skipped.
@@ -106,31 +120,99 @@ def command(
             "claims are written as resource.k8s.io/v1, which Kubernetes serves since 1.34"
         )
     stdin = sys.stdin.buffer.read() if "-" in paths else None
+    reader = _Reader(paths, stdin, (*settings.exclude, *(exclude or ())), target, settings.charts)
     with pause_collection():
-        choice = FileFilter([*settings.exclude, *(exclude or ())])
-        inputs = load_readable(paths, stdin=stdin, choice=choice, relevant_only=False)
-        migrated = _migrate_files(inputs, tolerate=tolerate)
+        inputs = reader.load()
+        migration = Migration(inputs.documents, tolerate=tolerate)
+        migrated = _migrate_files(inputs, migration)
+        rendered = list(list_rendered_requests(inputs.documents, migrated))
     changes, errors = (
         ([], []) if keep_requests else _collect_changes(migrated, inputs.digests, stdin)
     )
+    lost = reader.list_lost_templates(inputs, changes, migration.names)
     if write:
         errors += _write(changes, stdin)
-    conversion = _Conversion(inputs, migrated, changes)
+    conversion = _Conversion(inputs, migrated, changes, rendered, lost)
     if keep_requests:
         _report_classes(conversion, target, output, printing.output_file)
     else:
         _report_changes(conversion, output, write=write, file=printing.output_file)
     if _report_errors(inputs, errors):
         raise Exit(InputError.exit_code)
-    if inputs.undecided or any(_mentions_device_plugin(item.file) for item in inputs.skipped):
+    if inputs.undecided or any(
+        not item.judged and _mentions_device_plugin(item.file) for item in inputs.skipped
+    ):
         raise Exit(InputError.exit_code)
     raise Exit(1 if changes and not write else 0)
 
 
-def _migrate_files(inputs: Inputs, *, tolerate: bool) -> list[MigratedFile]:
-    """Convert the files that have device-plugin requests."""
-    texts = {document.file: document.text for document in inputs.documents if not document.rendered}
-    migration = Migration(inputs.documents, tolerate=tolerate)
+class _Reader(Struct, frozen=True):
+    """Reads the files, and what is rendered of them."""
+
+    paths: list[str]
+    stdin: bytes | None
+    exclude: tuple[str, ...]
+    target: Target
+    charts: Mapping[str, ChartSettings]
+    """The values of charts in the configuration."""
+
+    def load(self) -> Inputs:
+        """Load the files as they are written, followed by the objects that are made of them."""
+        values = ValuesOptions().choose_values(self.charts)
+        rendering = Rendering(None, values, Concern(_names_device_plugin, lambda _: True))
+        inputs = load_readable(
+            self.paths,
+            stdin=self.stdin,
+            choice=FileFilter(self.exclude),
+            relevant_only=False,
+            render=rendering.charts(self.target),
+        )
+        made = rendering.deliveries(inputs, self.target, self._files)
+        return replace(made, skipped=(*made.skipped, *self._list_unrendered(made)))
+
+    def list_lost_templates(
+        self, inputs: Inputs, changes: Sequence[FileChange], names: frozenset[str]
+    ) -> list[Remark]:
+        """List the objects whose kustomization renames the templates of their claims."""
+        changed = {change.name: change.after for change in changes}
+        if not any(item.is_kustomized and item.file in changed for item in inputs.documents):
+            return []
+        unread = Inputs((), (), (), 0)
+        built = Rendering().deliveries(unread, self.target, self._files, changed)
+        return [
+            Remark(
+                document.locate(("metadata", "name"), key=True),
+                f"{document.rendered} renames ResourceClaimTemplate {name}, and not its name in"
+                " pods: add a nameReference to its configurations",
+            )
+            for document, name in list_lost_templates(built.documents, names)
+        ]
+
+    @property
+    def _files(self) -> list[str]:
+        entries = list_files(name_paths(self.paths), self.exclude)
+        return [entry.path for entry in entries if isinstance(entry, Entry)]
+
+    def _list_unrendered(self, made: Inputs) -> Iterator[Skipped]:
+        """Yield the templates about device plugins of which a chart makes nothing."""
+        templates = [path for path in self._files if chart_of(path) is not None]
+        used = {item.file for item in made.documents}
+        used |= {item.file for item in made.broken} | {item.file for item in made.skipped}
+        for path in templates:
+            if path not in used and _mentions_device_plugin(path):
+                yield Skipped(path, "the values of the chart make nothing of it")
+
+
+def _migrate_files(inputs: Inputs, migration: Migration) -> list[MigratedFile]:
+    """Convert the files that have device-plugin requests.
+
+    A template without an action is a manifest, as it is with any values.
+    """
+    texts = {
+        document.file: document.text
+        for document in inputs.documents
+        if not document.rendered or (document.origin is not None and "{{" not in document.text)
+    }
     return [
         migration.migrate(name, text, str(PurePath(name).parent))
         for name, text in texts.items()
@@ -185,16 +267,25 @@ class _Conversion(Struct, frozen=True):
     """Files that may have requests for devices."""
     changes: list[FileChange]
     """Changes of files."""
+    rendered: list[RenderedRequest]
+    """Requests of rendered objects."""
+    lost: list[Remark]
+    """Remarks on templates that are renamed where the manifests are built."""
 
     @property
     def resources(self) -> frozenset[str]:
         """Return the resources of device plugins that containers request."""
-        return frozenset[str]().union(*(file.resources for file in self.files))
+        rendered = frozenset(
+            request.resource for request in self.rendered if stand_in_for(request.resource)
+        )
+        return rendered.union(*(file.resources for file in self.files))
 
     @property
     def remarks(self) -> list[Remark]:
         """Return the remarks about requests that cannot be converted."""
-        return [remark for file in self.files for remark in file.remarks]
+        written = [remark for file in self.files for remark in file.remarks]
+        made = (request.remark for request in self.rendered if request.remark is not None)
+        return [*written, *made, *self.lost]
 
     @property
     def diffs(self) -> dict[str, str]:
@@ -207,7 +298,7 @@ class _Conversion(Struct, frozen=True):
         return [
             item
             for item in self.inputs.skipped
-            if not item.unread and _mentions_device_plugin(item.file)
+            if not item.unread and (os.path.isdir(item.file) or _mentions_device_plugin(item.file))
         ]
 
 
@@ -278,7 +369,11 @@ def _print_notices(
     inputs, skipped = conversion.inputs, conversion.skipped
     for item in skipped:
         hint = (item.hint or "").replace(f"{program_name()} lint -", f"{program_name()} migrate -")
-        terminal.notice(f"{item.file}: unchanged, {item.why}" + (f"; {hint}" if hint else ""))
+        is_kustomization_folder = os.path.isdir(item.file)
+        if is_kustomization_folder:
+            hint = "its files are converted as they are"
+        effect = "" if is_kustomization_folder or item.judged else "unchanged, "
+        terminal.notice(f"{item.file}: {effect}{item.why}" + (f"; {hint}" if hint else ""))
     for remark in remarks:
         terminal.notice(str(remark))
     for note in notes:
@@ -329,7 +424,10 @@ def _gate_stages() -> str:
 
 def _mentions_device_plugin(name: str) -> bool:
     """Return True if a file mentions the domain of a device plugin's resources."""
-    data = read_file(name) or b""
+    return _names_device_plugin(read_file(name) or b"")
+
+
+def _names_device_plugin(data: bytes) -> bool:
     return any(domain in data for domain in _DOMAINS)
 
 
