@@ -130,6 +130,8 @@ def _build(root: str) -> _Build | None:
         for item in read_text(display_path(root), decode(part))
         if isinstance(item, Document) and isinstance(item.value, dict)
     ]
+    for document in documents:
+        document.provenance = replace(document.provenance, rendered=display_path(root))
     files = frozenset(os.path.join(tree.root, path) for path in tree.files)
     return _Build(tuple(documents), files)
 

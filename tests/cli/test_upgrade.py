@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -12,10 +13,9 @@ from jsonschema import Draft202012Validator
 
 from dractl import atomic
 from dractl.cli.main import main
+from dractl.manifests import yamltext
+from dractl.manifests.source import Source
 from dractl.resources import data_dir
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RULE = """\
 apiVersion: resource.k8s.io/v1alpha3
@@ -478,3 +478,27 @@ def test_explain_describes_the_claim_after_the_upgrade(
     assert finding["before"] == "fits on node-1"
     assert "no such key: index" in finding["after"]
     assert "nodes are available" not in finding["message"]
+
+
+def test_each_file_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    read = yamltext.read
+
+    def count(source: Source, **options: bool) -> Any:
+        parsed.append(Path(source.name).name)
+        return read(source, **options)
+
+    (tmp_path / "class.yaml").write_text(CLASS)
+    (tmp_path / "other.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    monkeypatch.setattr(yamltext, "read", count)
+    assert upgrade(tmp_path, "--from", "1.35", "--to", "1.37") == 0
+    assert sorted(parsed) == ["class.yaml", "other.yaml"]
+
+
+def test_manifests_that_break_are_linted_as_they_were_read(
+    manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delattr("dractl.cli.commands.upgrade.load")
+    (manifest.parent / "lower.yaml").write_text(LOWER)
+    assert upgrade(manifest.parent, "--from", "1.34", "--to", "1.37") == 1
+    assert "lint --fix" in capsys.readouterr().out
