@@ -36,9 +36,9 @@ DEFAULT_BUDGET = 300_000
 _MAX_REMEMBERED_SEARCHES = 10_000  # searches
 
 _ONE_POOL: Final[frozenset[FaultKind]] = frozenset({"pool-incomplete", "pool-invalid"})
-"""Faults of one pool that mode All meets before the search (validateDeviceRequest)."""
+"""Faults of a pool that end a request with mode All before the search (validateDeviceRequest)."""
 
-# Duration of one allocateOne call in 1.37, measured with 16 to 128 devices, which it checks one
+# Duration of one call of allocateOne in 1.37, measured with 16 to 128 devices, which it checks one
 # after the other.
 _SECONDS_PER_STEP = 0.5e-6
 _SECONDS_PER_DEVICE = 0.03e-6
@@ -48,8 +48,8 @@ class Allocator:
     """Computes what kube-scheduler would allocate.
 
     ``slices`` are all ResourceSlices of the cluster, including slices of other nodes; ``classes``
-    all DeviceClasses. Answers about devices are kept for all nodes, so use one allocator for all of
-    them.
+    all DeviceClasses. Results for devices are cached across nodes, so use one allocator for all
+    nodes.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class Allocator:
         features: Features,
         before: Allocator | None = None,
     ) -> None:
-        """Prepare an allocator; with ``before``, one with the same features, it inherits results
-        for selectors, devices and searches.
+        """Prepare an allocator. It inherits results for selectors, devices and searches from
+        ``before``, an allocator with the same features.
         """
         self.features = features
         self.state = state or AllocatedState()

@@ -25,7 +25,7 @@ class AttributeReader:
 
     def value(self, candidate: PoolDevice, attribute: str, *, lists: bool, identity: bool) -> Value:
         """Return the value of an attribute. With ``identity``, values are equal only if they belong
-        to the same device (1.34 compares pointers).
+        to the same device, since 1.34 compares pointers.
         """
         value = lookup(candidate, attribute)
         if value is None:

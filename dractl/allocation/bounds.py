@@ -1,4 +1,4 @@
-"""Looking ahead: can the remaining search still succeed?
+"""Bounds for the rest of the search: whether it can still succeed.
 
 Every bound is a proof: it rules out only cases without a solution. Devices that can be shared are
 never ruled out.
@@ -60,9 +60,9 @@ class _Values:
         known: dict[Hashable, int],
     ) -> None:
         self.constraint = constraint
-        self.index = index  # among the constraints of the claim
+        self.index = index  # the number of the constraint in its claim
         self.by_slot: dict[int, dict[Hashable, int]] = {}
-        self.same: dict[int, int] = {}  # slot to number; slots that see the same values share one
+        self.same: dict[int, int] = {}  # slots by number; slots with the same values share a number
         for number in numbers:
             values = constraint.values[number]
             if values is None:
@@ -124,9 +124,7 @@ class Bounds:
         self.sums = self._sums()
 
     def _free_of(self, slot: Slot) -> int:
-        """Return the devices that no other claim holds and whose capacity can serve the slot at
-        all.
-        """
+        """Return the devices that no other claim holds and that have capacity to serve the slot."""
         mask = -1 if slot.admin else ~self.problem.held
         if slot.wants is not None and self.problem.free is not None:
             for device in bits(slot.selectable):
@@ -333,7 +331,7 @@ class Bounds:
     def _has_enough(self, search: Holdings, number: int, need: int, mask: int) -> bool:
         slot = self.problem.slots[number]
         if mask & self.problem.multi and not self.problem.rules.combinations:
-            return True  # one device can be taken again and again
+            return True  # one device can be used again and again
         if mask.bit_count() < need:
             return False
         if need > 1 and self.charges and slot.every is None:

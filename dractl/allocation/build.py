@@ -46,7 +46,7 @@ RESULTS_MAX = 32
 
 
 # The obstacle that stops the search at a device: a selector, a node selector that cannot be parsed
-# (upstream's text), a capacity, or None for a pool that contradicts itself.
+# (with upstream's text), a capacity, or None for a pool with inconsistent slices.
 Obstacle = Failure | str | CapacityFault | None
 
 
@@ -102,8 +102,8 @@ class ResolvedRequest(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """The beginning of upstream's messages. Those on an alternative name it without its
-        request.
+        """The beginning of upstream's messages. A message about an alternative names only the
+        alternative, without its request.
         """
         return _place(self.ref)
 
@@ -129,7 +129,7 @@ class ResolvedRequest(Struct, frozen=True):
 
 
 class Built(Struct):
-    """A problem, and the meaning of its numbers."""
+    """A problem for the search, with the objects behind its numbers."""
 
     features: Features
     behaviour: Behaviour
@@ -471,8 +471,7 @@ class Builder:
     def _every(self, slot: int, asked: ResolvedRequest, position: int | None) -> _AllDevices:
         """Return all devices that the selectors accept, of all pools, for mode All."""
         if "alternative-forgotten" in self.behaviour.bugs and position == 1:
-            # Results of selectors are cached under the previous alternative, so this one reuses
-            # them.
+            # Results of selectors are cached for the previous alternative, so this one reuses them.
             before = self.asked[slot - 1]
             asked = before if before.mode == "All" else asked
         criteria = asked.criteria()
@@ -641,8 +640,8 @@ class Builder:
         return self.attributes.derive(offer.candidate, expression, lists=lists)
 
     def _has_several_pools(self) -> bool:
-        """Return True if the order of pools can matter. It can if some request may get devices of
-        several pools, or if this is unknown.
+        """Return True if the order of pools can matter. The order matters if some request may get
+        devices of several pools, or if that is unknown.
         """
         if (
             any(pool.incomplete or pool.invalid is not None for pool in self.devices.pools)

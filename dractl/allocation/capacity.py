@@ -1,8 +1,8 @@
-"""Consumable capacity: the consumption of each capacity of a device by a share of it.
+"""Consumable capacity: the amount that a share of a device consumes of each capacity.
 
 k8s.io/dynamic-resource-allocation/structured/internal/*/consumable_capacity.go. Up to 1.36 a range
-is computed in whole numbers; from 1.37 in thousandths where DRAFractionalCapacityRange is on and
-its numbers allow it.
+is computed in whole numbers; from 1.37 on it is computed in thousandths if
+DRAFractionalCapacityRange is on and its numbers allow it.
 """
 
 from collections.abc import Mapping
@@ -67,7 +67,7 @@ def consumption(
         name_in_slice = spelled.get(strip_domain(driver, name))
         if name_in_slice is None:
             return Unfit("capacity-missing", name)
-        if name_in_slice in wanted:  # from 1.38 on; upstream's text is not known
+        if name_in_slice in wanted:  # from 1.38 on; the text of upstream's error is not known
             raise CapacityFault(
                 f'capacity "{strip_domain(driver, name)}" is requested with and without the'
                 " driver's domain"

@@ -17,8 +17,8 @@ from dractl.allocation.state import AllocatedState, DeviceID
 from dractl.model import Device, Quantity, ResourceSlice
 
 NO_GROUP = frozenset({""})
-"""Stands for allocated devices that have no compatibility group in common: no further device may
-join them.
+"""Stands for allocated devices that have no compatibility group in common, so that no further
+device may join them.
 """
 
 
@@ -34,8 +34,8 @@ class Counters(Struct, frozen=True):
 
 
 def is_allocated(device: DeviceID, state: AllocatedState, *, shares: bool) -> bool:
-    """Return True if a device takes its counters; with ``shares``, a device that is only shared
-    does so too (from 1.36 on).
+    """Return True if a device has taken its counters. With ``shares`` (from 1.36 on), a device of
+    which only shares are allocated has taken them, too.
     """
     return device in state.devices or (
         shares and (device in state.shared or device in state.capacity)

@@ -26,7 +26,9 @@ _BINDING_GATES = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
 
 
 class Offer(Struct, frozen=True):
-    """A device in the order of the search, or a pool that ends the attempt when it is reached."""
+    """A device at its position in the search, or a pool that ends the attempt when the search
+    reaches it.
+    """
 
     candidate: PoolDevice | None
     pool: Pool
@@ -71,9 +73,9 @@ class NodeDevices:
     """The devices of a node's pools. ``base``: the number of each pool's first device, by the
     pool's position.
 
-    The sets of devices: ``held`` are in use by other claims, ``multi`` can be shared, ``charging``
-    consume counters, ``operating`` skip operations of the node, ``tainting`` have taints,
-    ``sharing`` are shared already.
+    The attributes are sets of devices: those in ``held`` are in use by other claims, those in
+    ``multi`` can be shared, ``charging`` ones consume counters, ``operating`` ones skip operations
+    of the node, ``tainting`` ones have taints, and ``sharing`` ones are shared already.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
-"""An estimate of how often upstream's allocator would call allocateOne
-(dynamic-resource-allocation/structured) in a part of the search that is ruled out.
+"""An estimate of the calls of allocateOne (dynamic-resource-allocation/structured) that upstream's
+allocator would make in a part of the search that is ruled out.
 """
 
 from msgspec import Struct
@@ -87,8 +87,8 @@ def _tries(
 
 
 def _parts(bounds: Bounds, search: Holdings, number: int, mask: int) -> list[tuple[int, float]]:
-    """Return the sets of devices to try, each with the number of devices that one of its devices
-    stands for.
+    """Return the sets of devices to try, each with the number of devices that each of its devices
+    represents.
 
     A match constraint without a value yet has one set for each value. A distinct constraint has one
     set, with one device of each value. Without a constraint, all devices are one set.
@@ -139,7 +139,7 @@ def companions(bounds: Bounds, number: int, device: int) -> int:
 
 
 def scale_steps(steps: float, then: int, now: int, wanted: int, *, combinations: bool) -> float:
-    """Return the steps for a device, scaled from a similar one that took ``steps`` when more
+    """Return the steps for a device, estimated from a similar one that took ``steps`` when more
     devices were left to combine with it.
     """
     ways = _ways(then, wanted, combinations)

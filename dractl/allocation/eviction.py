@@ -1,7 +1,7 @@
 """Taints of devices that end pods: which are tolerated, and for how long.
 
-The scheduler asks less of a toleration than the device taint eviction controller: only a toleration
-that names the effect NoExecute keeps a pod (kubernetes
+The scheduler accepts more tolerations than the device taint eviction controller does: only a
+toleration that names the effect NoExecute keeps a pod from being evicted (kubernetes
 pkg/controller/devicetainteviction/device_taint_eviction.go claimEvictionTime).
 """
 
@@ -37,7 +37,7 @@ def is_tolerated(tolerations: Iterable[DeviceToleration], taint: DeviceTaint) ->
 
 
 def eviction_delay(tolerations: Iterable[DeviceToleration], taint: DeviceTaint) -> int | None:
-    """Return the seconds after which a taint that is not tolerated for good evicts a pod.
+    """Return the number of seconds after which a taint evicts a pod; it is not tolerated forever.
 
     None if no toleration names its effect.
     """

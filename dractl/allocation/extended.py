@@ -25,7 +25,7 @@ from dractl.model.meta import ObjectMeta
 from dractl.objects import IMPLICIT_PREFIX
 
 CLAIM_NAME: Final = "<extended-resources>"
-"""The name that the scheduler's messages give the claim, which exists in its memory only."""
+"""The name of this claim in the scheduler's messages; it exists only in the scheduler's memory."""
 
 EXTENDED_CLAIM: Final = "resource.kubernetes.io/extended-resource-claim"
 
@@ -44,15 +44,15 @@ class ExtendedResources(Struct, frozen=True):
 
 
 def backing_classes(classes: Iterable[DeviceClass], features: Features) -> dict[str, DeviceClass]:
-    """Return the class that backs each extended resource. Of several classes the newest one does;
-    of equally new ones, the first by name.
+    """Return the class that backs each extended resource. Among several classes it is the newest;
+    among equally new ones, it is the first by name.
 
     The implicit names count from 1.35 on.
     """
     by_resource: dict[str, DeviceClass] = {}
     if not features.enabled("DRAExtendedResource"):
         return by_resource
-    # Timestamps of the API are strings that sort by time; the last one written wins.
+    # Timestamps of the API are strings that sort by time, so the last class in this order wins.
     by_name = sorted(classes, key=lambda c: c.metadata.name, reverse=True)
     for device_class in sorted(by_name, key=lambda c: c.metadata.creation_timestamp or ""):
         if device_class.spec.extended_resource_name:

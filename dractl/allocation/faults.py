@@ -12,7 +12,7 @@ from msgspec import Struct
 from dractl.allocation.state import DeviceID
 from dractl.model.names import RequestRef
 
-# The search reached a pool that contradicts itself (the stable variant of 1.34)
+# the search reached a pool with inconsistent slices (the stable variant of 1.34)
 FaultKind = Literal[
     "class-unnamed",  # the request names no device class, or is of a type unknown to this release
     "class-missing",  # no DeviceClass of that name
@@ -22,11 +22,11 @@ FaultKind = Literal[
     "mode",  # an allocation mode unknown to this release
     "limit",  # more than 32 devices for one claim
     "pool-incomplete",  # mode All while the slices of a pool are being updated
-    "pool-invalid",  # mode All, and a pool contradicts itself
+    "pool-invalid",  # with mode All, a pool has inconsistent slices
     "pool-reached",
-    "pools-invalid",  # nothing was found, and a pool of the node contradicts itself
+    "pools-invalid",  # no devices fit, and a pool of the node has inconsistent slices
     "constraint-empty",  # a constraint of a type unknown to this release
-    "constraint",  # mode All wants a device that a constraint excludes
+    "constraint",  # mode All includes a device that a constraint excludes
     "capacity",  # the amount cannot be represented in the device's range arithmetic
     "derived",  # a derived attribute does not compile, or fails on a device
     "node-selector",  # the node selector of a slice or device cannot be parsed

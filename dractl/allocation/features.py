@@ -63,7 +63,7 @@ class Behaviour(Struct, frozen=True):
     counter_slices_everywhere: bool
     """True if a slice with counter sets belongs to every node."""
     whole_cluster: bool
-    """True if slices for other nodes count towards the completeness of a pool, too."""
+    """True if slices for other nodes also count towards the completeness of a pool."""
     lenient_pools: bool
     """True if devices of incomplete pools are used; an invalid pool aborts the attempt when it is
     reached.
@@ -80,7 +80,8 @@ class Behaviour(Struct, frozen=True):
 def schedulable_release(text: str) -> str:
     """Return a release whose scheduler is modelled.
 
-    A cluster of 1.31 to 1.33 gets the oldest such release, any other its own.
+    This is the oldest such release for a cluster of 1.31 to 1.33, and otherwise the cluster's own
+    release.
     """
     return MODELLED[0] if release_of(text) in RELEASES[: RELEASES.index(MODELLED[0])] else text
 
@@ -200,7 +201,9 @@ def _fields(release: str) -> list[tuple[str, str]]:
 
 
 def _switches(features: Features) -> list[tuple[str, bool]]:
-    """Return the allocator's features and whether they are on, wired as kube-scheduler does."""
+    """Return the allocator's features, each with True if it is on, as kube-scheduler derives them
+    from gates.
+    """
     both = _BOTH in features.on
     switches = []
     for _, gate in _fields(features.release):

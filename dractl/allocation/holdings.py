@@ -59,7 +59,7 @@ class Holdings:
         self.trackers = [
             [tracker(c, problem.slots) for c in constraints] for constraints in problem.constraints
         ]
-        self.shares: dict[int, Vector] = {}  # what shares in flight consume
+        self.shares: dict[int, Vector] = {}  # the consumption of shares in the current search
         self.charged: list[list[int]] = [
             [0] * len(ledger.available[0]) for ledger in problem.ledgers
         ]
@@ -132,7 +132,8 @@ class Holdings:
         if slot.wants is not None:
             if not self._fits_again(number, index, device):
                 if self.rules.leaks:
-                    return None  # a leak: the device stays in use, its counters and values taken
+                    # Upstream's leak: the device stays in use, with its counters and values
+                    return None
                 self._restore(undo)
                 return None
             if multi:
@@ -300,8 +301,8 @@ class Holdings:
                 self.groups[counter_set] = before
 
     def panic_if_charged(self, slot: int, device: int) -> None:
-        """Raise Aborted where kube-scheduler panics because of kubernetes#138882: it looks up the
-        counters of the device without knowing its pool.
+        """Raise Aborted if kube-scheduler panics because of kubernetes#138882: it looks up the
+        counters of the device without knowing the device's pool.
         """
         bit = 1 << device
         target = self.slots[slot]

@@ -72,8 +72,8 @@ class Matcher:
         return program
 
     def ask(self, criteria: Criteria, candidate: PoolDevice) -> Answer:
-        """Return True if all selectors of class and request accept a device; else the answer of the
-        first that does not.
+        """Return True if all selectors of class and request accept a device; otherwise return the
+        result of the first selector that does not.
         """
         for index, text in enumerate(criteria.class_selectors):
             answer = self.match(text, candidate, index, f"class {criteria.device_class}")

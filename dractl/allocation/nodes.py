@@ -23,8 +23,8 @@ class SelectorFault(ValueError):
 def node_matches(
     node: Node, node_name: str | None, all_nodes: bool | None, selector: NodeSelector | None
 ) -> bool:
-    """Return True if a slice or device with these three fields is for the node; the first field
-    that is set decides.
+    """Return True if a slice or device with these three fields is for the node; the first of the
+    fields that is set decides.
 
     Raises SelectorFault for a selector that cannot be parsed.
     """

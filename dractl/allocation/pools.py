@@ -2,7 +2,7 @@
 the search.
 
 GatherPools in k8s.io/dynamic-resource-allocation/structured/internal/*/pools_*.go. Slices of older
-generations are dropped silently, and so is a whole pool whose newest slices are all for other
+generations are dropped without an error, and so is a pool if all of its newest slices are for other
 nodes.
 """
 
@@ -122,7 +122,7 @@ class SliceIndex:
                 self._shared.append(number)
 
     def gather(self, node: Node) -> tuple[Pool, ...]:
-        """Return the pools in the scheduler's order; sorted if the scheduler's order is random.
+        """Return the pools in the scheduler's order; they are sorted if that order is random.
 
         Raises AttemptFailed if the scheduler fails.
         """

@@ -78,7 +78,7 @@ class Charge(Struct, frozen=True):
 
     ledger: int
     pool: int
-    """The device's pool, by its number in the ledger."""
+    """The device's pool, as a number in the ledger."""
     amounts: tuple[tuple[int, int], ...]
     """The amounts, each with the number of its counter."""
 
@@ -87,8 +87,8 @@ class Ledger(Struct, frozen=True):
     """Counters of a pool."""
 
     available: tuple[tuple[int | None, ...], ...]
-    """For each pool (several only if pools share a ledger) the remaining amount of each counter,
-    None for a counter that the pool does not have.
+    """For each pool the remaining amount of each counter, None for a counter that the pool does not
+    have. A ledger has several pools only if these share it.
     """
 
 

@@ -189,7 +189,7 @@ def _device_result(
 
 
 def _requests_in_use(built: Built, solution: Solution, claim: int) -> list[ResolvedRequest]:
-    """Return for each request of a claim the request itself or the chosen alternative."""
+    """Return for each request of a claim the request itself, or the alternative that was chosen."""
     numbers = built.problem.requests
     return [
         built.asked[slots[solution.chosen[request]]]
@@ -204,8 +204,8 @@ def _config(
     """Return the configuration of the classes, each class once, followed by the claim's
     configuration.
 
-    ``once``: a configuration of the claim appears once however many requests it names (from 1.37
-    on), and the names are omitted if they cover all requests.
+    With ``once`` (from 1.37 on), a configuration of the claim appears once however many requests it
+    names, and it names none if it covers all requests.
     """
     names_of_class: dict[str, list[str]] = {}
     for asked in chosen:

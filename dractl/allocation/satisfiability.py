@@ -17,8 +17,8 @@ def make_check(
     """Make a check that returns True for a claim that no node can satisfy even with all devices
     free.
 
-    The check takes the claim and the classes in the files of the claim. None if there are
-    no slices, or if a slice selects its nodes other than by name.
+    The check takes the claim, and the classes in the claim's files. Return None if there are no
+    slices, or if a slice selects its nodes by anything other than a name.
     """
     names = sorted({item.spec.node_name or "" for item in slices})
     if not slices or not all(names):

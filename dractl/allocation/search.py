@@ -28,7 +28,7 @@ class Solution(Struct, frozen=True):
     picks: tuple[tuple[int, int], ...]
     """(slot, device) in the order of allocation."""
     chosen: tuple[int, ...]
-    """By request the alternative that was taken."""
+    """The alternative that was taken, by request."""
     work: int
     """Devices that the search examined."""
     steps: float
@@ -92,7 +92,7 @@ class _Devices:
         self.undo: Undo | None = None
         self.failed: dict[
             Hashable, tuple[float, int]
-        ] = {}  # by kind: the steps of a failed device, and the number of devices left then
+        ] = {}  # by kind: steps of a failed device, number of devices left then
         self.before = steps  # when the current device was taken
         self.key: Hashable = None
         self.start_steps = steps
@@ -219,8 +219,8 @@ class Search(Holdings):
         return _ENTERED
 
     def _foreseen(self, frame: _Devices, todo: int) -> float | None:
-        """Return the steps of a part of the search that is proven to fail, so that it need not be
-        walked; None if it may succeed.
+        """Return the number of steps in a part of the search that is proven to fail, so that it
+        need not be walked; None if it may succeed.
         """
         assert self.bounds is not None
         slot = self.slots[frame.slot]
@@ -317,7 +317,7 @@ class Search(Holdings):
                 return _EXCEEDED
             self._note_failure(frame, device)
         if frame.pure and self.bounds is not None:
-            # The state is the same as when the frame was made.
+            # The state is equal to the state in which the frame was made.
             key = (
                 frame.key
                 if frame.key is not None
@@ -383,8 +383,8 @@ class Search(Holdings):
 
 
 def _pure_requests(problem: SearchProblem) -> tuple[bool, ...]:
-    """Return for each request whether the search is pure from there on: nothing can abort the
-    attempt, and nothing that is undone leaves a trace.
+    """Return for each request whether the search is pure from that request on: nothing can abort
+    the attempt, and whatever is undone leaves no trace.
     """
     pure = [True] * (len(problem.requests) + 1)
     contested = any(len(ledger.available) > 1 for ledger in problem.ledgers)

@@ -1,9 +1,9 @@
 """The stages of a request: the devices that each keeps and loses, and why.
 
 :meth:`dractl.allocation.Allocator.survey` makes them for a node and a pod's claims. It looks at
-every request alone; :meth:`dractl.allocation.Allocator.allocate` decides how requests affect each
-other. The stages are in the order in which the scheduler checks a device. A device that can never
-serve the request is lost for that reason, even if another reason applies, too.
+every request by itself; :meth:`dractl.allocation.Allocator.allocate` decides how requests affect
+each other. The stages are in the order in which the scheduler checks a device. If a device can
+never serve the request, that is the reason for its loss, even if another reason applies as well.
 """
 
 from typing import Literal
@@ -110,7 +110,7 @@ class RequestSurvey(Struct, frozen=True):
 
     @property
     def enough(self) -> bool:
-        """True if the request, alone, has as many candidates as it needs."""
+        """True if the request by itself has as many candidates as it needs."""
         if self.fault is not None:
             return False
         return len(self.candidates) >= max(self.wanted, 1 if self.mode == "All" else 0)
@@ -157,7 +157,7 @@ class ConstraintSurvey(Struct, frozen=True):
 
     @property
     def satisfiable(self) -> bool:
-        """True if the constraint, alone, can be satisfied."""
+        """True if the constraint by itself can be satisfied."""
         return any(group.fits for group in self.groups)
 
 

@@ -36,8 +36,9 @@ from dractl.model.taints import format_taint
 def survey(
     builder: Builder, obsolete: Sequence[tuple[PoolID, int, int]], claims: Sequence[ResourceClaim]
 ) -> Survey:
-    """Survey the claims on a node (:meth:`dractl.allocation.Allocator.survey`). ``obsolete``: pools
-    that a newer generation elsewhere replaces, each with its generation here and its devices.
+    """Survey the claims on a node (:meth:`dractl.allocation.Allocator.survey`). ``obsolete`` has
+    the pools that a newer generation on another node replaces, each with its generation here and
+    its devices.
     """
     surveyor = _Surveyor(builder)
     requests: list[RequestSurvey] = []
@@ -78,7 +79,9 @@ class _Funnel:
         self.stages: list[Stage] = []
 
     def add(self, name: StageName, check: Callable[[int], Loss | None], **about: object) -> None:
-        """Add a stage: ``check`` returns the loss of a device, None if the stage keeps it."""
+        """Add a stage. ``check`` returns the loss of a device, or None if the stage keeps the
+        device.
+        """
         lost: list[Loss] = []
         kept: list[int] = []
         for number in self.kept:
@@ -281,7 +284,7 @@ class _Surveyor:
             self.devices.sharing >> number & 1
             and "charged-again" not in self.devices.behaviour.bugs
         ):
-            return None  # charged with its first share
+            return None  # the counters were charged for its first share
         candidate = self.devices.candidate(number)
         left = self._counters_left(charge)
         for use in candidate.device.consumes_counters:
@@ -361,8 +364,8 @@ class _Surveyor:
     def _loss_if_servable(
         self, number: int, asked: ResolvedRequest, loss: Loss | None
     ) -> Loss | None:
-        """Return the loss of a device that others hold. None if the device could not serve the
-        request anyway: then the holder does not matter.
+        """Return the loss of a device that others hold; None if the device could not serve the
+        request anyway, so that its holder does not matter.
         """
         if loss is None or not (self.devices.consumable and asked.capacity):
             return loss

@@ -44,10 +44,10 @@ class Symmetry:
     def __init__(self, problem: SearchProblem, kinds: Sequence[int]) -> None:
         """Group the devices in blocks.
 
-        ``kinds``: for each device a number, equal for devices that differ only in the counters that
-        they charge. ``places``: for each device the number of its shape, the first equivalent
-        device in the shape, and its block. ``fixed``, ``counters``: the devices and (ledger,
-        counter) pairs that are in no block.
+        ``kinds`` has a number for each device, which is equal for devices that differ only in the
+        counters that they charge. ``places`` has, for each device, the number of its shape, the
+        first equivalent device in the shape, and its block. ``fixed`` and ``counters`` are the
+        devices and (ledger, counter) pairs that are in no block.
         """
         blocks = _by_shape(problem, kinds)
         self.shapes = list(blocks)
@@ -80,8 +80,8 @@ class Symmetry:
         """Return the facts about blocks and counters on which the rest of the search depends: the
         state of each block, and the amounts taken of the counters outside blocks.
 
-        ``todo``, ``later``: the devices left for the current request and for those after it.
-        ``charged``: the amount that the search has taken of each counter.
+        ``todo`` and ``later`` are the devices left for the current request and for those after it.
+        ``charged`` has the amount that the search has taken of each counter.
         """
         return (
             tuple([charged[ledger][counter] for ledger, counter in self.counters]),

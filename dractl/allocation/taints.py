@@ -33,7 +33,7 @@ def first_exclusion(
 ) -> DeviceTaint | None:
     """Return the first taint of a device that excludes it for a request.
 
-    ``any_effect``: taints with effect None or an unknown effect count too, as in 1.34.
+    With ``any_effect``, taints with effect None or an unknown effect count too, as in 1.34.
     """
     for taint in device.taints:
         if (any_effect or taint.effect in _PREVENT) and not any(
@@ -70,14 +70,16 @@ class Reach(Struct, frozen=True):
         if not self.programs:
             return True
         if device.mapping.get("allowMultipleAllocations") is not None:
-            # The tracker passes on only driver, attributes and capacity: CEL reads false here.
+            # The tracker passes only driver, attributes and capacity to CEL, so
+            # ``allowMultipleAllocations`` is false here.
             device = Device(
                 {k: v for k, v in device.mapping.items() if k != "allowMultipleAllocations"}
             )
         for program in self.programs:
             if not program.ok:
                 raise Uncompilable
-            if program.evaluate(driver, device) is not True:  # runtime errors do not match either
+            # Devices on which a selector fails do not match either
+            if program.evaluate(driver, device) is not True:
                 return False
         return True
 
@@ -140,8 +142,8 @@ def apply_taint_rules(
     """Return the slices as the scheduler sees them: with the taints of DeviceTaintRules added after
     those of a device.
 
-    ``classes``: all DeviceClasses, which rules of 1.34 may name. A slice is left out if one of its
-    devices meets a selector that does not compile: 1.34 never adds such a slice.
+    ``classes`` are all DeviceClasses, since rules of 1.34 may name them. A slice is left out if a
+    selector that does not compile is tried on one of its devices: 1.34 never adds such a slice.
 
     Source: applyPatches and syncSlice in
     k8s.io/dynamic-resource-allocation/resourceslice/tracker/tracker.go.

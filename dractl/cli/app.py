@@ -18,7 +18,8 @@ from dractl.program import program_name
 
 _MAX_HELP_COLUMNS = 120  # columns of a help page
 MAX_REPETITIONS = (
-    1_000  # values of an option that is repeated: each costs time before the work begins
+    # Limit on the values of a repeated option, since each one costs time before the work begins
+    1_000
 )
 
 
@@ -85,7 +86,9 @@ def _assume_newest(value: bool) -> None:
 
 
 def _global_option(name: str, annotation: Any, default: object, **settings: Any) -> Parameter:
-    """Return an option that many subcommands have, but that is not passed to any."""
+    """Return an option that many subcommands accept, although none of their functions receives
+    it.
+    """
     flag = f"--{name.replace('_', '-')}"
     option = typer.Option(flag, expose_value=False, **settings)
     return Parameter(
@@ -139,7 +142,7 @@ class _Group(TyperGroup):
         try:
             return super().parse_args(ctx, args)
         except typer.TyperException as error:
-            option = getattr(error, "option_name", None)  # of an unknown one
+            option = getattr(error, "option_name", None)  # the name of an unknown option
             subcommand_name = next((word for word in args if word in self.commands), None)
             if option is None or subcommand_name is None:
                 raise
@@ -213,7 +216,7 @@ def _usage(argument: Any) -> str:
 
 def _describe_candidates(candidates: list[Any]) -> list[Any]:
     """Return a shell's candidates with descriptions that reach it unchanged."""
-    from dractl.cli.completing import escape_description  # it comes with the subcommand
+    from dractl.cli.completing import escape_description  # imported with the subcommand anyway
 
     for candidate in candidates:
         candidate.help = candidate.help and escape_description(candidate.help)
@@ -221,7 +224,7 @@ def _describe_candidates(candidates: list[Any]) -> list[Any]:
 
 
 def _number_patch_option(args: list[str]) -> list[str]:
-    """Write a bare ``--patch`` as ``--patch=1``: the word that follows it may be a pod."""
+    """Write a bare ``--patch`` as ``--patch=1``, since the word that follows it may name a pod."""
     if "--patch" not in args:
         return args
     onward = [*args[1:], ""]

@@ -161,7 +161,9 @@ def origin(
 
 @contextmanager
 def error_origin(source: str) -> Iterator[None]:
-    """Add ``source`` to the usage errors of the block, except to those about that option itself."""
+    """Add ``source`` to the usage errors of the block, unless an error has a place already or
+    ``source`` is an option.
+    """
     try:
         yield
     except UsageError as error:

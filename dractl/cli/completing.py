@@ -1,8 +1,8 @@
 """The values that Tab offers for options and arguments: lists that dractl knows, and names in the
 cluster or in the files of ``-f``.
 
-A source that cannot be read offers nothing, without an error among the keys; a silent cluster is
-given up after ``PATIENCE_SECONDS`` seconds.
+A source that cannot be read offers nothing and prints no error; dractl gives up on a silent cluster
+after ``PATIENCE_SECONDS`` seconds.
 """
 
 from __future__ import annotations

@@ -275,7 +275,7 @@ class _Lines(SequenceMatcher[str]):
             ).get_opcodes()
             if (
                 max(len(self.a) - old, len(self.b) - new) > width
-            ):  # keep those before the last lines that agree
+            ):  # drop the steps after the last long match
                 equal_steps = (
                     index
                     for index, step in enumerate(steps)

@@ -36,7 +36,7 @@ from dractl.report.explain import (
 )
 from dractl.report.plain import plural
 
-MAX_SUBJECTS = 200  # on all machines, or more subjects on fewer machines
+MAX_SUBJECTS = 200  # subjects on all machines; fewer machines allow more
 _MAX_ANNOTATED = 8  # machines whose notes are printed
 _WIDEST_MATRIX = 100_000  # columns of a line that no terminal cuts
 
@@ -85,7 +85,7 @@ def compare(
     comparisons = compare_machines(clusters, ask, judge)
     fits = all(comparison.fits for comparison in comparisons)
     if output == "json":
-        unrendered = cluster.state.coverage.unrendered  # the machines are all the nodes
+        unrendered = cluster.state.coverage.unrendered  # the described machines are the only nodes
         return explain_machines.to_json(comparisons, cluster.origin, unrendered), fits
     return _render_text(comparisons, cluster.release, printing), fits
 

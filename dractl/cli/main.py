@@ -136,8 +136,7 @@ def _run_command(words: list[str]) -> int:
     except Exception as error:
         if os.environ.get("DRACTL_TRACEBACK") or _is_output_error(error):
             raise
-        # from os.getcwd: errors of opened files have a name, errors of missing resources have no
-        # number
+        # Only os.getcwd raises this error without a file name but with a number.
         if (
             isinstance(error, FileNotFoundError)
             and error.filename is None
@@ -164,7 +163,8 @@ def _invoke(words: list[str]) -> object:
     group = command_line()
     if _COMPLETION_VARIABLE in os.environ:
         os.environ["COLUMNS"] = (
-            "1000"  # typer would wrap a description, and its end would be offered
+            # Typer would wrap a description, and the shell would offer its second line as a value
+            "1000"
         )
         group.main(words, prog_name="dractl", complete_var=_COMPLETION_VARIABLE)
     # not main, which handles interrupts and closed pipes in its own way

@@ -18,8 +18,8 @@ def parse_projection(
 ) -> Projection | None:
     """Return the projection that ``--output`` asks for, or None for another format.
 
-    Columns are of the objects in ``member`` of the report, which have ``fields``. Raises UsageError
-    for a template that does not parse, and for unknown columns.
+    Columns show ``fields`` of the objects in ``member`` of the report. Raises UsageError for a
+    template that does not parse, and for unknown columns.
     """
     kind, equals, text = output.partition("=")
     if f"{kind}=" not in KINDS:

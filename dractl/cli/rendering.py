@@ -40,7 +40,8 @@ _NO_OVERLAY: Mapping[str, bytes] = MappingProxyType({})
 
 
 class Rendering:
-    """Renders for one run of a command; outputs are remembered by their content.
+    """Renders charts and kustomizations in one run of a command, and renders equal content only
+    once.
 
     Its modules are imported for the first chart or kustomization: most inputs have none.
     """

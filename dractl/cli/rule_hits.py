@@ -58,7 +58,7 @@ def _list_sentences(impact: Impact, hint: str) -> Iterator[str]:
 def note_rules(paths: Sequence[str], devices: Sequence[str], target: Target) -> None:
     """Print a notice for the rules in the named files, if ``devices`` is a dump with claims.
 
-    Files without a rule cost one look at their bytes. lint reports files that cannot be read.
+    A file is parsed only if its bytes mention a rule. lint reports files that cannot be read.
     """
     files = [path for path in paths if _has_rule(path)]
     dumps = [source for source in devices if os.path.exists(source)]

@@ -45,8 +45,8 @@ _COMMAND = re.compile(rf"\bdractl(?=\s(?:{'|'.join(SUBCOMMANDS)})\b)")
 def spell_program(text: str) -> str:
     """Return a page or help of ours with its commands as the user types them.
 
-    Such texts are written once, with ``dractl``; a text that a function composes gets the name
-    itself.
+    Constant texts say ``dractl``, which is replaced here; a text that a function composes has the
+    right name already.
     """
     return _COMMAND.sub(program_name(), text)
 

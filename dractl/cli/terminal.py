@@ -163,9 +163,7 @@ def _print_message(label: str, style: str, message: str) -> None:
     text = "\n".join(lines).removeprefix(label)
     try:
         print(f"{paint(label, style, sys.stderr)}{text}", file=sys.stderr, flush=True)
-    except (
-        OSError
-    ):  # a full disk, a closed terminal: nobody can be told, and Python must not try again at exit
+    except OSError:  # nobody is left to tell, and Python must not try again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
@@ -191,7 +189,9 @@ def notice(message: str) -> None:
 
 
 def add_aside(message: str) -> None:
-    """Keep a notice about an answer, which is printed once below it; an error leaves it out."""
+    """Keep a notice about an answer, and print it once below the answer; after an error it is not
+    printed.
+    """
     _ASIDES[message] = None
 
 
@@ -260,7 +260,7 @@ class _Progress:
         view.add_task(self.message)
         view.start()
         self.view = view
-        self._update(view)  # the step may be another one by now
+        self._update(view)  # the step may have changed by now
 
     def _update(self, view: Progress) -> None:
         view.update(view.task_ids[0], description=self.message)
@@ -283,8 +283,8 @@ _PROGRESS = _Progress()
 
 
 def renew_patience() -> None:
-    """Count the second until progress appears from the next step on: another run begins, or a round
-    of ``--watch``.
+    """Restart the second until progress appears, since another run or another round of ``--watch``
+    begins.
     """
     _PROGRESS.began = None
 

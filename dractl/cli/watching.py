@@ -55,8 +55,8 @@ def _add_file(path: str, signature: Signature) -> None:
 def changes(
     paths: Sequence[str], wait: Callable[[], None] = lambda: time.sleep(PAUSE_SECONDS)
 ) -> Iterator[None]:
-    """Yield once at the start, and whenever something in ``paths`` has changed; checked every half
-    second.
+    """Yield once at the start, and whenever something in ``paths`` has changed, which is checked
+    every half second.
     """
     last: Signature | None = None
     while True:
@@ -69,10 +69,10 @@ def changes(
 
 
 def tolerate_errors(report: Callable[[], str]) -> Callable[[], str]:
-    """Make a report that later says why it failed, since a watched cluster may not answer for a
-    while.
+    """Make a report that returns its error as text, since a watched cluster may be unreachable for
+    a while.
 
-    A failure at the start is an error.
+    Only the first report raises its error.
     """
     pending = [report()]
 
@@ -122,7 +122,7 @@ def _show_live(report: Callable[[], str], pause: float, wait: Callable[[float], 
     """Show the report on a screen of its own, as watch(1) does.
 
     After a resize a terminal wraps the printed lines, which could not be replaced any more. The
-    last report stays behind.
+    last report stays on the terminal after the end.
     """
     from rich.console import Console
     from rich.live import Live

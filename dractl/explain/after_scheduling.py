@@ -48,11 +48,12 @@ from dractl.scheduler.claims import PodClaim
 from dractl.views import Claim, ContainerStatus, Event, Pod, parse_timestamp
 
 if TYPE_CHECKING:
-    from dractl.drivers.opaque import OpaqueFault  # the drivers' schemas need jsonschema
+    # Only for type checkers: the schemas of drivers need jsonschema
+    from dractl.drivers.opaque import OpaqueFault
 
 _CONTAINERS = ("initContainers", "containers")
 # kubernetes pkg/kubelet/events/event.go (the same names at v1.34.4 to v1.37.1) and the kubelet's
-# actions then. The order is the order of the steps that start a pod (pkg/kubelet/kubelet.go
+# action at each event. The order is the order of the steps that start a pod (pkg/kubelet/kubelet.go
 # SyncPod, kuberuntime_manager.go SyncPod).
 _START_STEPS = {
     "FailedAttachVolume": "attach its volumes",
@@ -86,7 +87,7 @@ _SILENT_S, _SLOW_S, _LOOP_S = 20.0, 120.0, 60.0
 
 
 class UnlistedClaims(Struct, frozen=True):
-    """The claims of a pod whose devices reach no container."""
+    """The claims of a pod whose devices no container gets."""
 
     sentences: tuple[str, ...]
     """A sentence for each such claim."""
@@ -109,7 +110,7 @@ class PlacedPod(Struct, frozen=True):
 
     @property
     def nodes(self) -> tuple[str]:
-        """The pod's node, as causes have it."""
+        """The pod's node, as the tuple that causes take."""
         return (self.pod.node_name,)
 
     @property
@@ -124,7 +125,7 @@ class PlacedPod(Struct, frozen=True):
 
     @property
     def silent_drivers(self) -> tuple[str, ...]:
-        """Drivers of the pod that publish no slice on its node.
+        """The drivers of the pod's devices that publish no slice on its node.
 
         The kubelet deletes their slices 30 s after a driver stops.
         """
@@ -205,7 +206,7 @@ def find_cause(placed: PlacedPod) -> Cause | None:
 
 
 def _termination_cause(placed: PlacedPod) -> Cause | None:
-    """Return why a pod has ended, unless it ended well."""
+    """Return the cause for which a pod has ended; None if it ended normally."""
     pod = placed.pod
     nodes = (pod.node_name,) if pod.node_name else ()
     target = pod.condition("DisruptionTarget")
@@ -328,7 +329,7 @@ def _start_cause(placed: PlacedPod) -> Cause | None:
 def _has_restarted(pod: Pod, step: Event) -> bool:
     """Return True if the kubelet begins with a pod anew, as after a reboot, and fails at a step.
 
-    The states of its containers are older, since no container has run after that.
+    The states of its containers are then out of date, since no container has run after the restart.
     """
     if step.reason not in _SANDBOX_STEPS:
         return False
@@ -360,14 +361,16 @@ def _cause_of_step(placed: PlacedPod, step: Event, has_begun: bool) -> Cause:
 
 
 def _explain_start(placed: PlacedPod, why: str, is_of_runtime: bool) -> Refusal | None:
-    """Return the meaning of the runtime's words; None where others speak."""
+    """Return the meaning of the container runtime's words; None if the words are the kubelet's or a
+    driver's.
+    """
     return explain_runtime_words(why, _make_refused_pod(placed)) if is_of_runtime else None
 
 
 def _find_roots(placed: PlacedPod, why: str) -> tuple[DriverRoot, ...]:
-    """Return where the drivers of a pod's devices look for files of their vendor.
+    """Return the folders in which the drivers of a pod's devices look for files of their vendor.
 
-    They are not to blame for a path that a volume of the pod names.
+    A path that a volume of the pod names is not a fault of the drivers.
     """
     path = kubelet.parse_missing_dependency(why).name
     if path.startswith(placed.pod.host_paths):
@@ -389,8 +392,8 @@ def _newest_start_event(events: Sequence[Event]) -> Event | None:
 
 
 def _is_crash_looping(state: ClusterState, container: ContainerStatus) -> bool:
-    """Return True if a container runs between two ends of a crash loop: started more than once, and
-    just now.
+    """Return True if a container that is in a crash loop happens to run at this moment: it has
+    restarted, and started just now.
     """
     if (
         container.state != "running"
@@ -428,7 +431,7 @@ def _find_missing_devices(
 ) -> running.MissingDevices | None:
     """Return the devices that a program has not found although they are allocated to its pod.
 
-    Its last words say so; other words say nothing about devices.
+    The last words of its log say so; words about anything else do not count.
     """
     words = " ".join(
         state.message
@@ -461,7 +464,7 @@ def _injection_cause(
 
 
 def _driver_refusal(placed: PlacedPod) -> Cause | None:
-    """Return the driver's own words, if the kubelet has none.
+    """Return the driver's own words as a cause, if the kubelet reports none.
 
     They are in an event of the driver about a claim (dra.net writes ClaimPrepareFailed).
     """
@@ -491,7 +494,7 @@ def _make_refused_pod(placed: PlacedPod, driver: str = "", claim: str = "") -> R
 
 
 def _explain_failure(placed: PlacedPod, failure: kubelet.PrepareFailure) -> Refusal | None:
-    """Return the meaning of a failure, whose words are the kubelet's or the driver's."""
+    """Return the meaning of a failure, which the words of the kubelet or of a driver describe."""
     refused = _make_refused_pod(placed, failure.driver, failure.claim)
     if failure.answer == "unregistered":
         return None
@@ -534,7 +537,7 @@ def _preparation_cause(
 
 
 def _find_waits(placed: PlacedPod) -> Iterator[DriverWaits]:
-    """Yield the devices of a pod for which a driver is known to wait inside its call."""
+    """Yield the devices of a pod whose driver is known to wait inside NodePrepareResources."""
     types = _device_types(placed.slices)
     for device in placed.allocated:
         kind = types.get(DeviceID(device.driver, device.pool, device.device))
@@ -591,7 +594,7 @@ def _configuration_faults(
     """Return the faults that drivers would find in the configurations of claims: pod claim, path,
     and reason.
 
-    Also return the feature gates without which they refuse the right values too.
+    Also return the feature gates that the drivers need before they accept the right values.
     """
     from dractl.drivers import opaque
 
@@ -717,8 +720,8 @@ def _kubelet_silence_cause(placed: PlacedPod) -> Cause | None:
 def make_notes(placed: PlacedPod, cause: Cause | None) -> Iterator[str]:
     """Yield further notes on a pod on its node.
 
-    They tell of a container that failed before, a driver that is gone, and how long a driver may
-    take to answer.
+    They are about a container that failed before, a driver that is gone, and the time that a driver
+    may take to answer.
     """
     pod = placed.pod
     if cause is None and pod.phase == "Running":
@@ -773,8 +776,8 @@ def _note_history(placed: PlacedPod, cause: Cause | None) -> Iterator[str]:
 def note_overlooked_taints(
     claim: PodClaim | None, slices: Iterable[ResourceSlice], features: Features
 ) -> Iterator[str]:
-    """Yield a note on a device of an extended resource that has a NoExecute taint, although its pod
-    is not evicted.
+    """Yield a note if a device of an extended resource has a NoExecute taint and yet its pod is not
+    evicted.
     """
     if claim is None or features.has("evicts-extended-resources"):
         return
@@ -823,10 +826,10 @@ def note_evicting_taints(
 
 
 def find_unlisted_claims(pod: Raw, claims: Sequence[PodClaim]) -> UnlistedClaims:
-    """Return allocated devices that reach no container.
+    """Return the allocated claims whose devices no container gets.
 
-    Neither scheduler nor kubelet object: the kubelet gives a container the devices of the requests
-    that it names (kubernetes pkg/kubelet/cm/dra/manager.go GetResources).
+    Neither scheduler nor kubelet objects: the kubelet gives a container only the devices of the
+    requests that it names (kubernetes pkg/kubelet/cm/dra/manager.go GetResources).
     """
     view = Pod(pod)
     claim_uses = [

@@ -1,5 +1,5 @@
-"""An explanation: a verdict, reasons, nodes with their funnels, and fixes. Plain values; reports
-render them.
+"""An explanation: a verdict, reasons, nodes with their funnels, and fixes. These are plain values,
+which reports render.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Verdict = Literal[
     "allocated", "allocatable", "unallocatable", "blocked", "error", "undecided", "failing"
 ]
 
-# Worst first: subjects that are broken for good, then waiting ones, then healthy ones.
+# The worst first: subjects that can never fit, then those that wait, then healthy ones.
 SEVERITY: tuple[Verdict, ...] = (
     "error",
     "blocked",
@@ -51,18 +51,18 @@ class Reason(Struct, frozen=True):
     message: str
     """The sentence, with the holders of the devices."""
     brief: str
-    """The sentence without them."""
+    """The sentence without the holders of the devices."""
     facts: Facts = field(default_factory=dict)
     """Further facts for JSON, by their keys."""
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """The nodes where it holds."""
+        """The nodes to which the reason applies."""
         return cast("tuple[str, ...]", self.facts.get("nodes", ()))
 
     @property
     def request(self) -> str | None:
-        """The requests that it is about."""
+        """The requests to which the reason applies."""
         return cast("str | None", self.facts.get("request"))
 
     @property
@@ -87,12 +87,12 @@ class FunnelStage(Struct, frozen=True):
     """The number of devices before the stage."""
     detail: str = ""
     heading: str = ""
-    """The request as a person names it, with its claim if the pod has several, or by its extended
+    """The request as people name it: with its claim if the pod has several, or by its extended
     resource.
     """
     nodes: int = 0
-    """The number of nodes with devices of the class, in the first line of a request that several
-    nodes share.
+    """The number of nodes with devices of the class. It is set only in the first line of a request,
+    and only if several nodes share the line.
     """
     claim: str = ""
     """The claim as ``namespace/name``."""
@@ -123,12 +123,14 @@ class ConstraintGroup(Struct, frozen=True):
 
     @property
     def score(self) -> tuple[int, int]:
-        """Nearness to a fit: the requests that find a device here, then the free devices."""
+        """The order by nearness to a fit: by the requests that find a device here, then by the free
+        devices.
+        """
         return sum(1 for _, n in self.free if n), sum(n for _, n in self.free)
 
 
 class Conflict(Struct, frozen=True):
-    """A smallest set of requests and constraints that cannot be satisfied together on ``node``."""
+    """A minimal set of requests and constraints that cannot be satisfied together on ``node``."""
 
     node: str
     requests: tuple[str, ...]
@@ -145,7 +147,9 @@ class NodeAnswer(Struct, frozen=True):
     funnel: tuple[FunnelStage, ...] = ()
     allocation: tuple[AllocatedDevice, ...] = ()
     like: tuple[str, ...] = ()
-    """Further nodes with the same answer; devices and holders are on ``name``."""
+    """Further nodes with the same answer. The answer's devices and holders are those of
+    ``name``.
+    """
 
 
 class Relief(Struct, frozen=True):
@@ -158,7 +162,7 @@ class Relief(Struct, frozen=True):
 
 
 class Fix(Struct, frozen=True):
-    """A change after which the subject was allocated again."""
+    """A change after which the simulated scheduler allocated the subject."""
 
     title: str
     changes: tuple[Change, ...]
@@ -167,8 +171,8 @@ class Fix(Struct, frozen=True):
     """The nodes on which the subject fits then."""
     rank: int = 0
     tried: tuple[Change, ...] = ()
-    """The changes that were simulated, if they are not ``changes``: a driver's publications, pods
-    that a smaller workload gives up.
+    """The changes that were simulated, if they differ from ``changes``: the slices that a driver
+    would publish, or the pods that a smaller workload would end.
     """
     steps: tuple[Command, ...] = ()
     """The commands that apply it."""
@@ -181,7 +185,7 @@ class Fix(Struct, frozen=True):
 
     @property
     def effects(self) -> str:
-        """The effect, and how many of the pods that wait for it fit then."""
+        """The effect of the fix, and how many of the waiting pods fit after it."""
         fitting = (
             f"{self.relief.fits} of {self.relief.of} pods fit then"
             if self.relief is not None
@@ -191,13 +195,14 @@ class Fix(Struct, frozen=True):
 
 
 When = Literal["never", "now-held", "blocked"]
-"""The time when a subject could fit: never, even with all devices free; once others free the
-devices that they hold; or once nothing holds it back before the nodes.
+"""The time when a subject could fit. ``never``: it does not fit even with all devices free.
+``now-held``: it fits once others free the devices that they hold. ``blocked``: something must
+change before the scheduler tries any node.
 """
 
 
 class ExpectedNode(Struct, frozen=True):
-    """The answer for one NodePool, or an autoscaler's own words."""
+    """The answer for one NodePool, or the autoscaler's own words."""
 
     autoscaler: str
     pool: str
@@ -217,15 +222,15 @@ class Obstacle(Struct, frozen=True):
 
     kind: str
     object: str
-    """The object in which the demand stands, as ``Kind/namespace/name``; empty for the subject."""
+    """The object that states the demand, as ``Kind/namespace/name``; empty for the subject."""
     want: str
     """The demand, as a phrase."""
     have: str
     """The state that does not meet the demand, as a phrase."""
     nodes: tuple[str, ...] = ()
-    """The nodes that read the same."""
+    """The nodes with the same obstacle."""
     code: str = ""
-    """The code of the obstacle as a reason by itself."""
+    """The code that the obstacle has when it is reported as a reason."""
 
 
 class DeviceStatus(Struct, frozen=True):
@@ -234,9 +239,10 @@ class DeviceStatus(Struct, frozen=True):
     device: str
     """The device as ``driver/pool/device``."""
     status: Literal["free", "held", "unavailable", "tainted", "hidden", "unpublished"]
-    """``unavailable``: no claim can have it, since other devices use its counters or its gate is
-    off. ``tainted``: free, with a taint that keeps claims away. ``hidden``: its pool is not
-    used. ``unpublished``: a claim holds it and no slice has it.
+    """``unavailable``: no claim can have the device, since other devices use its counters or its
+    gate is off. ``tainted``: the device is free, with a taint that keeps claims away. ``hidden``:
+    the scheduler does not use its pool. ``unpublished``: a claim holds the device, and no slice has
+    it.
     """
     holders: tuple[Holder, ...] = ()
     taints: tuple[str, ...] = ()
@@ -264,7 +270,7 @@ class DriverStatus(Struct, frozen=True):
     devices: int
     held: int
     restartable: bool
-    """True if all of its devices are free there."""
+    """True if all of its devices are free on the node."""
 
 
 class Subject(Struct, frozen=True):
@@ -276,13 +282,13 @@ class Subject(Struct, frozen=True):
     pod_claims: Mapping[str, str | None] = field(default_factory=dict)
     """The claims by the names that the pod gives them."""
     templates: Mapping[str, str] = field(default_factory=dict)
-    """The templates by the same names."""
+    """The templates, by the names that the pod gives the claims."""
     extended: Mapping[str, str] = field(default_factory=dict)
     """The extended resources of the pod by the requests of the scheduler's claim."""
 
     @property
     def address(self) -> str:
-        """``KIND/NAMESPACE/NAME``, as it can be asked about."""
+        """``KIND/NAMESPACE/NAME``, the name by which ``explain`` takes the subject."""
         return "/".join(filter(None, (self.kind.lower(), self.namespace, self.name)))
 
     @property
@@ -301,9 +307,9 @@ class SchedulerAnswer(Struct, frozen=True):
     title: str
     """The scheduler with its version, if it is known; else its name."""
     kube_scheduler: bool
-    """True if it is a kube-scheduler, whose verdict the answer has."""
+    """True if it is a kube-scheduler; then the verdict of the answer is its verdict."""
     runs: bool | None
-    """None: the input does not show it."""
+    """True if the scheduler runs; None if the input does not show it."""
     workloads: tuple[str, ...]
     """``KIND/NAMESPACE/NAME`` of the workloads that run it."""
     version: str
@@ -314,7 +320,7 @@ class SchedulerAnswer(Struct, frozen=True):
     claims: str
     gangs: str
     quota: str
-    """Predicates of sentences about it."""
+    """Predicates of sentences about its treatment of groups and of quotas."""
     group: str
     queue: str
     """The group and the queue that the pod names."""
@@ -322,7 +328,7 @@ class SchedulerAnswer(Struct, frozen=True):
     """Its own words about the pod."""
     source: str
     read: str
-    """The origin of the facts about it, and the day on which they were read."""
+    """The source of the facts about the scheduler, and the day on which they were read."""
 
 
 _UNTRIED = ("not-tried-yet", "would-fit-now")
@@ -356,9 +362,9 @@ class Explanation(Struct, frozen=True):
     """The clauses of the headline."""
     scheduler_message: str | None = None
     when: When | None = None
-    """When the subject could fit; None where it fits, or where that is not known."""
+    """The time when the subject could fit; None if it fits, or if the time is not known."""
     obstacles: tuple[Obstacle, ...] = ()
-    """Everything that has to change on the nearest node, the deciding one first."""
+    """The obstacles on the nearest node, the deciding one first."""
     reasons: tuple[Reason, ...] = ()
     nodes: tuple[NodeAnswer, ...] = ()
     funnel: tuple[FunnelStage, ...] = ()
@@ -370,16 +376,18 @@ class Explanation(Struct, frozen=True):
     next: tuple[NextStep, ...] = ()
     """Further things to look at or to do."""
     notes: tuple[str, ...] = ()
-    """Notes on unchecked and assumed facts."""
+    """Notes on facts that were assumed or not checked."""
     age: str | None = None
     """The creation timestamp of the subject."""
     phase: str | None = None
     """The phase of a pod that exists."""
     devices: tuple[DeviceStatus, ...] = ()
-    """The devices of the node that is asked about, or that comes nearest."""
+    """The devices of the node that the question names, or else of the node that is nearest to a
+    fit.
+    """
     drivers: tuple[DriverStatus, ...] = ()
     alike: tuple[str, ...] = ()
-    """Other pods of ``workload`` that get the same answer."""
+    """Other pods of ``workload`` with the same answer."""
     workload: str = ""
     """The workload as ``kind namespace/name``."""
     unread: tuple[UnreadableResource, ...] = ()
@@ -397,19 +405,17 @@ class Explanation(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """The subject; of equal replicas, the workload and their number."""
+        """The name of the subject; for equal replicas, the workload and their number."""
         return f"{self.workload} ({1 + len(self.alike)} pods)" if self.alike else self.subject.title
 
     @property
     def waits(self) -> bool:
-        """True if the only cause is that the scheduler has not tried, or not retried, the
-        subject.
-        """
+        """True if the subject waits only for the scheduler to try or retry it."""
         return any(reason.code in _UNTRIED for reason in self.reasons[:1])
 
     @property
     def all_next(self) -> tuple[NextStep, ...]:
-        """All next steps, the one before the fixes first."""
+        """All next steps, beginning with the step that precedes the fixes."""
         return self.next if self.plan is None else (self.plan, *self.next)
 
     @property
@@ -433,21 +439,23 @@ class Explanation(Struct, frozen=True):
 
     @property
     def is_without_fix(self) -> bool:
-        """True if changes were tried, and the subject does not fit after any of them."""
+        """True if dractl tried changes, and the subject fits after none of them."""
         waits = any(reason.code == "own-replicas" for reason in self.reasons)
         settled = self.fits or self.verdict == "failing" or self.unread or self.unchecked or waits
         return bool(self.nodes) and not (self.fixes or settled)
 
     @property
     def is_driver_at_fault(self) -> bool:
-        """True if a driver does not serve nodes that it should: steps that let it run come before
-        fixes that give up the demand.
+        """True if a driver publishes nothing on nodes that it should serve. Steps that make it run
+        then come before fixes that give up the demand.
         """
         return any(reason.code == "driver-absent" for reason in self.reasons)
 
     @property
     def unchecked(self) -> bool:
-        """True if a node fits but an unchecked plugin may object; no fixes are searched for."""
+        """True if a node fits, but a plugin that is not simulated may refuse it. No fixes are
+        searched for then.
+        """
         stopped = bool(self.reasons) and self.reasons[0].code == "node-filter"
         return stopped and any(node.verdict == "allocatable" for node in self.nodes)
 

@@ -111,7 +111,7 @@ def find_subjects(
     if matches and kind in API_GROUPS:
         return matches
     pods = [q for workload in matches for q in _pods_of(state, workload)]
-    if not matches and kind not in API_GROUPS:  # a dump of pods without their Jobs
+    if not matches and kind not in API_GROUPS:  # the input can be a dump of pods without their Jobs
         namespaces = dict.fromkeys(
             key[0] for key in state.objects("Pod") if namespace in (None, key[0])
         )
@@ -187,7 +187,7 @@ def _match_name(state: ClusterState, kind: str, name: str, namespace: str | None
 def _pods_of(state: ClusterState, workload: Question) -> Iterator[Question]:
     """Yield the pending pods of a workload.
 
-    If it has no pods, or some cannot be created, the pod of its template comes first.
+    The pod of its template comes first if it has no pods, or if some of them cannot be created.
     """
     owned = _prefer_pending(_pods_of_owner(state, workload.kind, workload.key))
     if count_missing_pods(state, workload.kind, workload.key) or not owned:
@@ -229,8 +229,8 @@ def find_all_waiting(
     """Return every subject that waits for devices.
 
     That is every pending pod that DRA concerns, every unallocated claim that these pods do not use,
-    workloads whose pods are refused, and workloads of manifests without pods. ``within``: only
-    objects that are there as well.
+    workloads whose pods are refused, and workloads of manifests without pods. If ``within`` is
+    given, the subject must be in that state as well.
     """
     files = state if within is None else within
     pods = [
@@ -273,7 +273,8 @@ def _workloads_without_pods(
             if not _is_in_namespace(namespace, key):
                 continue
             if View(value).uid:
-                # An object of a cluster has its pods there, unless they are refused.
+                # The pods of a workload in a cluster exist already, unless the API server refuses
+                # them.
                 if (kind, key) not in refused or not count_missing_pods(state, kind, key):
                     continue
             elif any(pods_of_workload(state, kind, key)):
@@ -288,7 +289,7 @@ def _claims_that_wait(
 ) -> Iterator[Question]:
     """Yield unallocated claims that are not ``used`` by a waiting pod.
 
-    A claim that was created for a pod goes with the pod, a moment later.
+    A claim that was created for a pod is left out: it is deleted soon after the pod.
     """
     for key, claim in files.claims.items():
         if not _is_in_namespace(namespace, key) or key in used or claim.is_allocated:
@@ -302,7 +303,7 @@ def _concerns_dra(
 ) -> bool:
     """Return True if a pod has claims or wants an extended resource that DRA provides.
 
-    A class provides it, or one of the ``published`` drivers has such devices.
+    DRA provides it if a class maps it, or if one of the ``published`` drivers has such devices.
     """
     if pod.claim_references:
         return True

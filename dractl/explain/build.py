@@ -66,7 +66,7 @@ class Parts(Struct, frozen=True):
     steps: tuple[NextStep, ...] = ()
     """Steps that replace the causes' next steps."""
     then: tuple[NextStep, ...] = ()
-    """Steps that follow the causes' next steps."""
+    """Steps that come after the next steps of the causes."""
     notes: tuple[str, ...] = ()
     blind: MissingPermissions = MissingPermissions()
     """Permissions that the user lacks."""
@@ -89,7 +89,9 @@ def build(
     *,
     assumed: bool,
 ) -> Explanation:
-    """Build the answer to a question. ``assumed``: nobody named the release."""
+    """Build the answer to a question. ``assumed`` is True if neither the user nor the input names
+    the release.
+    """
     case, permissions = parts.case, parts.blind
     names = case.names if case is not None else Names()
     reason = case.reason if case is not None else partial(reason_of, names=names)
@@ -176,10 +178,10 @@ def _details(
 
 
 def _surveys_to_show(case: Case, findings: Sequence[NodeFindings]) -> list[tuple[Survey, int]]:
-    """Return the surveys of the nodes that the pod wants, each with the number of nodes that read
-    the same.
+    """Return the surveys of the nodes that the pod wants, each with the number of nodes with the
+    same findings.
 
-    If these have no devices at all, the surveys of all nodes are returned.
+    If these nodes have no devices at all, return the surveys of all nodes.
     """
     excluded = nodes_excluded_by_pod(case)
     all_surveys = [
@@ -191,7 +193,9 @@ def _surveys_to_show(case: Case, findings: Sequence[NodeFindings]) -> list[tuple
 
 
 def _withhold_allocation(node: NodeAnswer) -> NodeAnswer:
-    """Return an allocatable node as undecided, without its devices, which are not known."""
+    """Return an allocatable node as undecided and without its devices, since they are not
+    certain.
+    """
     return (
         replace(node, verdict="undecided", allocation=()) if node.verdict == "allocatable" else node
     )
@@ -240,12 +244,12 @@ def _nearest(case: Case, conclusion: Conclusion, conflict: Conflict | None) -> s
 def next_steps(
     asked: AskedObject, causes: Sequence[Cause], fixes: Sequence[Fix], then: Sequence[NextStep] = ()
 ) -> tuple[NextStep, ...]:
-    """Return the next steps for the causes of an answer, underlying causes first, with ``then``
-    among them.
+    """Return the next steps for the causes of an answer, underlying causes first, with the steps
+    ``then`` among them.
 
-    If there are fixes, only causes that no change of objects can reach have steps.
+    If there are fixes, only causes that no change of objects could remove have steps.
     """
-    # While a pod does not exist, steps for its other causes have no object.
+    # While a pod does not exist, no object shows the steps for its other causes.
     causes = [cause for cause in causes if isinstance(cause, PodsNotCreated)] or causes
     explained = {cause.driver for cause in causes if isinstance(cause, PluginFault)}
     causes = [
@@ -306,8 +310,8 @@ def idle_workload_steps(state: ClusterState, question: Question) -> tuple[NextSt
 def _note_invalid_objects(
     state: ClusterState, features: Features, question: Question
 ) -> Iterator[str]:
-    """Yield a sentence for each claim or template of the subject that no server has seen and would
-    refuse.
+    """Yield a sentence for each claim or template of the subject that an API server would refuse,
+    and that comes from a file.
     """
     objects: list[tuple[str, Key]] = (
         [(question.kind, question.key)] if question.kind in CLAIMS else []

@@ -1,6 +1,4 @@
-"""Cluster Autoscaler's answer for a pending pod with claims: its own words, and its known
-limits.
-"""
+"""Cluster Autoscaler's answer for a pending pod with claims: its events, and its known limits."""
 
 from dractl.autoscaler.cluster_autoscaler import (
     PREEMPTION_ISSUE,
@@ -35,7 +33,7 @@ def judge_cluster_autoscaler(
 
 
 def _find_nomination(pod: Pod) -> ClaimLimit | None:
-    """Return the limit of a pod that waits for a preemption.
+    """Return the limit that applies while a pod waits for a preemption.
 
     kubernetes/autoscaler cluster-autoscaler-1.36.1 utils/kubernetes/listers.go and
     core/static_autoscaler.go put such a pod on its nominated node, without an allocation.

@@ -1,4 +1,6 @@
-"""Verdict and headline of a subject that waits: from its causes, and from facts outside DRA."""
+"""The verdict and the headline for a subject that waits: from its causes, and from facts outside
+DRA.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
@@ -68,14 +70,16 @@ class Conclusion(Struct, frozen=True):
 
     @property
     def blames_holders(self) -> bool:
-        """True if devices in use are the first cause; obstacles tell whether another one lasts."""
+        """True if the first cause is that devices are in use. Obstacles tell whether another cause
+        would remain.
+        """
         return bool(self.causes) and isinstance(self.causes[0], HeldByOthers)
 
 
 def conclude_from_cause(
     verdict: Verdict, cause: Cause, message: str | None = None, notes: tuple[str, ...] = ()
 ) -> Conclusion:
-    """Return the conclusion from one cause, which is its headline as well."""
+    """Return a conclusion that has one cause, which is the headline as well."""
     return Conclusion(verdict, Headline(causes=(HeadlineCause(cause),)), (cause,), message, notes)
 
 
@@ -94,8 +98,8 @@ def conclude(diagnosis: Diagnosis) -> Conclusion:
 def _steps(diagnosis: Diagnosis) -> Sequence[Callable[[Diagnosis, Conclusion], Conclusion]]:
     """Return the steps after the attempt.
 
-    Missing permissions come last, unless no devices can be compared: then the pod itself has the
-    last word.
+    Missing permissions come last, unless no devices can be compared: then the step about the pod
+    itself comes last.
     """
     if diagnosis.of_claim:
         steps = (_apply_preview_doubts, _apply_no_consumer, _apply_permissions)
@@ -114,9 +118,9 @@ def _steps(diagnosis: Diagnosis) -> Sequence[Callable[[Diagnosis, Conclusion], C
 
 
 def put_lasting_first(conclusion: Conclusion, lasting: Sequence[Cause]) -> Conclusion:
-    """Put a cause that would stay with all devices free before devices in use.
+    """Put causes that remain even with all devices free before the cause that devices are in use.
 
-    ``lasting`` are the causes that stay. To free devices first would end others' work for nothing.
+    ``lasting`` are the causes that remain. To free devices first would end other pods for nothing.
     """
     if not lasting or not conclusion.blames_holders:
         return conclusion
@@ -171,7 +175,7 @@ def _headline(diagnosis: Diagnosis) -> Headline:
         cause = _cause_on_named_node(ranked[0], findings) if names_node else ranked[0]
         holders_named = any(
             isinstance(other, _NAME_HOLDERS) for other in diagnosis.behind
-        )  # they say who holds the devices
+        )  # these causes name the holders of the devices
         clauses = (
             HeadlineCause(cause, ": ", scope, brief=True, names_holders=not holders_named),
             *_alternatives(ranked, Scope.ALL if total > 1 else Scope.ONE),
@@ -195,8 +199,8 @@ def _headline(diagnosis: Diagnosis) -> Headline:
 
 
 def _cause_on_named_node(cause: Cause, findings: Sequence[NodeFindings]) -> Cause:
-    """Return the cause by which a filter, or devices in use, rule out the node that a headline
-    names.
+    """Return the cause for the node that the headline names, if a filter or devices in use rule it
+    out.
 
     The numbers and pods of other nodes are left out.
     """
@@ -210,8 +214,8 @@ def _cause_on_named_node(cause: Cause, findings: Sequence[NodeFindings]) -> Caus
 
 
 def _names_one_node(cause: Cause, findings: Sequence[NodeFindings], total: int) -> bool:
-    """Return True if the cause holds for some nodes only or has the numbers of one; the headline
-    then names it.
+    """Return True if the cause holds on some nodes only, or its numbers are those of one node. The
+    headline then names that node.
     """
     if (
         not cause.nodes
@@ -231,7 +235,9 @@ def _names_one_node(cause: Cause, findings: Sequence[NodeFindings], total: int) 
 
 
 def _alternatives(ranked: Sequence[Cause], scope: Scope) -> Iterator[HeadlineCause]:
-    """Yield the causes that keep the other alternatives of the first cause's request."""
+    """Yield the causes why the other alternatives of the request do not fit; the request is that of
+    the first cause.
+    """
     refs = ranked[0].refs
     if len(refs) != 1 or refs[0].alternative is None:
         return
@@ -249,8 +255,8 @@ def _alternatives(ranked: Sequence[Cause], scope: Scope) -> Iterator[HeadlineCau
 
 
 def _obstacles_besides(cause: Cause, findings: Sequence[NodeFindings]) -> Iterator[HeadlineCause]:
-    """Yield another request's first problem on the same node: fixing one request alone would not
-    help.
+    """Yield the first problem of another request on the same node, since it would remain after a
+    fix of one request alone.
 
     For a pod that is pinned to the node of its claim, yield the causes on that node.
     """
@@ -301,7 +307,9 @@ def _search_notes(case: Case) -> Iterator[str]:
 
 
 def _name_underlying_cause(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Name the underlying cause first: one of several objects, a driver or a workload."""
+    """Put the underlying cause first: a cause that spans several objects, a driver's, or a
+    workload's.
+    """
     underlying = diagnosis.behind
     if not underlying or (diagnosis.group.causes and conclusion.fits):
         return conclusion
@@ -365,7 +373,7 @@ def _apply_pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
 
 
 def _apply_pod_alone(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Apply the facts that the pod itself shows where its devices were not compared."""
+    """Apply the facts that the pod itself shows, when its devices could not be compared."""
     case = diagnosis.case
     conclusion = replace(conclusion, notes=(*conclusion.notes, *_scheduler_notes(case)))
     other = _conclude_refusal(case, conclusion) or _conclude_other_scheduler(case, conclusion)
@@ -457,7 +465,8 @@ def _conclude_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion 
 def _verdict_of_other(cause: RunningScheduler | UnseenScheduler, verdict: Verdict) -> Verdict:
     """Return the verdict on a pod of another scheduler; ``verdict`` is kube-scheduler's.
 
-    If kube-scheduler would place the pod and the other scheduler is silent, nothing is decided.
+    The verdict is undecided if kube-scheduler would place the pod and the other scheduler reports
+    nothing.
     """
     if isinstance(cause, UnseenScheduler) or cause.refusal:
         return "blocked"
@@ -503,7 +512,7 @@ def _condition_message(case: Case) -> str | None:
 
 
 def _apply_condition(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Apply the words of the pod's condition that go beyond the attempt."""
+    """Apply what the pod's condition says beyond the attempt."""
     case = diagnosis.case
     conclusion = replace(conclusion, notes=(*conclusion.notes, *pods.note_unchecked_volumes(case)))
     message = _condition_message(case)
@@ -545,7 +554,7 @@ def _apply_condition(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion
     if any(part.nodes is None for part in unchecked_parts):
         conclusion = replace(
             conclusion, scheduler_message=message
-        )  # the scheduler stopped before this verdict
+        )  # the scheduler stopped before it came to this verdict
     return _conclude_outdated_condition(case, fitting[0], conclusion) if fitting else conclusion
 
 
@@ -583,8 +592,8 @@ def _conclude_outdated_condition(
 def _conclude_unchecked(
     case: Case, fitting: Sequence[NodeFindings], parts: Sequence[ConditionPart]
 ) -> Conclusion | None:
-    """Return the conclusion for a pod that fits, if plugins that are not checked here may refuse
-    each node.
+    """Return the conclusion for a pod that fits, although a plugin that dractl does not simulate
+    may refuse each node.
     """
     total = sum(n.count for n in fitting)
     if (
@@ -613,8 +622,8 @@ def _conclude_unchecked(
 
 
 def _release_of_condition(case: Case, condition: str) -> str | None:
-    """Return the release that wrote a condition, if it is not the assumed one and refuses the pod
-    as it is now.
+    """Return the release that wrote a condition, if that release refuses the pod as it is now and
+    is not the assumed one.
     """
     is_older = (
         "still not schedulable, preemption" in condition
@@ -684,7 +693,9 @@ def _conclude_from_message(diagnosis: Diagnosis) -> Conclusion:
 
 
 def _apply_permissions(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Apply the unread resources: they may keep a subject from fitting, but never make one fit."""
+    """Apply the unread resources: an object in them may keep a subject from fitting, but never make
+    it fit.
+    """
     permissions, case = diagnosis.attempted.blind, diagnosis.case
     if not permissions.parts:
         return conclusion
@@ -714,8 +725,8 @@ def _apply_permissions(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusi
 
 
 def _cause_of_unreadable(diagnosis: Diagnosis, nodes: tuple[str, ...] = ()) -> NotReadable:
-    """Return the unreadable resources as a cause, with the scheduler's message; ``nodes`` fit as
-    far as objects may be read.
+    """Return the unreadable resources as a cause, with the scheduler's message. On ``nodes``, the
+    subject fits as far as the objects can be read.
     """
     quote = (_condition_message(diagnosis.case) or "").partition(". ")[0].rstrip(".")
     missing = diagnosis.attempted.blind.sentences
@@ -733,7 +744,7 @@ def _headline_if_undecided(cause: NotReadable) -> Headline:
 
 
 def _apply_no_consumer(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Apply that no pod uses a claim: pending is its normal state."""
+    """Apply the fact that no pod uses a claim: such a claim stays pending."""
     conclusion = replace(conclusion, scheduler_message=None)
     question = diagnosis.case.question
     if question.kind != "ResourceClaim" or not question.view.uid:

@@ -1,5 +1,5 @@
-"""The case of one subject: the question, the scheduler's verdict, and the state of the cluster.
-Made once, read by all.
+"""The case of one subject: the question, the scheduler's verdict, and the state of the cluster. It
+is made once, and every diagnosis reads it.
 """
 
 from collections import Counter
@@ -48,11 +48,13 @@ class Case(Struct, frozen=True):
     groups: tuple[tuple[NodeVerdict, ...], ...] = ()
     """Nodes that get the same answer."""
     surveys: Mapping[str, Survey] = field(default_factory=dict)
-    """The devices that the first node of each group offers, if anything is to be allocated."""
+    """The survey of the first node of each group, by its name; empty if nothing is to be
+    allocated.
+    """
     classes: Mapping[str, DeviceClass] = field(default_factory=dict)
     drivers: frozenset[str] = frozenset()
     refusals: Mapping[str, tuple[Rejection, ...]] = field(default_factory=dict)
-    """Every filter that refuses a node; the scheduler reports the first alone."""
+    """All filters that refuse a node, by its name. The scheduler reports only the first one."""
 
     @property
     def state(self) -> ClusterState:
@@ -77,7 +79,7 @@ class Case(Struct, frozen=True):
         return reason_of(cause, self.names, claim.name or None if claim is not None else None)
 
     def option(self, ref: RequestRef) -> ExactDeviceRequest | DeviceSubRequest | None:
-        """Return a request, or one of its alternatives, as its claim has it."""
+        """Return a request, or one of its alternatives, from the spec of its claim."""
         claim = self.claims.get(ref.claim)
         requests = (
             claim.claim.spec.devices.requests
@@ -118,8 +120,8 @@ class Case(Struct, frozen=True):
         return None
 
     def evaluations(self, expression: str, devices: Iterable[DeviceID]) -> tuple[Evaluation, ...]:
-        """Return why an expression is not true on devices, once for each deciding part and values;
-        most frequent first.
+        """Return why an expression is not true on devices: one evaluation for each deciding part
+        and its values, the most frequent first.
         """
         program = self.scheduler.compile_selector(expression)
         published = (
@@ -194,8 +196,8 @@ def case_of(scheduler: Scheduler, devices: Devices, question: Question, attempt:
 def _refusals(scheduler: Scheduler, pod: Pod, node: str) -> tuple[Rejection, ...]:
     """Return every filter that refuses a node.
 
-    A cordoned node has a taint that says the same (pkg/controller/nodelifecycle); it is no second
-    cause.
+    A cordoned node also has a taint (pkg/controller/nodelifecycle), which is not reported as a
+    second cause.
     """
     refusals = scheduler.find_rejections(pod, node)
     if not any(refused.plugin == "NodeUnschedulable" for refused in refusals):

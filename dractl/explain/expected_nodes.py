@@ -22,8 +22,8 @@ from dractl.views.workload import Workload
 def find_expected_nodes(
     state: ClusterState, pod: Pod, claims: Sequence[ResourceClaim]
 ) -> tuple[ExpectedNode, ...]:
-    """Return the nodes that would come for a pending pod with claims; none without an autoscaler in
-    sight.
+    """Return the nodes that would come for a pending pod with claims; none if the input shows no
+    autoscaler.
     """
     reported = {answer.autoscaler: answer for answer in _read_events(state, pod)}
     if not claims:
@@ -97,11 +97,13 @@ def _read_events(state: ClusterState, pod: Pod) -> Iterator[ExpectedNode]:
 
 _NOMINATED = "Pod should schedule on: "
 _NAMED_BY_REASON = {"Nominated": KARPENTER, **dict.fromkeys(SCALE_UP_REASONS, CLUSTER_AUTOSCALER)}
-"""Events about pods (karpenter pkg/controllers/provisioning/scheduling/events.go)."""
+"""The autoscalers by the reasons of their events about pods (karpenter
+pkg/controllers/provisioning/scheduling/events.go).
+"""
 
 
 def _explain_nomination(pod: Pod, event: Event) -> ExpectedNode:
-    """Return why Karpenter launches nothing for a pod that it places on a node which exists.
+    """Return why Karpenter launches no node for a pod that it nominates for an existing one.
 
     HasDRARequirements in pkg/utils/pod/scheduling.go looks at spec.resourceClaims from v1.14.0 on.
     """

@@ -1,4 +1,4 @@
-"""The answer to a question: inquire, diagnose, conclude, look for fixes, and build the
+"""The answer to a question: make an attempt, diagnose it, conclude, search for fixes, and build the
 explanation.
 """
 
@@ -61,19 +61,19 @@ class Options(Struct, frozen=True):
     """The settings of an answer."""
 
     release_assumed: bool = False
-    """True if nobody named the release."""
+    """True if neither the user nor the input names the release."""
     node: str | None = None
     """The only node that the answer is about."""
     fixes: int = 8
     """The number of fixes to look for."""
     depth: int = 0
-    """The number of corrections already applied, which are not enough."""
+    """The number of corrections that are already applied in this state."""
     notes: tuple[str, ...] = ()
     """Notes that every answer has."""
     attempt_notes: tuple[str, ...] = ()
-    """Notes on answers for which the scheduler is asked."""
+    """Notes for answers that depend on the scheduler."""
     gate_evidence: tuple[GateEvidence, ...] = ()
-    """Objects that prove gates to be on which are off by default."""
+    """Objects that prove that gates are on although they are off by default."""
 
 
 class Explainer:
@@ -114,7 +114,7 @@ class Explainer:
             return self.explain(question).summary
         diagnosis = self._diagnose(result)
         conclusion = conclude(diagnosis)
-        # Only where devices are in use can an obstacle become the first cause.
+        # An obstacle can become the first cause only if devices are in use.
         described = (
             self._find_obstacles(diagnosis, conclusion)[1]
             if conclusion.blames_holders
@@ -168,8 +168,8 @@ class Explainer:
         )
 
     def _device_plugin_notes(self, case: Case | None) -> list[str]:
-        """Return notes on devices that device plugins handed out on the fitting nodes:
-        kube-scheduler does not see them.
+        """Return notes on devices of the fitting nodes that device plugins have handed out, which
+        kube-scheduler does not see.
         """
         fitting = (
             {node.name for node in case.attempt.nodes if node.fits} if case is not None else set()
@@ -184,8 +184,8 @@ class Explainer:
         return notes[:MAX_DEVICE_PLUGIN_NOTES]
 
     def _conclude_placed(self, inquiry: Inquiry) -> tuple[Conclusion, Parts]:
-        """Return the conclusion about a pod that is on its node or has ended, with the changes
-        after which it can start.
+        """Return the conclusion about a pod that is on its node or has ended, with fixes after
+        which it can start.
         """
         question, claims = (
             inquiry.question,
@@ -249,7 +249,7 @@ class Explainer:
     def _finish_conclusion(
         self, diagnosis: Diagnosis, conclusion: Conclusion, described: Description
     ) -> tuple[Conclusion, SchedulerWords | None]:
-        """Return the conclusion with the lasting cause first, beside the scheduler's own words."""
+        """Return the conclusion with the lasting cause first, and the scheduler's own message."""
         if self.options.depth:
             return conclusion, None
         conclusion = put_lasting_first(conclusion, described.lasting)
@@ -267,7 +267,7 @@ class Explainer:
         return find_expected_nodes(self.state, Pod(result.question.value), claims)
 
     def _diagnose(self, result: InquiryResult) -> Diagnosis:
-        """Diagnose an attempt, on the one node that is asked about if there is one."""
+        """Diagnose an attempt; if the question names a node, diagnose it on that node only."""
         only_node = self.options.node
         question, attempt = result.question, result.attempt
         group = self.group(question) if result.compares and question.kind not in CLAIMS else NO_GANG
@@ -281,7 +281,7 @@ class Explainer:
     # -- groups --
 
     def group(self, question: Question) -> GangDiagnosis:
-        """Diagnose the group with which kube-scheduler places a pod, once for all its pods."""
+        """Diagnose the pod's group as kube-scheduler places it, once for all pods of the group."""
         pod = self.state.get("Pod", question.key)
         member = None if pod is None else _add_namespace(pod, question.key)
         group = None if member is None else find_pod_group(self.state, Pod(member))
@@ -385,7 +385,7 @@ class Explainer:
     def _explain_after_change(
         self, state: ClusterState, question: Question, fixes: int
     ) -> Explanation:
-        """Explain the subject in the cluster after a correction, with at most so many fixes."""
+        """Explain the subject in the cluster after a correction, with at most ``fixes`` fixes."""
         depth = self.options.depth + 1
         most = fixes if depth < MAX_CORRECTIONS else 0
         return Explainer(state, self.features, Options(fixes=most, depth=depth)).explain(question)

@@ -35,8 +35,8 @@ def funnel(
 ) -> tuple[FunnelStage, ...]:
     """Return a line for each request, and one for each stage that is a selector or drops devices.
 
-    ``false_part`` returns the part of a selector that devices do not meet. ``nodes`` are the
-    numbers of nodes with devices of the class, as :func:`count_nodes` returns them.
+    ``false_part`` returns the part of a selector that devices do not meet. ``nodes`` has the number
+    of nodes with devices of a request's class, as :func:`count_nodes` returns it.
     """
     lines: list[FunnelStage] = []
     for request in requests:
@@ -90,9 +90,9 @@ def _class_devices(request: RequestSurvey) -> tuple[DeviceID, ...]:
 
 
 def merge_surveys(surveys: Iterable[tuple[Survey, int]]) -> list[RequestSurvey]:
-    """Merge surveys stage by stage; a device that several nodes reach counts once.
+    """Merge surveys stage by stage; a device that several nodes can use counts once.
 
-    Each survey comes with the number of identical nodes for which it stands.
+    Each survey comes with the number of identical nodes that it represents.
     """
     counted = list(surveys)
     unique = all(number == 1 for _, number in counted)

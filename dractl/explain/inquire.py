@@ -25,8 +25,8 @@ from dractl.views import Pod
 
 
 class Inquiry(Struct, frozen=True):
-    """A question as it is put to a cluster; a question about a claim becomes one about the pod that
-    waits for it.
+    """A question in the form in which a cluster answers it: a question about a claim becomes one
+    about the pod that waits for it.
     """
 
     question: Question
@@ -35,7 +35,7 @@ class Inquiry(Struct, frozen=True):
     claim: PodClaim | None = None
     """The claim, or the claim that a template would make."""
     entry: PreEnqueueResult | None = None
-    """The result of PreEnqueue for a pod; None if the attempt is enough."""
+    """The result of PreEnqueue for a pod; None if an attempt gives the whole answer."""
     attempt: Attempt | None = None
     """The scheduler's attempt to place the pod, if there is one already."""
     notes: tuple[str, ...] = ()
@@ -43,8 +43,8 @@ class Inquiry(Struct, frozen=True):
 
     @property
     def waits(self) -> bool:
-        """True unless the scheduler has nothing to do: the claim is allocated or deleted, the pod
-        has its node.
+        """True if the scheduler still has work to do: the claim is not allocated or deleted, and
+        the pod has no node.
         """
         if self.claim is None:
             return self.question.pod.is_pending
@@ -60,12 +60,14 @@ class InquiryResult(Struct, frozen=True):
     blind: MissingPermissions = MissingPermissions()
     """Permissions that the user lacks."""
     compares: bool = True
-    """True if devices may be read and were compared."""
+    """True if devices could be read and were compared."""
     notes: tuple[str, ...] = ()
 
     @property
     def decided(self) -> bool:
-        """True if the attempt tells whether the subject fits, whatever may not be read."""
+        """True if the attempt shows whether the subject fits, even with the objects that may not be
+        read.
+        """
         return (
             self.compares
             or bool(self.attempt.stops)
@@ -76,7 +78,7 @@ class InquiryResult(Struct, frozen=True):
 def make_inquiry(
     state: ClusterState, question: Question, attempt: Attempt | None = None
 ) -> Inquiry:
-    """Return a question about a pod, claim or template as it is put to the cluster."""
+    """Return the inquiry for a question about a pod, claim or template."""
     if question.kind not in CLAIMS:
         entry = (
             pre_enqueue(state, question.value) if attempt is None or _lacks_objects(state) else None
@@ -94,13 +96,13 @@ def make_inquiry(
 
 
 class _AttemptResult(Struct, frozen=True):
-    """An attempt, and how far it can be trusted."""
+    """An attempt, and the extent to which it can be trusted."""
 
     attempt: Attempt
     compares: bool
     """True if devices were compared."""
     allocates: bool
-    """True if claims are to be allocated, or may be."""
+    """True if claims have to be allocated, or may have to be."""
 
 
 def run_attempt(scheduler: Scheduler, inquiry: Inquiry) -> InquiryResult:
@@ -129,8 +131,8 @@ def _attempt_claim(scheduler: Scheduler, inquiry: Inquiry) -> _AttemptResult:
 def _attempt_pod(scheduler: Scheduler, inquiry: Inquiry) -> _AttemptResult:
     """Attempt to place a pod.
 
-    If devices cannot be compared, the attempt covers its claims, gates and volumes, the node
-    filters if nodes may be read, and the scheduler's own words.
+    If devices cannot be compared, the attempt covers only its claims, gates and volumes, the
+    scheduler's own message, and the node filters if nodes may be read.
     """
     rights, entry = scheduler.state.rights, inquiry.entry
     pod = scheduler.snapshot.pod(inquiry.question.value)
@@ -165,8 +167,8 @@ def _lacks_objects(state: ClusterState) -> bool:
 
 
 def _can_compare_devices(scheduler: Scheduler, entry: PreEnqueueResult) -> bool:
-    """Return True if devices can be compared for a pod, and the objects that seem absent may be
-    read.
+    """Return True if devices can be compared for a pod, and if an object that seems absent is not
+    just unreadable.
     """
     rights = scheduler.state.rights
     waits = any(not claim.allocated for claim in entry.claims)
@@ -182,11 +184,11 @@ def _can_compare_devices(scheduler: Scheduler, entry: PreEnqueueResult) -> bool:
 def release_stale_allocation(
     scheduler: Scheduler, inquiry: Inquiry, answer: InquiryResult
 ) -> tuple[ClusterState, Inquiry] | None:
-    """Return the cluster without an allocation that only stands in the pod's way, and the inquiry
-    put to it.
+    """Return the cluster without an allocation that only blocks the pod, and the inquiry in that
+    cluster.
 
-    The scheduler takes such an allocation back itself; a note says so. None if there is no such
-    allocation.
+    The scheduler itself removes such an allocation, and a note says so. Return None if there is
+    none.
     """
     question = inquiry.question
     claim = answer.attempt.claim_to_deallocate(question.view.uid) if answer.compares else None

@@ -1,7 +1,7 @@
-"""The next step where devices are free, but not together: move other pods.
+"""The next step if enough devices are free, but not together: move other pods.
 
-Only the command is named here. ``dractl plan`` looks for the moves, which takes longer than an
-answer should.
+This module only names the command. ``dractl plan`` searches for the moves, which takes longer than
+an answer should.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,9 +19,9 @@ from dractl.program import program_name
 def suggest_plan(
     asked: AskedObject, causes: Sequence[Cause], requests: Iterable[RequestSurvey]
 ) -> NextStep | None:
-    """Return the step that finds out which pods have to move; None where no move can help.
+    """Return the step that searches for pods to move; None if no move can help.
 
-    ``requests`` are the surveys of all nodes together: with too few free devices in all, pods
+    ``requests`` are the surveys of all nodes together: if all nodes have too few free devices, pods
     would have to end.
     """
     if asked.kind != "Pod" or not any(map(_may_move, _list_holders(causes))):

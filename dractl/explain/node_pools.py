@@ -37,20 +37,22 @@ from dractl.views.node_pool import NodePool
 
 AWS = "karpenter.k8s.aws"
 EKS_AUTO_MODE = "eks.amazonaws.com"
-"""The group of its NodeClass. awsdocs/amazon-eks-user-guide latest/ug/automode/auto-change.adoc:
-"DRA is not currently supported by EKS Auto Mode" (read on 2026-11-27).
+"""The API group of EKS Auto Mode's NodeClass. awsdocs/amazon-eks-user-guide
+latest/ug/automode/auto-change.adoc: "DRA is not currently supported by EKS Auto Mode" (read on
+2026-11-27).
 """
 MAX_POOLS = 20
-"""NodePools that are judged for one pod."""
+"""The maximum number of NodePools that are judged for one pod."""
 
 
 def judge_pools(
     state: ClusterState, pools: Sequence[NodePool], pod: Pod, claims: Sequence[ResourceClaim]
 ) -> tuple[ExpectedNode, ...]:
-    """Judge the NodePools of a cluster for a pod with claims; none without Karpenter's tables.
+    """Judge the NodePools of a cluster for a pod with claims; return none without Karpenter's
+    tables.
 
-    The NodePool that brings a node is the last one: Karpenter does not look at the ones behind it.
-    An answer without the name of a pool stands for all of them, if Karpenter ignores the pod.
+    The NodePool that brings a node is the last one, since Karpenter does not try the pools after
+    it. If Karpenter ignores the pod, one answer without the name of a pool stands for all pools.
     """
     tables = device_tables().get(KARPENTER)
     if tables is None:
@@ -62,7 +64,8 @@ def judge_pools(
     if settings is not None:
         tables = _limit_tables(tables, settings.drivers)
     inquiry = make_pool_inquiry(state, pod, claims, tables)
-    # Karpenter fills the nodes on the way first, so further pods get another one.
+    # Karpenter first fills the nodes that it has already launched, so further pods get another
+    # node.
     coming = tuple(find_nodes_on_the_way(state, inquiry))
     if coming and len(coming) >= count_waiting_pods(state):
         return coming
@@ -71,7 +74,8 @@ def judge_pools(
 
 def _try_pools(pools: Sequence[NodePool], inquiry: PoolInquiry) -> tuple[ExpectedNode, ...]:
     """Judge NodePools as Karpenter tries them, up to the one that brings a node."""
-    # OrderByWeight in pkg/utils/nodepool/nodepool.go: of equal weights the last name.
+    # OrderByWeight in pkg/utils/nodepool/nodepool.go: among equal weights, the last name comes
+    # first.
     ordered = sorted(pools, key=lambda pool: (pool.weight, pool.name), reverse=True)[:MAX_POOLS]
     has_soft_taints = any(t.effect == "PreferNoSchedule" for pool in ordered for t in pool.taints)
     answers: list[ExpectedNode] = []
@@ -160,7 +164,9 @@ def _judge_pool(pool: NodePool, attempt: Attempt, inquiry: PoolInquiry) -> Expec
 def _choose_types(
     pool: NodePool, serving: Sequence[str], wanted: Requirements, inquiry: PoolInquiry
 ) -> ExpectedNode:
-    """Answer with the types that have the devices, and all else that the pod needs."""
+    """Answer with the instance types that have the devices and everything else that the pod
+    needs.
+    """
     fitting = [
         name for name in serving if find_conflict(inquiry.requirements[name], wanted) is None
     ]
@@ -182,8 +188,7 @@ def _choose_types(
 
 
 def _find_pool_refusal(pool: NodePool) -> ExpectedNode | None:
-    """Return the answer for a NodePool that Karpenter does not look at, or about which nothing is
-    known.
+    """Return the answer for a NodePool that Karpenter skips, or about which nothing is known.
 
     Provisioner.NewScheduler in pkg/controllers/provisioning/provisioner.go.
     """
@@ -239,7 +244,7 @@ def _describe(key: str, requirement: Requirement) -> str:
 
 
 def _explain_no_type(pool: NodePool, allowed: Sequence[str], inquiry: PoolInquiry) -> ExpectedNode:
-    """Return why no type of a NodePool serves, and which other type would."""
+    """Return why no instance type of a NodePool serves the pod, and which other type would."""
     others = [
         name
         for name in inquiry.tables.types

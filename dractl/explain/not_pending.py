@@ -1,5 +1,5 @@
-"""Subjects with which the scheduler is done: a pod on its node or at its end, an allocated or
-deleted claim.
+"""Subjects for which the scheduler has no work left: a pod with a node or at its end, an allocated
+or deleted claim.
 """
 
 from collections.abc import Sequence
@@ -73,7 +73,7 @@ def _cause_of_open_claim(
     """Return the cause if a pod is on its node with a claim that is not allocated.
 
     If a controller makes the pod and its template sets no node, the scheduler has placed the pod,
-    so the claim has lost its allocation since.
+    and the claim has lost its allocation afterwards.
     """
     unallocated = next((claim for claim in claims if not claim.allocated), None)
     if unallocated is None:
@@ -104,8 +104,8 @@ def _cause_of_open_claim(
 
 
 def _is_placed_by_scheduler(state: ClusterState, pod: Pod) -> bool:
-    """Return True if an event says so, or if a controller makes the pod and is not known to have
-    its node in the template.
+    """Return True if an event says so, or if a controller makes the pod and its template is not
+    known to set the node.
     """
     if any(event.reason == "Scheduled" for event in events_about(state, pod)):
         return True
@@ -116,7 +116,7 @@ def _is_placed_by_scheduler(state: ClusterState, pod: Pod) -> bool:
 
 
 def _find_unused_claims(state: ClusterState, claim: Claim) -> tuple[str, ...]:
-    """Return claims that ask for the same and have no owner, and that no pod names."""
+    """Return claims with the same requests that have no owner and that no pod names."""
     if claim.owners:
         return ()
     named = {

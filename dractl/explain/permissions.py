@@ -1,5 +1,5 @@
-"""Parts of a cluster that may not be read or are not in the input, and the gaps of an answer
-without them.
+"""Parts of a cluster that may not be read or are not in the input, and the gaps that they leave in
+an answer.
 """
 
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ from dractl.scheduler.stops import Stop
 
 DEVICES = ("ResourceSlice", "DeviceClass", "ResourceClaim")
 
-# The gaps of an answer: kinds that may be read nowhere, and kinds that may be read in one namespace
-# only.
+# The gaps of an answer, for kinds that may not be read at all, and for kinds that may be read in
+# one namespace only.
 _WITHOUT_KIND = {
     "ResourceSlice": ("ResourceSlices", "devices were not compared"),
     "DeviceClass": ("DeviceClasses", "devices were not compared"),
@@ -35,7 +35,7 @@ _WITHOUT_OTHER_NAMESPACES = {
 
 
 class UnreadableResource(Struct, frozen=True):
-    """A resource that was not read whole, and the gap of an answer without it."""
+    """A resource that was not read whole, and the gap that it leaves in an answer."""
 
     row: Unread
     """The part that was seen, and the reason why no more was."""
@@ -56,17 +56,19 @@ class UnreadableResource(Struct, frozen=True):
 
     @property
     def lack(self) -> str:
-        """The reason that it was not read whole, such as ``nodes may not be read``."""
+        """The reason why it was not read whole, such as ``nodes may not be read``."""
         if self.row.why == "forbidden":
             return f"{self.what} may not be read"
         return f"no {self.what} are in the input"
 
 
 class MissingPermissions(Struct, frozen=True):
-    """All that an answer lacks because the user may not read it, or the input has nothing of it."""
+    """Everything that an answer lacks because the user may not read it, or because the input has
+    none of it.
+    """
 
     parts: tuple[UnreadableResource, ...] = ()
-    """The resources; none if everything that the answer depends on was read."""
+    """The unreadable resources; empty if everything that the answer depends on was read."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -98,8 +100,8 @@ class MissingPermissions(Struct, frozen=True):
 def find_missing_permissions(
     state: ClusterState, question: Question, *, allocates: bool
 ) -> MissingPermissions:
-    """Return the gaps of the answer to a question. ``allocates``: some claims are to be allocated
-    or could not be read.
+    """Return the gaps of the answer to a question. ``allocates`` is True if some claims have to be
+    allocated, or could not be read.
     """
     rights = state.rights
     if allocates and not state.covers("ResourceSlice") and not rights.unreadable("ResourceSlice"):
@@ -154,7 +156,9 @@ def _kinds_that_matter(
 
 
 def select_confirmed_stops(stops: tuple[Stop, ...], rights: Rights) -> tuple[Stop, ...]:
-    """Select the stops that cannot come from objects which exist and may not be read."""
+    """Return the stops that are certain: an object which the user may not read cannot remove
+    them.
+    """
     unreadable_kinds = {row.kind for row in rights.unreadable(*(stop.absent for stop in stops))}
     return tuple(stop for stop in stops if stop.absent not in unreadable_kinds)
 

@@ -1,5 +1,5 @@
-"""A pod as Karpenter tries to place it: with all of its preferences first, then without one after
-the other.
+"""A pod as Karpenter tries to place it: first with all preferences, then with one preference fewer
+in each attempt.
 
 Preferences.Relax in sigs.k8s.io/karpenter pkg/controllers/provisioning/scheduling/preferences.go.
 Pod affinity and topology spread are not judged here.
@@ -33,7 +33,7 @@ class Attempt(Struct, frozen=True):
 def list_attempts(pod: Pod, *, has_soft_taints: bool) -> Iterator[Attempt]:
     """Yield the attempts in their order; in the last one, only requirements count.
 
-    ``has_soft_taints``: a NodePool has a taint with the effect PreferNoSchedule.
+    ``has_soft_taints`` is True if a NodePool has a taint with the effect PreferNoSchedule.
     """
     terms = (
         [term.match_expressions for term in pod.node_affinity.node_selector_terms]

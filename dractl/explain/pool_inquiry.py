@@ -18,13 +18,13 @@ from dractl.views.node_pool import NodePool
 _AWS = "karpenter.k8s.aws"
 GPU_COUNT = f"{_AWS}/instance-gpu-count"
 NVIDIA_GPU = "nvidia.com/gpu"
-"""The resource whose amount is that label's value (computeCapacity in karpenter-provider-aws
-v1.15.1 pkg/providers/instancetype/types.go).
+"""The resource whose amount is the value of the label for the number of GPUs (computeCapacity in
+karpenter-provider-aws v1.15.1 pkg/providers/instancetype/types.go).
 """
 _OPTIONAL_LABELS = tuple(
     f"{_AWS}/instance-{part}" for part in ("accelerator-", "gpu-", "local-nvme")
 )
-"""Labels that an instance type either has, or does not (computeRequirements there)."""
+"""Labels that only some instance types have (computeRequirements in the same file)."""
 
 
 _OF_EVERY_NODE = {

@@ -21,9 +21,9 @@ from dractl.scheduler.rejection import Rejection
 
 MIN_NODES_FOR_MAJORITY = 10
 MAJORITY = 0.8
-"""A cause on this share of many nodes comes before the causes on the others."""
+"""A cause on at least this share of many nodes comes before causes on the others."""
 MIN_MIXED_CAUSES = 4
-"""So many different causes, each of them on few nodes, are called mixed."""
+"""At least this number of different causes, each on few nodes, are reported as mixed."""
 
 
 class Diagnosis(Struct, frozen=True):
@@ -93,22 +93,22 @@ def rank_by_reach(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...
     reach: dict[tuple[object, ...], float] = {}
     for node in sorted(
         nodes, key=lambda node: node.name in excluded
-    ):  # details come from the first
+    ):  # the first of them has the details
         hardest = _hardest(node)
         for position, cause in enumerate(node.causes):
             if cause.refs and node.name in excluded:
-                continue  # the pod does not want its devices
+                continue  # the pod excludes this node, so it does not want its devices
             key = cause.key
             combine = merge_into if node.name in excluded else merge
             merged[key] = combine(merged[key], cause) if key in merged else cause
             progress = cause.progress
             if cause.refs and hardest < progress < Progress.STOPPED:
-                progress = hardest - 0.1  # this one alone would not be enough
+                progress = hardest - 0.1  # removing this cause alone would not be enough
             if isinstance(cause, NodeFilter):
                 further_filters = sum(isinstance(c, NodeFilter) for c in node.causes) - 1
                 progress = (
                     _filter_progress(node.name, allocating, excluded) - 0.1 * further_filters
-                )  # each alone would not be enough
+                )  # removing one of these filters alone would not be enough
             if isinstance(cause, PinnedNode) and any(
                 c.code != cause.code for c in node.causes[position + 1 :]
             ):
@@ -132,14 +132,14 @@ def rank_by_reach(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...
 
 
 def _open_nodes_first(cause: Cause, closed: set[str]) -> Cause:
-    """Return a cause about devices with its nodes sorted: nodes without other causes come first."""
+    """Return a cause about devices with its nodes sorted: those without other causes come first."""
     if not cause.refs or not closed.intersection(cause.nodes):
         return cause
     return replace(cause, nodes=tuple(sorted(cause.nodes, key=lambda name: name in closed)))
 
 
 def _put_claim_node_first(ranked: list[Cause]) -> list[Cause]:
-    """Put the cause first that pins the pod to the node of its allocated claim.
+    """Put first the cause that pins the pod to the node of its allocated claim.
 
     Causes on that node matter only because the pod must go there.
     """
@@ -150,7 +150,7 @@ def _put_claim_node_first(ranked: list[Cause]) -> list[Cause]:
 
 
 def _put_nearest_alternative_first(ranked: list[Cause]) -> list[Cause]:
-    """Put the cause first that is about the alternative which lacks fewest devices."""
+    """Put first the cause about the alternative that lacks the fewest devices."""
     refs = ranked[0].refs if ranked else ()
     if len(refs) != 1 or refs[0].alternative is None or not ranked[0].shortage:
         return ranked
@@ -183,8 +183,8 @@ def dominates(cause: Cause, nodes: int) -> bool:
 
 
 def _cause_of_mixture(nodes: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Mixed | None:
-    """Return the cause for many nodes with different causes, if no single one holds on most of
-    them.
+    """Return the cause for many nodes with different causes, if none of these holds on most
+    nodes.
     """
     firsts = [
         node.causes[0].code
@@ -194,7 +194,7 @@ def _cause_of_mixture(nodes: Sequence[NodeFindings], ranked: Sequence[Cause]) ->
     codes = Counter(firsts)
     if len(codes) < MIN_MIXED_CAUSES or max(codes.values()) * 2 > len(firsts):
         return None
-    # Somebody cordoned a node on purpose, so causes on other nodes are nearer.
+    # Somebody cordoned the node on purpose, so causes on other nodes are easier to remove.
     candidates = (
         c
         for c in ranked
@@ -210,7 +210,7 @@ def _cause_of_mixture(nodes: Sequence[NodeFindings], ranked: Sequence[Cause]) ->
 
 
 def _hardest(node: NodeFindings) -> float:
-    """Return how far the pod gets on a node with the request that gets least far."""
+    """Return how far the pod gets on a node, measured by the request that gets least far."""
     best: dict[RequestRef, float] = {}
     for cause in node.causes:
         if len(cause.refs) == 1:
@@ -226,14 +226,14 @@ def _excludes_node(rejection: Rejection) -> bool:
     if rejection.plugin in ("NodeAffinity", "NodeName") or (rejection.plugin or "").startswith(
         "Volume"
     ):
-        return True  # a volume is where it is
+        return True  # a volume cannot be moved to another node
     return rejection.plugin == "InterPodAffinity" and rejection.unresolvable
 
 
 def _filter_progress(node: str, allocating: set[str], excluded: set[str]) -> float:
     """Return how far a pod gets on a node that a filter rejects.
 
-    Filters of nodes that the pod wants count more, if these nodes have such devices at all.
+    The pod counts as further on nodes that it wants, if these nodes have such devices at all.
     """
     if node not in allocating:
         return -1

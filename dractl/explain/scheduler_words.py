@@ -1,4 +1,4 @@
-"""kube-scheduler's newest words about a pod that waits, beside the answer."""
+"""kube-scheduler's newest message about a pod that waits, which accompanies the answer."""
 
 from msgspec.structs import replace
 
@@ -10,10 +10,10 @@ from dractl.scheduler.words import SchedulerWords, compare_words, find_scheduler
 
 
 def read_scheduler_words(case: Case, *, is_modelled: bool) -> SchedulerWords | None:
-    """Return kube-scheduler's newest words about the subject, compared with the attempt.
+    """Return kube-scheduler's newest message about the subject, compared with the attempt.
 
-    None if there are none, or if another scheduler places the pod. ``is_modelled``: the attempt
-    models the cluster's own release.
+    Return None if there is none, or if another scheduler places the pod. ``is_modelled`` is True if
+    the attempt models the cluster's own release.
     """
     if case.question.kind != "Pod" or not case.pod.uid:
         return None
@@ -36,10 +36,10 @@ def read_scheduler_words(case: Case, *, is_modelled: bool) -> SchedulerWords | N
 def apply_scheduler_words(
     case: Case, conclusion: Conclusion, words: SchedulerWords | None
 ) -> Conclusion:
-    """Return a conclusion that does not contradict newer words of kube-scheduler.
+    """Return a conclusion that does not contradict a newer message of kube-scheduler.
 
-    Where the pod would fit, they are the headline: waiting would not change them. Otherwise a note
-    has them.
+    If the pod would fit, the message becomes the headline, since waiting would not change it.
+    Otherwise a note quotes it.
     """
     if words is None or words.agrees is True:
         return conclusion

@@ -12,14 +12,16 @@ from dractl.cluster.devices import Devices
 from dractl.explain.reasons.misfits import Misfit
 from dractl.model.nearest import nearest
 
-MIN_ABBREVIATION = 3  # characters that may stand for a longer name
+MIN_ABBREVIATION = 3  # the minimum length of an abbreviation of a longer name
 
 
 _OTHER_KIND = {"attributes": "capacity", "capacity": "attributes"}
 
 
 def value_of(devices: Devices, device: DeviceID, reference: Lookup) -> str | None:
-    """Return a device's value for a reference as a string; None if it has nothing of that name."""
+    """Return a device's value for a reference as a string; None if the device has no value of that
+    name.
+    """
     device_view = devices.get(device)
     if device_view is None:
         return None
@@ -42,8 +44,8 @@ def text_of(value: object) -> str:
 def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit:
     """Explain a condition that is false or an error on the devices ``lost``.
 
-    The explanation is a name that none of them publishes, else the first name that it reads, else
-    the driver.
+    The explanation is about a name that none of them publishes, else about the first name that the
+    condition reads, else about the driver.
     """
     misfits: list[Misfit] = []
     program = reading(condition)
@@ -76,8 +78,8 @@ def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit
 def _attribute_with_value(
     devices: Devices, program: Program, reference: Lookup, lost: Sequence[DeviceID]
 ) -> str | None:
-    """Return the only attribute whose value on a device is the string that an unknown attribute is
-    compared with.
+    """Return the only attribute that has, on a device, the string with which the condition compares
+    an unknown attribute.
 
     Drivers rename attributes.
     """

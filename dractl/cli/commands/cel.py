@@ -190,7 +190,8 @@ def _judge(
         )
         states = []
     advice, remarks = hint_for_program(program, target), _lint_remarks(text, target)
-    if program.admission == "tooComplex":  # nobody asks for its results, and they can take long
+    # Its results are not needed, and computing them can take long
+    if program.admission == "tooComplex":
         return ReleaseVerdict(target.release, program, stored, advice, remarks=remarks)
     candidates = list(_list_devices(states))
     drivers = devices.wanted_drivers

@@ -45,7 +45,7 @@ _RESOURCES = (
     "nodes,pods,daemonsets.apps,deployments.apps,events",
     "clusterroles.rbac.authorization.k8s.io,clusterrolebindings.rbac.authorization.k8s.io",
 )
-"""Resources that are read of a cluster, in calls that run side by side."""
+"""Resources to read from a cluster, in parallel calls."""
 _OWN_FORMATS = ("full", "concise", "markdown")
 
 Slices = Annotated[
@@ -295,7 +295,9 @@ def _load_cluster(login: Login) -> Sequence[Document]:
 
 
 def _find_driver(documents: Sequence[Document]) -> str:
-    """Return the driver of a chart without slices, as its classes name it; "" if nothing does."""
+    """Return the driver that the DeviceClasses of a chart without slices name; "" if they name
+    none.
+    """
     from dractl.lint.model import Run, manifest
     from dractl.model import Target
 
@@ -308,7 +310,8 @@ def _find_driver(documents: Sequence[Document]) -> str:
 def _make_inventory(subject: Subject, target: Target) -> TriedDevices | None:
     """Return the newest devices of the driver, on which selectors of its classes are tried.
 
-    None without classes, and where the API server would not decode the slices, which is reported.
+    Return None without classes, or if the API server would not decode the slices; another finding
+    reports that.
     """
     if not subject.beside or not subject.publication.snapshots:
         return None

@@ -132,7 +132,9 @@ class InputOptions(OptionGroup, frozen=True):
 
     @property
     def expression(self) -> str | None:
-        """Return the expression of ``--cel``, or of the option that it was before."""
+        """Return the expression of ``--cel``, or of ``--selector``, the former name of the
+        option.
+        """
         return self.cel or self.selector
 
     def refuse_names(self) -> None:
@@ -473,8 +475,8 @@ def _note_unread(cluster: Cluster) -> str:
 
 
 def _note_missing(row: Unread) -> str:
-    """Return the sentence on slices or claims that the input lacks; empty if some are there and the
-    rest is unknown.
+    """Return the sentence on slices or claims that the input lacks. It is empty if the input has
+    some, and does not show whether there are more.
     """
     if row.seen == "unseen" and row.kind == "ResourceSlice":
         lack = "the input has no ResourceSlices: whether these devices are published is unknown"

@@ -437,7 +437,9 @@ def _suggest(
 
 
 def _parse_shapes(words: Iterable[str], rendering: Rendering, target: Target) -> list[Shape]:
-    """Return the shapes that words name, each once; ``largest`` names none on some nodes."""
+    """Return the shapes that words name, each once. ``largest`` adds none if the node has no
+    largest shape.
+    """
     classes = [item["metadata"]["name"] for item in rendering.device_classes]
     shapes: list[Shape] = []
     for word in words:

@@ -235,7 +235,7 @@ def command(
         if answer.output != "text" or answer.patch:
             raise UsageError("--watch prints only text", hint="omit -o and --patch")
 
-        # In a pipe a report is printed only if it differs, and an age always does.
+        # A pipe gets a report only if it differs from the last one, and an age always differs.
         watching.repeat(watching.tolerate_errors(lambda: make_report(aged=sys.stdout.isatty())[0]))
         return
     text, fits = make_report()
@@ -427,7 +427,7 @@ def _explain_groups(
 ) -> list[Group]:
     """Explain the named workloads and gangs as wholes, or without names the workloads of manifests.
 
-    There are none if their objects may not be read.
+    The list is empty if the user may not read their objects.
     """
     if not can_decide(cluster.state.rights):
         return []
@@ -504,7 +504,7 @@ def _can_read_all(cluster: Cluster) -> bool:
 
 
 def _doubt_sentence(rights: Rights, namespace: str | None, scope: str) -> str:
-    """Say that something may wait that cannot be seen."""
+    """Say that subjects which the user may not read could be waiting."""
     hidden = [
         entry
         for entry in rights.unread
@@ -537,7 +537,7 @@ def _warn_incomplete_dump(cluster: Cluster) -> None:
 
 
 def _no_subject_message(state: ClusterState) -> str:
-    """Say that a file has no subject, or of a single workload, that it uses no claim."""
+    """Say that a file has no subject, or that its only workload uses no claim."""
     workloads = [
         (kind, key[1])
         for kind in state.kinds
@@ -577,7 +577,7 @@ def _render(cluster: Cluster, report: _Report, request: _Request) -> str:
 
 
 def _render_text(report: _Report, printing: Printing, now: float | None) -> str:
-    """Render one subject, or each named one, in full, and otherwise a table.
+    """Render a single subject, or each named subject, in full. Render any others as a table.
 
     With -v, each subject that does not fit follows the table.
     """

@@ -1,5 +1,5 @@
-"""``dractl facts``: what dractl knows of the outside, to which version and of which date, and what
-runs beyond it.
+"""``dractl facts``: what dractl knows of drivers, releases and hardware, up to which version and
+date, and what in a cluster is newer.
 """
 
 import json

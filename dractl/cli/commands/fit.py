@@ -278,7 +278,7 @@ def _judge_machines(
     """
     state = site.restore_selectors(entry.fit.state, written)
     kind, _, name = entry.fit.subject.name.partition("/")
-    if kind == "ResourceClaim":  # the template of its copies was made from what is assumed
+    if kind == "ResourceClaim":  # its copies have a template with the assumed selectors
         namespace, _, claim = name.rpartition("/")
         state = copies.copies_of_object(state, kind, (namespace, claim)).state
     claims = claims_of_question(state, _question_of_copy(entry.fit))
@@ -422,7 +422,8 @@ def _file_subject(state: ClusterState, path: str, file_state: ClusterState) -> C
     ]
     pods = [kind for kind in kinds if kind == "Pod" or kind not in API_GROUPS]
     if any(map(file_state.has, ("Node", "ResourceSlice"))):
-        pods = [kind for kind in pods if kind != "Pod"]  # pods that run there
+        # The file's other pods are part of the cluster, not the subject
+        pods = [kind for kind in pods if kind != "Pod"]
     objects = [
         (kind, key, value)
         for kind in (*pods, *_ORDER)
@@ -531,7 +532,7 @@ def _explain_next_copy(cluster: Cluster, fit: Fit) -> Explanation | None:
 def _question_of_copy(fit: Fit) -> Question:
     """Return the question about the next copy of a subject."""
     pod = fit.subject.copy(fit.fits + 1)
-    # Its claims are made from their templates, and its scheduler has been reported.
+    # Without a UID, its claims are made from their templates. Its scheduler has been reported.
     del pod["metadata"]["uid"]
     pod["spec"] = {k: v for k, v in pod["spec"].items() if k != "schedulerName"}
     return Question("Pod", Pod(pod).key, pod)

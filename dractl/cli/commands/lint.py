@@ -68,7 +68,9 @@ if TYPE_CHECKING:
 
 FORMATS = ("full", "concise", "json", "yaml", "sarif", "junit", "github", "gitlab", "markdown")
 _FOR_PEOPLE = ("full", "github", "markdown")
-"""Formats in which one cause in many devices is one finding; programs get each place."""
+"""Formats that report a cause in many devices as one finding. Formats for programs report each
+place.
+"""
 SEVERITIES = ("error", "warning", "info")
 
 Paths = Annotated[
@@ -445,7 +447,9 @@ def command(
 
 
 def _note_rule_hits(paths: Sequence[str], devices: Sequence[str], target: Target) -> None:
-    """Print whom the DeviceTaintRules of named files hit in a dump of ``--devices``."""
+    """Print which claims and pods in a dump of ``--devices`` the DeviceTaintRules of named files
+    hit.
+    """
     if devices:
         from dractl.cli import rule_hits
 
@@ -592,7 +596,7 @@ class Job(Struct, frozen=True):
     target: Target
     """Release and gates whose rules apply."""
     assumed: bool
-    """Nobody named the release."""
+    """True if neither an option nor a setting names the release."""
     consumers: frozenset[str]
     """Programs besides Kubernetes whose rules apply."""
     versions: Mapping[str, str]
@@ -690,7 +694,8 @@ class Job(Struct, frozen=True):
         has_kustomization = self.rendering is not None and any(
             isinstance(item, Entry) and is_kustomization(item.path) for item in entries
         )
-        # builds, and parts of repositories, depend on files that are in no digest and in no batch
+        # Kustomize builds and parts of repositories depend on files that are in no digest and in no
+        # batch.
         is_complete = not has_kustomization and is_whole(self.paths)
         is_single = len(self.paths) == 1 and not self.changed_files
         return lint_listed(
@@ -705,8 +710,8 @@ class Job(Struct, frozen=True):
         )
 
     def _has_charts(self, entries: Sequence[Entry | Skipped]) -> bool:
-        """Return True if templates among the entries are rendered, which a batch alone cannot
-        do.
+        """Return True if chart templates are among the entries: a chart is rendered as a whole, and
+        a batch may have only some of its files.
         """
         if self.rendering is None or not self.rendering.has_helm:
             return False
@@ -767,7 +772,7 @@ def cache_folder() -> str | None:
         folder = os.environ.get("XDG_CACHE_HOME", "")
         parent = (
             folder if os.path.isabs(folder) else os.path.join(home, ".cache")
-        )  # relative ones must be ignored
+        )  # the specification says to ignore relative paths
     return os.path.join(parent, "dractl") if os.path.isabs(parent) else None
 
 
@@ -910,7 +915,7 @@ def _exit(
 ) -> NoReturn:
     """End the run with its exit code after the report.
 
-    The code is another one if not everything could be read and written.
+    The code differs if a file could not be read or written.
     """
     unread = _report_unreadable(report.skipped)
     for error in errors:
@@ -962,8 +967,8 @@ def _load_inventory(
 
 
 def _split_values(values: list[str] | None) -> list[str]:
-    """Split comma-separated values, and return each once. Raises UsageError for more than anybody
-    types.
+    """Split comma-separated values, and return each once. Raises UsageError for an implausible
+    number of values.
     """
     parts = list(
         dict.fromkeys(

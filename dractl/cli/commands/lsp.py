@@ -99,7 +99,7 @@ class Editor(Struct):
     exclude: tuple[str, ...]
     """Patterns, as in .gitignore, of files that are not checked."""
     assumed: bool
-    """Nobody named the release."""
+    """True if neither an option nor a setting names the release."""
     unsafe: bool
     """Fixes that may change the meaning are offered, too."""
     repositories: Repositories
@@ -146,7 +146,7 @@ class Editor(Struct):
 
 
 def _is_saved(document: TextDocument) -> bool:
-    """Return True if a text equals its file: kustomize builds files."""
+    """Return True if a text equals its file, since kustomize reads the file."""
     try:
         return Path(document.path or "").read_bytes().decode("utf-8") == document.source
     except (OSError, ValueError):
@@ -170,8 +170,8 @@ class _Session:
         self.has_warned = False
 
     def enter(self, folder: str) -> str | None:
-        """Change to the editor's folder and apply its settings; return the error if it has no
-        usable ones.
+        """Change to the editor's folder and apply its settings; return the error if the settings
+        are not usable.
         """
         os.chdir(folder)
         try:
@@ -181,7 +181,7 @@ class _Session:
         return None
 
     def selector_warning(self) -> str | None:
-        """Return the warning, once, that selectors are not checked."""
+        """Return the warning that selectors are not checked; None after the first call."""
         reason = why_not()
         if reason is None or self.has_warned:
             return None

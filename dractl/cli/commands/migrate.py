@@ -238,8 +238,8 @@ def _collect_changes(
         except InputError as error:
             errors.append(error)
             continue
-        # not so: a member of an archive, another encoding, and the logs of a dump, which were cut
-        # out
+        # The comparison fails for members of archives, for other encodings, and for dumps, whose
+        # logs were cut out.
         if before is not None and fixing.encode(item.before, before) == before:
             changes.append(
                 fixing.FileChange(item.name, before, fixing.encode(item.after, before), 1)

@@ -182,7 +182,9 @@ def _copies(cluster: Cluster, question: Question) -> Copies:
 
 
 def _list_reasons(cluster: Cluster, plan: Plan) -> tuple[str, ...]:
-    """Return why there is no plan; for a subject that fits nowhere, the words of explain."""
+    """Return why there is no plan. For a subject that fits nowhere, these are the sentences of
+    explain.
+    """
     if not plan.is_hopeless:
         return plan.reasons
     pod = plan.before.pod(plan.subjects[0])

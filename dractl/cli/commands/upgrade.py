@@ -164,7 +164,7 @@ class _Loaded(Struct, frozen=True):
     runtime_config: RuntimeConfig
     """Versions of the API that kube-apiserver is told to serve."""
     others: tuple[Raw, ...]
-    """Objects beside those of DRA."""
+    """Objects other than those of DRA."""
     live: PlatformObjects
     """The roles, webhooks and admission policies of a live cluster."""
 
@@ -257,8 +257,8 @@ def command(
 def _explain(outcome: Outcome) -> str:
     """Return explain's headline about a subject.
 
-    The subject counts as just created, since older words of the scheduler are not about this
-    cluster.
+    The subject counts as just created, since the scheduler's earlier messages are about the cluster
+    before the upgrade.
     """
     from dractl.explain import Explainer, Options, Question
 

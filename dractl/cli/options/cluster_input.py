@@ -140,7 +140,9 @@ class Cluster(Struct, frozen=True):
     release_assumed: bool
     """The release is not known, or newer than dractl knows."""
     files: ClusterState | None = None
-    """Objects of files beside a live cluster's: without names, these are the subjects."""
+    """Objects of files that are read beside a live cluster. Without names, they are the
+    subjects.
+    """
     caveat: str | None = None
     """A caveat about the rules of the release that was seen."""
     context: str = ""
@@ -148,7 +150,7 @@ class Cluster(Struct, frozen=True):
     release_from: str = ""
     """The origin of the release; empty for an option."""
     gate_evidence: tuple[GateEvidence, ...] = ()
-    """Objects that prove gates to be on which are off by default."""
+    """Objects that prove that gates are on although they are off by default."""
     old_release: str = ""
     """The release of the cluster if it is older than every release whose scheduler dractl
     models.
@@ -161,12 +163,14 @@ class Cluster(Struct, frozen=True):
 
     @property
     def release_name(self) -> str:
-        """Return the release of the cluster, whichever scheduler answers for it."""
+        """Return the release of the cluster, even if dractl answers with the scheduler of another
+        one.
+        """
         return self.old_release or self.features.release
 
     @property
     def scheduler_caveats(self) -> tuple[str, ...]:
-        """Return the caveats about answers for which the scheduler is asked."""
+        """Return the caveats about answers that depend on the scheduler."""
         if not self.old_release:
             return ()
         model = self.features.release
@@ -202,7 +206,7 @@ class ClusterInput(Struct, frozen=True):
     everywhere: bool = False
     """The subjects are in all namespaces."""
     partly: bool = False
-    """The caller answers from the readable objects."""
+    """The caller can answer from only the objects that the user may read."""
     vital: frozenset[str] | None = None
     """Kinds that the caller needs, as in :func:`dractl.cluster.live.read`."""
     described: bool = False

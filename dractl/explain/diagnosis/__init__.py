@@ -1,3 +1,3 @@
-"""From the scheduler's verdict to causes: before any node, on a node, in one request, in several,
-in pools.
+"""From the scheduler's verdict to causes: causes before any node is tried, on a node, in one
+request, in several requests, and in pools.
 """

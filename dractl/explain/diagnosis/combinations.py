@@ -1,4 +1,4 @@
-"""Requests that fit alone and not together: constraints, and competition for the same devices."""
+"""Requests that fit only on their own: constraints, and competition for the same devices."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -96,7 +96,7 @@ def cause_of_excess(case: Case, survey: Survey) -> Cause | None:
 
 
 def _has_admin_access(case: Case, requests: Sequence[RequestSurvey]) -> bool:
-    """Return True if a request takes no device away from others."""
+    """Return True if a request has adminAccess, and so takes no device away from others."""
     claims = [case.claims.get(r.claim) for r in requests]
     specs = [c.claim.spec.devices for c in claims if c is not None and c.claim is not None]
     return any(
@@ -207,7 +207,9 @@ def _cause_of_mixed_types(
 
 
 def _cause_of_few_values(constraint: ConstraintSurvey, requests: Sequence[RequestSurvey]) -> Cause:
-    """Return the cause for a distinctAttribute with fewer values than the requests want devices."""
+    """Return the cause for a distinctAttribute that has fewer values than the requests want
+    devices.
+    """
     return ConstraintConflict(
         requests=_refs(constraint),
         constraint=_text(constraint),
@@ -249,8 +251,8 @@ def _cause_of_conflict(
 
 
 def _could_be_met(case: Case, covered: Sequence[RequestSurvey], attribute: str) -> bool:
-    """Return True if one value of the attribute has as many devices as every request wants, free or
-    in use.
+    """Return True if one value of the attribute has enough devices for every request, counting
+    devices in use.
     """
     counts = [_count_values(case, devices_that_match(request), attribute) for request in covered]
     values = {value for count in counts for value in count}

@@ -1,5 +1,5 @@
 """Attributes that a driver has probably misread: they contradict other attributes of the device, or
-the same hardware's attributes on another node.
+attributes of the same hardware on another node.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -98,7 +98,7 @@ def _from_peers(
 ) -> DeviceContradiction | None:
     """Return a value that differs from the same hardware's value on another node.
 
-    Only yes and no are compared: other values differ from node to node by their nature.
+    Only booleans are compared, since other values legitimately differ from node to node.
     """
     attribute = cause.attribute or ""
     wrong = {

@@ -54,7 +54,7 @@ _MACHINE_LABELS = (
     "nodepool",
     "node-pool",
     "nodegroup",
-)  # labels that identify machines
+)  # labels that identify the model of a machine
 _LIMIT_RANGER = "kubernetes.io/limit-ranger"
 _REVISION = "controller-revision-hash"  # k8s.io/api apps/v1 ControllerRevisionHashLabelKey
 _DRIVER_MARKS = (
@@ -63,7 +63,7 @@ _DRIVER_MARKS = (
     "driver",
 )  # words in the names of drivers' DaemonSets and of their namespaces
 _JOB_FINALIZERS = ("batch.kubernetes.io/job-tracking",)
-_DAEMON_SET = "DaemonSet"  # its pods have a node each, and are never in each other's way
+_DAEMON_SET = "DaemonSet"  # each of its pods runs on another node, so none is in the way of another
 _ROLLOUT_FIELDS = ("maxSurge", "maxUnavailable")
 MAX_NODES_COMPARED = 8  # nodes with one label that are compared
 
@@ -71,7 +71,9 @@ MAX_NODES_COMPARED = 8  # nodes with one label that are compared
 def root_causes(
     case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
 ) -> tuple[Cause, ...]:
-    """Return the causes behind the causes; the one to begin with comes first."""
+    """Return the causes that underlie the ranked causes; the first of them is the one to remove
+    first.
+    """
     if case.attempt.fits:
         return (*_find_eviction_loop(case, findings, ranked), *find_pod_not_tried(case))
     diagnoses = (
@@ -91,9 +93,10 @@ def root_causes(
     causes = tuple(cause for diagnose in diagnoses for cause in diagnose(case, findings, ranked))
     causes = (*find_contradictions(case, ranked), *causes)
     faults = tuple(find_plugin_faults(case, findings))
-    if faults:  # they say more than that a driver is absent
+    if faults:  # these causes are more precise than the cause that a driver is absent
         causes = (*faults, *(cause for cause in causes if not isinstance(cause, DriverAbsent)))
-    if any(isinstance(cause, EvictionLoop) for cause in causes):  # its pods come and go
+    # The pods of the loop come and go, so that they are no lasting holders
+    if any(isinstance(cause, EvictionLoop) for cause in causes):
         return tuple(
             cause for cause in causes if not isinstance(cause, HoldersTerminating | OwnReplicas)
         )
@@ -155,7 +158,7 @@ def _find_replicas_in_the_way(
 ) -> Iterator[Cause]:
     """Yield causes for pods of the same workload that are in the way or hold wanted devices.
 
-    These are a rollout, a queue of runs, or replicas that share a claim.
+    The reason is a rollout, a queue of runs, or replicas that share a claim.
     """
     anti_affine = tuple(_find_anti_affine_replicas(case, findings, ranked))
     if anti_affine:
@@ -226,7 +229,8 @@ def _find_own_replicas(
     namespace = case.question.key[0]
     neighbours = _in_namespace(case, holders)
     replicas = tuple(n for n, pod in neighbours if pod.workload == owner)
-    if replicas and 2 * len(replicas) >= len(holders):  # not one among many that hold devices
+    # Otherwise the replicas are only some of many holders
+    if replicas and 2 * len(replicas) >= len(holders):
         yield from _find_claims_for_sharing(case)
         completes = kind == "Job"
         scaler = find_autoscaler(case.state, kind, (namespace, name))
@@ -351,7 +355,7 @@ def _group_without_room(
 
 
 def note_replicas_with_devices(case: Case) -> Iterator[str]:
-    """Yield a note on pods of the same workload that hold devices, if nothing else is known of
+    """Yield a note on pods of the same workload that hold devices, if the input shows no other
     devices.
     """
     pod = case.question.pod
@@ -411,7 +415,9 @@ def _cron_job_of_pod(case: Case, pod: Pod) -> str:
 
 
 def _find_claims_for_sharing(case: Case) -> Iterator[Cause]:
-    """Yield the claims of templates whose configuration asks for sharing."""
+    """Yield the cause for claims that are made of a template although its configuration asks for
+    sharing.
+    """
     namespace = case.question.key[0]
     for reference in case.question.pod.claim_references:
         name = reference.template_name
@@ -423,8 +429,8 @@ def _find_claims_for_sharing(case: Case) -> Iterator[Cause]:
 def _find_eviction_loop(
     case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
 ) -> Iterator[Cause]:
-    """Yield the cause for a workload whose pods the eviction controller ends one after the
-    other.
+    """Yield the cause for a workload whose pods the taint eviction controller ends again and
+    again.
     """
     owner = case.question.pod.workload
     if owner is None:
@@ -481,8 +487,8 @@ def _is_unready(case: Case, node: str) -> bool:
 def _find_pools_published_twice(
     case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
 ) -> Iterator[Cause]:
-    """Yield pools with more slices than the slices announce: two installations of a driver publish
-    them.
+    """Yield pools that have more slices than each slice announces, since two installations of a
+    driver publish them.
     """
     for cause in ranked:
         if not isinstance(cause, PoolIncomplete) or (cause.have or 0) <= (cause.want or 0):
@@ -536,8 +542,8 @@ def _find_slices_for_unknown_nodes(
 
 
 def _useful_nodes(case: Case, findings: Sequence[NodeFindings]) -> tuple[set[str], set[str]]:
-    """Return the nodes that lack nothing but devices, and the nodes whose devices would suffice if
-    they were free.
+    """Return the nodes that refuse the pod only because they have no slices, and the nodes whose
+    devices would suffice if they were free.
     """
     without_devices: set[str] = set()
     with_devices = {verdict.name for verdict in case.attempt.nodes if verdict.allocates}
@@ -553,7 +559,9 @@ def _useful_nodes(case: Case, findings: Sequence[NodeFindings]) -> tuple[set[str
 def _find_silent_drivers(
     case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
 ) -> Iterator[Cause]:
-    """Yield nodes without devices of the driver that look like nodes which have them."""
+    """Yield nodes that have no devices of the driver, although they look like nodes with
+    devices.
+    """
     drivers = dict.fromkeys(
         c.driver for n in findings for c in n.causes if isinstance(c, NoSlicesOnNode) and c.driver
     )
@@ -600,10 +608,10 @@ def _find_silent_drivers(
 def _find_unmatched_daemon_set(
     case: Case, lacking: Sequence[str], peers: set[str]
 ) -> tuple[str, str]:
-    """Return the DaemonSet of a driver that runs on the peers, and the node label that it wants and
-    these nodes lack.
+    """Return the DaemonSet of a driver that runs on ``peers``, and the node label that it requires
+    and the ``lacking`` nodes do not have.
 
-    Both are empty if there is none.
+    Both are empty if there is no such DaemonSet.
     """
     nodes = case.scheduler.snapshot.nodes
     for key, value in case.state.objects("DaemonSet").items():
@@ -771,8 +779,8 @@ def find_pod_not_tried(case: Case) -> Iterator[Cause]:
     schedulers' pods.
 
     A pod whose claims do not exist is not tried either (PreEnqueue of kubernetes
-    pkg/scheduler/framework/plugins/dynamicresources): that is another cause, or hidden from the
-    user.
+    pkg/scheduler/framework/plugins/dynamicresources): such a pod has another cause, or the user may
+    not see its claims.
     """
     pod, subject = case.pod, case.question.pod
     if (

@@ -41,7 +41,7 @@ from dractl.views import Claim, ComputeDomain, ContainerStatus, Node, Pod, Workl
 YOUNG_NODE_SECONDS = 900
 """The age up to which a node counts as new: its drivers may still be starting."""
 _DAEMON_TAINTS = "node.kubernetes.io/"
-"""The DaemonSet controller lets its pods tolerate these taints of nodes, except taints about the
+"""Taints with this prefix are tolerated by the pods of every DaemonSet, except taints about the
 network (kubernetes pkg/controller/daemon/util/daemonset_util.go AddOrUpdateDaemonPodTolerations).
 """
 _DOMAIN_LABEL = "resource.nvidia.com/computeDomain"
@@ -203,7 +203,7 @@ def _refusal_of_node(
 
 
 def _helpful_label(mismatch: NodeAffinityMismatch) -> str:
-    """Return a single label that would make a node match, of the last term that has one.
+    """Return one label that would make a node match, from the last term that has such a label.
 
     Charts put the labels of feature discovery first, and a label that people set by hand last
     (kubernetes-sigs/dra-driver-nvidia-gpu deployments/helm values.yaml kubeletPlugin.affinity).

@@ -1,4 +1,4 @@
-"""Errors of the scheduler's allocator, and pools that it does not use, as causes."""
+"""Causes for errors of the scheduler's allocator, and for pools that the scheduler does not use."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -48,7 +48,7 @@ def cause_of_allocator_error(case: Case, outcome: Fatal | NodeError, survey: Sur
 
 
 def cause_of_fault(case: Case, fault: Fault, request: RequestSurvey | None) -> Cause:
-    """Return the cause of a fault from the fault's own words alone."""
+    """Return the cause of a fault that only its message explains."""
     ref = request.ref if request is not None else fault.request
     device_class = (request.device_class or None) if request is not None else fault.device_class
     claim = case.claims.get(fault.claim or (ref.claim if ref is not None else "")) or next(
@@ -147,8 +147,8 @@ def cause_of_unused_pool(
     device_class: str | None = None,
     all_mode: bool = False,
 ) -> PoolCause:
-    """Return why the scheduler does not use a pool. With ``all_mode`` the pool stops ``request``,
-    which wants all devices.
+    """Return why the scheduler does not use a pool. With ``all_mode``, ``request`` wants all
+    devices, and the pool keeps it from being allocated.
     """
     facts: dict[str, Any] = {
         "driver": pool.driver,

@@ -1,4 +1,4 @@
-"""Feature gates that the objects of a cluster prove to be on, where they decide."""
+"""Feature gates that are on, as the objects of a cluster prove, if they affect the answer."""
 
 from collections.abc import Iterator, Sequence
 

@@ -22,14 +22,14 @@ from dractl.views import Pod
 
 
 class GangDiagnosis(Struct, frozen=True):
-    """The causes that keep a pod's group from starting; none if nothing does."""
+    """The causes that keep a pod's group from starting; it has none if the group can start."""
 
     causes: tuple[Cause, ...] = ()
     """The group's own cause, then the causes of the pod at which the group stops."""
     case: Case | None = None
     """The case of the pod at which the group stops."""
     notes: tuple[str, ...] = ()
-    """Remarks on a group that nothing keeps from starting."""
+    """Notes on a group that can start."""
 
 
 NO_GANG = GangDiagnosis()
@@ -56,8 +56,8 @@ def diagnose_gang(
 
 
 def _drop_assumed_holders(cause: Cause, state: ClusterState) -> Cause:
-    """Drop the holders that are only assumed: pods of the group that fit, whose claims do not exist
-    yet.
+    """Drop the holders that exist only in the simulation: pods of the group that fit, with claims
+    that are not created yet.
     """
     holders = cause.holders
     existing = tuple(

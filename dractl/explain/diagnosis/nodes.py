@@ -39,7 +39,7 @@ MAX_USERS_NAMED = 2  # pods that a cause names
 
 
 class NodeFindings(Struct, frozen=True):
-    """The findings on a node, which stands for all nodes that read the same."""
+    """The findings on a node, which are equal for all nodes that it stands for."""
 
     name: str
     verdict: Any
@@ -52,12 +52,12 @@ class NodeFindings(Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """The number of these nodes."""
+        """The number of nodes with these findings."""
         return 1 + len(self.like)
 
     @property
     def refuses_pod(self) -> bool:
-        """True if the pod could not go there whatever devices are free."""
+        """True if the node refuses the pod whatever devices are free."""
         return any(isinstance(cause, NodeFilter | PinnedNode) for cause in self.causes)
 
 
@@ -109,7 +109,7 @@ def _diagnose_node(case: Case, verdict: NodeVerdict) -> NodeFindings:
 
 
 def _allocation_causes(case: Case, verdict: NodeVerdict, survey: Survey) -> list[Cause]:
-    """Return why the claims cannot be allocated on a node; the cause that got furthest comes
+    """Return why the claims cannot be allocated on a node; the cause at the latest stage comes
     first.
     """
     outcome = verdict.allocator_verdict
@@ -140,7 +140,9 @@ def _allocation_causes(case: Case, verdict: NodeVerdict, survey: Survey) -> list
 
 
 def _locate_cause(cause: Cause, verdict: NodeVerdict) -> Cause:
-    """Return a cause with this node, and the node's labels where the cause compares them."""
+    """Return a cause with this node added, and with the node's labels if the cause compares
+    labels.
+    """
     if isinstance(cause, SliceNodeMismatch) and cause.keys:
         labels = verdict.node.labels
         node_labels = tuple(
@@ -166,7 +168,7 @@ def blocks_every_node(cause: Cause, findings: Sequence[NodeFindings]) -> bool:
 
 
 def _is_worse_off(node: NodeFindings, cause: Cause) -> bool:
-    """Return True if the node fails the same requests at an earlier step."""
+    """Return True if the node fails the same requests at an earlier stage than the cause."""
     return any(
         other.refs == cause.refs and other.progress < cause.page.progress for other in node.causes
     )
@@ -252,8 +254,10 @@ def _similar_label(verdict: NodeVerdict, rejection: Rejection) -> str | None:
 
 
 def _similar_pod_tolerations(case: Case, rejection: Rejection) -> tuple[str, ...]:
-    """Return tolerations of the pod with the key of a taint that people set, in any case, which do
-    not tolerate it.
+    """Return the tolerations of the pod that have the key of one of the node's taints, in any
+    letter case, but do not tolerate it.
+
+    Only taints that people set count.
     """
     keys = _taint_keys(rejection)
     return tuple(
@@ -262,7 +266,9 @@ def _similar_pod_tolerations(case: Case, rejection: Rejection) -> tuple[str, ...
 
 
 def _similar_claim_tolerations(case: Case, rejection: Rejection) -> tuple[str, ...]:
-    """Return tolerations of the pod's requests with the key of such a taint, in any case."""
+    """Return the tolerations of the pod's requests that have the key of such a taint, in any letter
+    case.
+    """
     keys = _taint_keys(rejection)
     specs = (
         [c.claim.spec.devices for c in case.claims.values() if c.claim is not None] if keys else []
@@ -328,8 +334,8 @@ def _cause_of_allocated_claim(case: Case, claim: PodClaim, verdict: NodeVerdict)
 
 
 def _class_without_mapping(case: Case, verdict: NodeVerdict, resource: str) -> Cause | None:
-    """Return the cause for an extended resource that the node's driver could provide if its class
-    said so.
+    """Return the cause for an extended resource that no class maps to devices, although the node's
+    driver could provide it.
     """
     if "/" not in resource:
         return None

@@ -1,4 +1,6 @@
-"""Diagnosis of the pod itself: why it is not tried, and why it fails after a node was found."""
+"""Diagnosis of the pod itself: why the scheduler does not try it, and why it fails after it got a
+node.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -27,7 +29,7 @@ from dractl.views.volumes import PersistentVolumeClaim
 
 
 def find_upstream_bug(case: Case) -> Cause | None:
-    """Return the bug of the release without which the pod would fit."""
+    """Return the bug of the release if the pod would fit without it."""
     if case.attempt.fits:
         return None
     claims, pod = case.attempt.claims, case.question.value
@@ -101,7 +103,8 @@ def note_lower_priority_holders(case: Case, ranked: Sequence[Cause]) -> Iterator
     (kubernetes pkg/scheduler/framework/plugins/dynamicresources).
     """
     priority, snapshot = case.pod.priority, case.scheduler.snapshot
-    users: dict[str, list[str]] = {}  # a claim is free once all pods that share it have ended
+    # A claim becomes free only when all pods that share it have ended
+    users: dict[str, list[str]] = {}
     for cause in ranked[:1]:
         for holder in cause.holders:
             if holder.pod and not holder.finished:
@@ -265,10 +268,10 @@ def note_largest_request(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
 
 
 def find_missing_input(case: Case, message: str) -> str:
-    """Return the kind of objects that the scheduler saw and the input lacks, if its words differ
-    from the attempt.
+    """Return the kind of objects that the scheduler saw and the input lacks, if the scheduler's
+    message differs from the attempt.
 
-    It is ``nodes``, or ``namespaces`` if all objects of the input are in one namespace.
+    The kind is ``nodes``, or ``namespaces`` if all objects of the input are in one namespace.
     """
     state = case.state
     if state.read_at is not None or state.rights.unread:

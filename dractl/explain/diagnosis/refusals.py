@@ -1,5 +1,5 @@
-"""The meaning of the words of drivers, the kubelet and runtimes, from facts and the input's
-objects.
+"""Explanations of messages that drivers, the kubelet and container runtimes write, from facts and
+the input's objects.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Refusal(Struct, frozen=True):
-    """The meaning of words, and the advice."""
+    """The explanation of a message, with advice."""
 
     id: str
     """The entry's name in its file."""
@@ -48,14 +48,14 @@ class Refusal(Struct, frozen=True):
     driver: str
     """The driver that refuses; "" if that is not known."""
     meaning: str
-    """A clause; "" where nothing can be added to the words."""
+    """A clause; "" if it would add nothing to the message."""
     steps: tuple[NextStep, ...]
     waits_for: str = ""
     """The prefix of the names of Deployments whose pods the driver waits for."""
 
 
 class RefusedPod(Struct, frozen=True, kw_only=True):
-    """The pod that words are about, and the facts around it in the input."""
+    """The pod that a message is about, and the facts around it in the input."""
 
     state: ClusterState
     pod: Pod
@@ -65,19 +65,20 @@ class RefusedPod(Struct, frozen=True, kw_only=True):
     driver: str = ""
     """The driver that refuses; "" if that is not known."""
     claim: str = ""
-    """The name of the claim that the words are about; "" if they name none."""
+    """The name of the claim that the message is about; "" if it names none."""
 
     @property
     def devices(self) -> tuple[AllocatedDevice, ...]:
-        """The devices of that claim and driver."""
+        """The devices of ``claim`` that ``driver`` publishes."""
         named = [one for one in self.allocated if self.claim in ("", one.claim.rpartition("/")[2])]
         return tuple(one for one in named if self.driver in ("", one.driver))
 
 
 def explain_driver_words(words: str, refused: RefusedPod) -> Refusal | None:
-    """Return the meaning of the words of a driver; None if no entry explains them.
+    """Return the explanation of a driver's message; None if no entry explains it.
 
-    If the claim has several drivers, the first one that can have written the words counts.
+    If the claim has several drivers, the message is taken to be from the first driver that can have
+    written it.
     """
     drivers = (
         [refused.driver]
@@ -96,8 +97,8 @@ def explain_driver_words(words: str, refused: RefusedPod) -> Refusal | None:
 
 
 def explain_runtime_words(words: str, refused: RefusedPod) -> Refusal | None:
-    """Return the meaning of the words of a container runtime, or of a driver that it asks through
-    NRI; None if no entry explains them.
+    """Return the explanation of a message of the container runtime, or of a driver that it calls
+    through NRI; None if no entry explains it.
     """
     if not refused.allocated:
         return None
@@ -113,7 +114,7 @@ def explain_runtime_words(words: str, refused: RefusedPod) -> Refusal | None:
 
 
 def explain_words(words: str, refused: RefusedPod, facts: Iterable[RefusalFact]) -> Refusal | None:
-    """Return the meaning of words by the fact that explains them; None if none does."""
+    """Return the explanation of a message by the first fact that matches; None if none does."""
     faults = tuple(NextStep(fault.sentence) for fault in _find_faults(words, refused))
     match = match_words(words, facts, _types_of_devices(refused))
     if match is None:
@@ -138,14 +139,18 @@ def explain_words(words: str, refused: RefusedPod, facts: Iterable[RefusalFact])
 
 
 def _find_faults(words: str, refused: RefusedPod) -> tuple[KnownFault, ...]:
-    """Return the known faults of the driver; where no driver speaks, the faults of the node."""
+    """Return the known faults of the driver; if the message is of no driver, the faults of the
+    node.
+    """
     if refused.driver:
         return find_faults_of_driver(words, refused.state, refused.driver)
     return find_faults_of_node(words, refused.state, refused.pod.node_name)
 
 
 def _types_of_devices(refused: RefusedPod) -> frozenset[str]:
-    """Return the values of the drivers' attribute ``type`` that the pod's devices have."""
+    """Return the values of the attribute ``type`` of the pod's devices, in the drivers' own
+    domains.
+    """
     wanted = {(device.driver, device.pool, device.device) for device in refused.devices}
     types = set()
     for published in refused.slices:
@@ -158,15 +163,15 @@ def _types_of_devices(refused: RefusedPod) -> frozenset[str]:
 
 
 def fill_text(text: str, values: Mapping[str, str]) -> str:
-    """Return a text with values for its names in braces; "" if one of them has none."""
+    """Return a text with the values for the names in braces; "" if a name has no value."""
     if all(values.get(name) for name in fields_of(text)):
         return text.format_map(values)
     return ""
 
 
 def fill_command(text: str, values: Mapping[str, str]) -> str:
-    """Return a command with quoted values for its names in braces; "" if one of them has no value,
-    or a value that kubectl would read as an option.
+    """Return a command with quoted values for the names in braces; "" if a name has no value, or a
+    value that kubectl would read as an option.
     """
     words = {name: values.get(name, "") for name in fields_of(text)}
     if any(not word or word.startswith("-") or not word.isprintable() for word in words.values()):
@@ -175,7 +180,7 @@ def fill_command(text: str, values: Mapping[str, str]) -> str:
 
 
 def _context(refused: RefusedPod) -> dict[str, str]:
-    """Return the values that every text can have."""
+    """Return the values for the names that every text may use."""
     pod, claims = refused.pod, dict.fromkeys(device.claim for device in refused.devices)
     others = {
         name
@@ -196,8 +201,8 @@ def _context(refused: RefusedPod) -> dict[str, str]:
 
 
 def _holder(match: RefusalMatch, refused: RefusedPod) -> str | None:
-    """Return the holder of the UID in the words: "" if no claim of the input has it, None if the
-    words have no UID.
+    """Return the holder of the UID in the message: "" if no claim of the input has that UID, None
+    if the message has no UID.
     """
     uid = match.groups.get(CLAIM_UID)
     if uid is None:
@@ -210,7 +215,7 @@ def _holder(match: RefusalMatch, refused: RefusedPod) -> str | None:
 
 
 def _foreign_driver(match: RefusalMatch, refused: RefusedPod) -> str:
-    """Return the other driver whose device the words name; "" if they name none."""
+    """Return the other driver whose device the message names; "" if it names none."""
     values = set(match.groups.values())
     drivers = (one.driver for one in refused.allocated if one.device in values)
     return next((driver for driver in drivers if driver != refused.driver), "")

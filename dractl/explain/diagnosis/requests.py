@@ -1,4 +1,6 @@
-"""A request that has too few candidates by itself: the stages of its survey that are to blame."""
+"""A request that has too few candidates by itself, and the stages of its survey that exclude the
+others.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -57,8 +59,8 @@ def diagnose_request(case: Case, survey: Survey, request: RequestSurvey) -> list
 def _cause_of_hidden_devices(
     case: Case, survey: Survey, request: RequestSurvey, need: int
 ) -> Cause | None:
-    """Return the cause for an unused pool of the request's driver, if too few devices are visible
-    without it.
+    """Return the cause for an unused pool of the request's driver, if the pools in use have too few
+    devices.
     """
     visible = next(
         (len(s.kept) for s in reversed(request.stages) if s.name == "class-selector"),
@@ -289,7 +291,7 @@ def _similar_tolerations(case: Case, request: RequestSurvey, taint: str) -> tupl
 
 
 def _rules_for_all_devices(case: Case, rules: Sequence[str]) -> tuple[str, ...]:
-    """Return the names among ``rules`` of those rules that select every device of a driver."""
+    """Return the names of those ``rules`` that select every device of a driver."""
     return tuple(
         rule.metadata.name or ""
         for rule in case.scheduler.state.taint_rules
@@ -322,8 +324,8 @@ def _cause_of_capacity(case: Case, request: RequestSurvey, stage: Stage) -> Caus
     name = losses[0].capacity or ""
     devices = [loss.device for loss in losses]
     if code == "capacity-missing":
-        # A request finds a capacity by the name as it is written, with or without the driver's
-        # domain (consumable_capacity.go requestsContainNonExistCapacity).
+        # The scheduler finds a capacity by the exact name in the request, with or without the
+        # driver's domain (consumable_capacity.go requestsContainNonExistCapacity).
         published = {
             n if "/" in n else f"{d.driver}/{n}": n
             for d in devices

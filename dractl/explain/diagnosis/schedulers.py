@@ -70,14 +70,14 @@ def _refusal(case: Case, scheduler: PodScheduler) -> str:
 
 
 def _targets(scheduler: PodScheduler) -> tuple[str, ...]:
-    """Return the workloads of a scheduler, and its pods where no workload is in the input."""
+    """Return the workloads that run a scheduler; without them in the input, its pods."""
     targets = dict.fromkeys(workload.target for workload in scheduler.workloads)
     workloads = tuple(target for target in targets if not target.startswith("Pod/"))
     return workloads or tuple(targets)
 
 
 def _line(text: str) -> str:
-    """Return a quotation on one line: some schedulers write several."""
+    """Return a message on one line, since some schedulers write several."""
     return " ".join(text.split())
 
 
@@ -122,7 +122,7 @@ def _limit_note(facts: SchedulerFacts, limit: Limit) -> str:
 
 
 def _is_met(case: Case, limit: Limit) -> bool:
-    """Return True if a pod's claims are of the kind that a limit is about."""
+    """Return True if a limit applies to the pod's claims."""
     claims = [claim.claim for claim in case.claims.values() if claim.claim is not None]
     requests = [request for claim in claims for request in claim.spec.devices.requests]
     match limit.when:
@@ -147,7 +147,9 @@ def _group_notes(case: Case, facts: SchedulerFacts) -> Iterator[str]:
 
 
 def _profile_notes(scheduler: PodScheduler) -> Iterator[str]:
-    """Yield the name of the second kube-scheduler, and the settings that the verdict ignores."""
+    """Yield a note with the name of the second kube-scheduler, and with the settings that the
+    verdict ignores.
+    """
     profile, targets = scheduler.profile, _targets(scheduler)
     of = f", a profile of {profile.config_map}," if profile is not None else ","
     by = f" ({targets[0]})" if targets else ""

@@ -1,5 +1,5 @@
-"""Drivers that publish nothing where they should: the faults that the state of their plug-ins
-shows.
+"""Drivers that publish nothing on nodes that they should serve, and the faults of their plug-ins
+that explain it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ MAX_NODES_SEEN = 64
 
 
 def find_plugin_faults(case: Case, findings: Sequence[NodeFindings]) -> Iterator[Cause]:
-    """Yield the drivers whose plug-ins explain that nodes have no devices."""
+    """Yield the faults of drivers' plug-ins that explain why nodes have no devices."""
     drivers: dict[str, dict[str, None]] = {}
     for node in findings:
         if any(isinstance(cause, NodeFilter) for cause in node.causes):

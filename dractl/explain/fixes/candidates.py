@@ -28,7 +28,7 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.verdict import NodeVerdict
 
-SUBSTITUTE_EFFECT = "if such devices will do"  # of a fix that asks for something else
+SUBSTITUTE_EFFECT = "if such devices will do"  # the condition of a fix that asks for other devices
 
 
 # The aspect of the problem that a fix changes.
@@ -41,16 +41,16 @@ Topic = Enum(
 
 
 class FixSlot(Struct, frozen=True):
-    """The thing that fixes compete for: only the first proven fix of a slot is shown."""
+    """The slot in which fixes compete: only the first proven fix of a slot is shown."""
 
     topic: Topic
     """The aspect that the fix changes."""
     detail: str = ""
-    """Distinguishes slots of one topic: a name, a request, a way to fix it."""
+    """Distinguishes slots of one topic: by a name, by a request, or by the kind of fix."""
 
 
 class Reach(IntEnum):
-    """The extent of a change, the nearest first."""
+    """The extent of a change, from the nearest to the farthest."""
 
     CLAIM = auto()
     POD = auto()
@@ -81,8 +81,8 @@ class Candidate(Struct, frozen=True):
     title: str
     """An imperative that names the object."""
     changes: tuple[Change, ...]
-    """The changes that a person applies; empty where nobody can: a driver must act, or time must
-    pass.
+    """The changes that a person applies. They are empty if no person can: a driver must act, or
+    time must pass.
     """
     slot: FixSlot
     """The slot for which it competes."""
@@ -91,13 +91,13 @@ class Candidate(Struct, frozen=True):
     effect: str = ""
     """Side effects and conditions, shown after the title."""
     degree: int = 0
-    """Orders candidates of one preference that reach equally far."""
+    """The order among candidates with equal preference and reach."""
     features: Features | None = None
-    """The features with which the scheduler would have to run, where that is the change."""
+    """The features of the scheduler after the fix, if the fix changes them."""
     superseded_by: tuple[FixSlot | Topic, ...] = ()
     """The topics or slots whose fixes hide this one."""
     consequences: tuple[Change, ...] = ()
-    """The changes that follow, and are verified in place of ``changes``; empty if they are the
+    """The changes that result, which are simulated in place of ``changes``; empty if they are the
     same.
     """
     chance: tuple[Change, ...] = ()
@@ -105,7 +105,7 @@ class Candidate(Struct, frozen=True):
     nodes: tuple[str, ...] = ()
     """The only nodes on which it can help; empty for all."""
     corrects: bool = False
-    """Whether it removes the headline cause. If that alone is not enough, the answer says so, and
+    """True if it removes the headline's cause. If that alone is not enough, the answer says so, and
     offers no other fix of its slot.
     """
     parts: tuple[Candidate, ...] = ()
@@ -113,14 +113,15 @@ class Candidate(Struct, frozen=True):
 
     @property
     def trial(self) -> tuple[Change, ...]:
-        """The changes with which it is verified."""
+        """The changes that are simulated to prove the candidate."""
         return self.consequences or self.changes
 
     @property
     def size(self) -> tuple[int, ...]:
         """The order of candidates, the smallest first.
 
-        Preference, pods of others that end, changes, operations, reach, degree.
+        It compares preference, the number of other pods that end, changes, operations, reach and
+        degree.
         """
         operations = sum(len(c.operations) if isinstance(c, Patch) else 1 for c in self.changes)
         reach = max(
@@ -153,7 +154,7 @@ def measure_reach(change: Change) -> Reach:
 def order_parts(parts: Iterable[Candidate]) -> list[Candidate]:
     """Return the parts of one fix in the order in which its title names them.
 
-    Requests of the pod come before whatever keeps it from the nodes that have the devices.
+    The pod's requests come before the parts that admit it to the nodes with the devices.
     """
     return sorted(
         parts,
@@ -162,7 +163,7 @@ def order_parts(parts: Iterable[Candidate]) -> list[Candidate]:
 
 
 def combine(parts: Iterable[Candidate]) -> Candidate:
-    """Combine several candidates into one, with operations that several of them make only once."""
+    """Combine several candidates into one. An operation that several of them have is made once."""
     singles: list[Candidate] = []
     for single in (single for part in parts for single in part.parts or (part,)):
         singles += [] if single in singles else [single]
@@ -188,7 +189,7 @@ def combine(parts: Iterable[Candidate]) -> Candidate:
 
 
 def subtract_changes(later: Iterable[Change], earlier: Sequence[Change]) -> tuple[Change, ...]:
-    """Return the later changes without the operations that earlier ones make already."""
+    """Return the later changes without the operations that earlier changes already make."""
     earlier_operations = [
         (c.target, o) for c in earlier if isinstance(c, Patch) for o in c.operations
     ]
@@ -205,35 +206,35 @@ def subtract_changes(later: Iterable[Change], earlier: Sequence[Change]) -> tupl
 
 
 class GangContext(Struct, frozen=True):
-    """A gang whose fit depends on one of its pods."""
+    """A gang that starts only if one of its pods fits."""
 
     state: ClusterState
     """The cluster as it is."""
     question: Question
     """The question about the gang's pod."""
     starts: Callable[[ClusterState, Features], bool]
-    """Decides whether the gang would start in another cluster."""
+    """Decides whether the gang would start in a changed cluster."""
 
 
 class FixProblem(Struct, frozen=True):
-    """A subject that does not fit, as makers of fixes see it."""
+    """A subject that does not fit, as the input of makers of fixes."""
 
     case: Case
-    """The attempt. For a gang, it is the attempt of the pod at which the gang stops, beside its
-    pods that fit.
+    """The case of the attempt. For a gang, the attempt is for the pod at which the gang stops,
+    after those of its pods that fit.
     """
     causes: tuple[Cause, ...]
-    """The causes, the headline's first."""
+    """The causes, beginning with the headline's."""
     owners: Owners
     """The workloads of the cluster."""
     gang: GangContext | None = None
     """The gang for which the pod waits."""
     authored: Trial | None = None
-    """The cluster and the subject as people wrote them, where other obstacles are lifted in the
-    case.
+    """The cluster and the subject as people wrote them, if other obstacles are lifted in
+    ``case``.
     """
     whole: Case | None = None
-    """The case of the cluster without lifted obstacles, if this is one with them."""
+    """The case without lifted obstacles, if they are lifted in ``case``."""
     obstacles: Obstacles = Obstacles()
     """The obstacles between the subject and its nearest nodes."""
 
@@ -256,7 +257,7 @@ class FixProblem(Struct, frozen=True):
 
     @property
     def subject_question(self) -> Question:
-        """The question whose subject must fit after a fix, even if the case is another pod of its
+        """The question whose subject must fit after a fix; the case may be about another pod of its
         gang.
         """
         return self.question if self.gang is None else self.gang.question
@@ -278,12 +279,12 @@ class FixProblem(Struct, frozen=True):
 
     @property
     def demanding_pod(self) -> Raw:
-        """The pod with the demands of the case alone."""
+        """The pod with only the demands that are left in the case."""
         return self.case.question.value
 
     @property
     def target(self) -> str:
-        """The name of the pod as a target of changes."""
+        """The pod as a target of changes: ``Pod/NAMESPACE/NAME``."""
         return "/".join(("Pod", *self.question.key))
 
     def patch(self, *operations: Operation) -> Patch:
@@ -350,12 +351,12 @@ class EditablePart(Struct, Generic[Part], frozen=True):
     """A request or constraint in the object that people wrote."""
 
     target: str
-    """The object, as a target of changes."""
+    """The object as a target of changes."""
     part: Part
     """The request or constraint, with its path in the object."""
 
     def put(self, *field: str | int, value: Any) -> Patch:
-        """Return a patch that sets a field, with the parents that it lacks."""
+        """Return a patch that sets a field, and creates the parents that are missing."""
         operation = put(self.part.fields, field, value)
         return Patch(
             self.target, ({**operation, "path": pointer(*self.part.path) + str(operation["path"])},)

@@ -83,7 +83,7 @@ def _remove_unused_attributes(
 ) -> Iterator[Operation]:
     """Remove the derived attributes that only this constraint reads.
 
-    The API server wants each of them to be read.
+    The API server requires that a constraint reads each of them.
     """
     constraint = constraints[index].part
     others = (*constraints[:index], *constraints[index + 1 :])
@@ -100,7 +100,7 @@ def _remove_unused_attributes(
 
 
 def _find_nearest(problem: FixProblem, attribute: str) -> list[str]:
-    """Return the published names that a constraint's attribute was probably meant to be."""
+    """Return the published names that resemble the attribute of a constraint."""
     causes = [
         cause
         for cause in problem.causes
@@ -111,7 +111,7 @@ def _find_nearest(problem: FixProblem, attribute: str) -> list[str]:
 
 
 def _list_alternatives(problem: FixProblem, attribute: str) -> Iterator[str]:
-    """Yield attributes to constrain by instead."""
+    """Yield other attributes that the constraint could use."""
     yield from _COARSER_ATTRIBUTES.get(attribute, ())
     yield from _find_nearest(problem, attribute)
     if any(
@@ -149,7 +149,7 @@ def _limit_requests(
     counts = {r.name: r.exactly.count or 1 if r.exactly else 1 for r in requests}
     for name in names if len(names) > 1 else ():
         remaining = [other for other in names if other != name]
-        # A constraint over a single device is none.
+        # A constraint over a single device has no effect.
         if len(remaining) > 1 or counts.get(remaining[0], 1) > 1:
             noun = "requests" if len(remaining) > 1 else "request"
             yield limit(remaining, f"{noun} {', '.join(remaining)}", 1)

@@ -1,4 +1,4 @@
-"""Probable intent of a condition on a device, judged by the values that the devices have."""
+"""The probable intent of a condition on a device, guessed from the values that the devices have."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MIG_PROFILE = re.compile(r"(\d+)g\.(\d+)gb")
 _DEFAULT_LITERALS = {"int": "-1", "bool": "false", "string": "''", "version": "semver('0.0.0')"}
 _LIST_TYPES = ("bools", "ints", "strings", "versions")
 _MAX_SUBSTITUTES = 3  # other values that are tried for one literal
-_MAX_AMBIGUOUS_LENGTH = 3  # letters and digits: shorter values begin too many others
+_MAX_AMBIGUOUS_LENGTH = 3  # letters and digits; shorter values are prefixes of too many others
 
 
 class Rewrite(Struct, frozen=True):
@@ -40,12 +40,12 @@ class Rewrite(Struct, frozen=True):
     degree: int = 0
     """The order among rewrites of one preference, the smallest first."""
     corrects: bool = False
-    """Whether it is the condition that was meant, as far as the devices' own values can tell."""
+    """True if it is probably the condition that was meant, judged by the devices' own values."""
     variant: bool = False
-    """Whether it names a product with a similar name and other numbers."""
+    """True if it names a product with a similar name but other numbers."""
 
     def apply_to(self, whole: str, part: Excerpt) -> Rewrite:
-        """Return the same edit of the whole expression that the condition is part of."""
+        """Return the edit of the whole expression that makes this edit of its condition."""
         return replace(self, text=whole[: part.start] + self.text + whole[part.end :])
 
 
@@ -141,7 +141,9 @@ def _complete_version(version: str) -> str | None:
 
 
 def _loosen_patterns(text: str) -> Iterator[Rewrite]:
-    """Yield a pattern without the anchors at its ends, and a substring for a prefix or suffix."""
+    """Yield the text with a pattern without the anchors at its ends, or with a search for a
+    substring in place of a prefix or suffix.
+    """
     for call in _string_calls(text):
         if call.function == "matches":
             pattern = call.content.removeprefix("^").removesuffix("$")
@@ -160,7 +162,9 @@ def _loosen_patterns(text: str) -> Iterator[Rewrite]:
 
 
 def _correct_case(text: str, present: Sequence[str]) -> Iterator[Rewrite]:
-    """Yield a substring, prefix or pattern in the case in which the devices' values have it."""
+    """Yield the text with a substring, prefix or pattern in the letter case of the devices'
+    values.
+    """
     for call in _string_calls(text):
         is_pattern = call.function == "matches" and not call.content.startswith("(?")
         if call.function in ("contains", "startsWith", "endsWith"):
@@ -180,7 +184,7 @@ def _correct_case(text: str, present: Sequence[str]) -> Iterator[Rewrite]:
 
 
 def _find_cases(content: str, present: Sequence[str]) -> Iterator[str]:
-    """Yield a substring as each of the values has it, where their case differs."""
+    """Yield a substring in the letter case of each value that contains it in another case."""
     for value in present:
         start = value.lower().find(content.lower())
         corrected = value[start : start + len(content)]
@@ -204,10 +208,10 @@ class _StringCall(Struct, frozen=True):
     """The literal without its quotes."""
 
     content_start: int
-    """The offset at which the content begins in the expression."""
+    """The offset at which the literal's content begins in the expression."""
 
     def with_content(self, text: str, content: str) -> str:
-        """Return the expression with another content of the literal."""
+        """Return the expression with other content in the literal."""
         end = self.content_start + len(self.content)
         return text[: self.content_start] + content + text[end:]
 
@@ -226,7 +230,9 @@ def _string_calls(text: str) -> Iterator[_StringCall]:
 
 
 def _differs_by_case(pattern: str, present: Sequence[str]) -> bool:
-    """Return whether a pattern of letters and dots matches a value in another case only."""
+    """Return whether a pattern of letters and dots matches a value only if letter case is
+    ignored.
+    """
     letters = pattern.replace(".*", "").lower()
     return (
         bool(letters)
@@ -258,8 +264,8 @@ def _swap_maps(
     comparison: Comparison | None,
     lost: Sequence[DeviceID],
 ) -> Iterator[Rewrite]:
-    """Look a capacity up among the capacities instead of the attributes, or an attribute vice
-    versa.
+    """Look up a capacity among the capacities where the text looks among the attributes, or the
+    other way round.
     """
     other_lookup = replace(lookup, kind="capacity" if lookup.kind == "attributes" else "attributes")
     if not any(selectors.value_of(devices, device, other_lookup) is not None for device in lost):
@@ -288,10 +294,11 @@ def _swap_maps(
 
 
 def _add_unit(number_text: str, present: Sequence[str]) -> str:
-    """Return a plain number as the amount that it can mean beside the devices' own amounts.
+    """Return a plain number with the unit that it probably lacks, judged by the devices' own
+    amounts.
 
-    If theirs are millions of times larger, it is in GiB or GB, in the unit in which a device has as
-    much.
+    If these are millions of times larger, the number is in GiB or GB, depending on the unit in
+    which a device has that amount.
     """
     number = Quantity.parse(number_text).milli_value() if number_text.isdigit() else 0
     largest = max((Quantity.parse(value).milli_value() for value in present), default=0)
@@ -325,9 +332,9 @@ def _accept_both_names(
 def _guard_lookup(devices: Devices, text: str, lookup: Lookup) -> Iterator[str]:
     """Yield the condition, made false where an attribute is missing.
 
-    Either ``attributes['d'].?x.orValue(…)`` with a value that hardly any condition wants, or ``'x'
-    in device.attributes['d'] && …``. The second stays within the server's cost limit where a
-    function of ``orValue`` does not, since its result is taken to be as long as possible.
+    Either ``attributes['d'].?x.orValue(…)`` with a default that hardly any condition accepts, or
+    ``'x' in device.attributes['d'] && …``. The second form can stay within the server's cost limit
+    where the first does not, since the result of ``orValue`` counts as long as possible.
     """
     attribute_type = next(
         (
@@ -391,8 +398,8 @@ def _correct_value(
 def _correct_equality(
     text: str, comparison: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str]
 ) -> Iterator[Rewrite]:
-    """Yield the value that was meant, or others to ask for, in place of a literal that no device
-    has.
+    """Yield the text with the value that was meant, or with other values, in place of a literal
+    that no device has.
     """
     literal = comparison.literals[0]
     if kind in _LIST_TYPES:
@@ -421,7 +428,7 @@ def _correct_equality(
 
 
 def _substitutes(wanted: str, present: Sequence[str]) -> list[str]:
-    """Return the values to ask for instead, the most frequent first.
+    """Return the values that could be asked for instead, the most frequent first.
 
     For a MIG profile (``3g.20gb``), only smaller profiles are returned, the largest first.
     """
@@ -448,7 +455,7 @@ def _correct_list(
     present: Sequence[str],
     compare: Callable[[str], str],
 ) -> Iterator[Rewrite]:
-    """Yield the list with the values that its entries stand for."""
+    """Yield the comparison with the values that the list was meant to have."""
     distinct_values = list(dict.fromkeys(present))
     intended = dict.fromkeys(
         value
@@ -524,7 +531,7 @@ def _find_intended_values(literal: str, values: Sequence[str], kind: str | None)
 
 
 def _contains_part(text: str, part: str) -> bool:
-    """Return whether a text has a part that ends where one of its words does, or between
+    """Return whether a text contains a part that ends at a word boundary, or between two
     letters.
     """
     plain, ends = _strip_punctuation(text), set(accumulate(map(len, _words(text))))
@@ -533,7 +540,7 @@ def _contains_part(text: str, part: str) -> bool:
 
 
 def _begins_with_part(text: str, part: str) -> bool:
-    """Return whether a text begins with a part that ends where one of its words does."""
+    """Return whether a text begins with a part that ends at a word boundary."""
     return _strip_punctuation(text).startswith(part) and _contains_part(text, part)
 
 
@@ -561,7 +568,7 @@ def _attribute_type(devices: Devices, lost: Sequence[DeviceID], reference: Looku
 
 
 def _format_literal(value: str, kind: str | None, like: Literal) -> str:
-    """Format a value as a literal of CEL."""
+    """Format a value as a CEL literal of a type."""
     return value if kind in ("int", "bool") else _quote(value, like)
 
 

@@ -1,4 +1,6 @@
-"""Make JSON patch operations that fit an object: parents are added, entries found by name."""
+"""Make JSON patch operations that fit an object: parents are created, and list entries are found by
+name.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,7 +25,7 @@ def replace(path: Path, new: Any) -> Operation:
 
 
 def put(value: Any, path: Path, new: Any) -> Operation:
-    """Return the operation that sets a field, with the parents that ``value`` lacks."""
+    """Return the operation that sets a field, and creates the parents that ``value`` lacks."""
     for depth in range(1, len(path)):
         if at(value, *path[:depth]) is None:
             for part in reversed(path[depth:]):
@@ -42,7 +44,9 @@ def append(value: Any, path: Path, entries: Sequence[Any]) -> tuple[Operation, .
 
 
 def drop(value: Any, path: Path) -> Operation:
-    """Return the operation that removes a field, and the map around it if nothing else is in it."""
+    """Return the operation that removes a field, together with the map around it if nothing else is
+    in the map.
+    """
     parent = at(value, *path[:-1]) if len(path) > 1 else None
     if (
         isinstance(parent, dict)
@@ -56,7 +60,8 @@ def drop(value: Any, path: Path) -> Operation:
 def move_operation(
     operation: Operation, source: Any, target: Any, prefix: Path
 ) -> Operation | None:
-    """Return an operation on ``source`` as one on ``target``, whose fields stand below ``prefix``.
+    """Translate an operation on ``source`` into one on ``target``, which has the same fields below
+    ``prefix``.
 
     Entries of lists are found by their names. None if ``target`` lacks the value that would be
     removed, replaced or moved.
@@ -94,7 +99,7 @@ class _Location(Struct, frozen=True):
 def _locate(path: Sequence[str], source: Any, target: Any, prefix: Path) -> _Location | None:
     """Locate in ``target`` the value that ``source`` has at ``path``.
 
-    None where an entry of a list is missing.
+    Return None if an entry of a list is missing.
     """
     target_path: list[str | int] = list(prefix)
     source_value, target_value = source, at(target, *prefix)

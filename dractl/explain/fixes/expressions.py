@@ -1,4 +1,6 @@
-"""Repair a selector of a request or class: the right name or value, a guard, a condition less."""
+"""Repair a selector of a request or class: correct a name or value, add a guard, or remove a
+condition.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -33,8 +35,8 @@ from dractl.objects import Request, items, selectors_of
 def repair_selectors(problem: FixProblem) -> Iterator[Candidate]:
     """Repair every selector of a request that loses devices, or fails on some.
 
-    A selector that is true on devices of any node shows the intent: another value would then be
-    another demand.
+    A selector that is true on devices of any node shows the intent, so that another value would
+    change the demand.
     """
     intended = _list_intended_selectors(problem)
     repaired: set[_Selector] = set()
@@ -53,7 +55,7 @@ def repair_selectors(problem: FixProblem) -> Iterator[Candidate]:
             selector = _Selector(request.ref, index)
             text = text_at(selectors_of_request[index], "cel", "expression")
             if text in misread_selectors:
-                continue  # the devices fit, but slices have a wrong value
+                continue  # the devices fit, and a value in the slices is wrong
             lost = [loss.device for loss in stage.lost]
             for rewrite in _rewrite_expression(problem, text, lost, meant=selector in intended):
                 yield _repair_selector(problem, request, editable, index, rewrite)
@@ -100,7 +102,7 @@ def _repair_selector(
     """Replace the text of a request's selector."""
     patch = editable.put("selectors", index, "cel", "expression", value=rewrite.text)
     effect = SUBSTITUTE_EFFECT if rewrite.preference is Preference.ADAPT else ""
-    if request.enough and not rewrite.corrects:  # there are enough devices: others are in the way
+    if request.enough and not rewrite.corrects:  # enough devices match, and they are in use
         rewrite = replace(rewrite, preference=Preference.DROP, degree=1)
     slot = _selector_slot(request, editable, index)
     return _make_candidate(rewrite, problem.request_name(request.ref), slot, patch, effect)
@@ -128,7 +130,7 @@ def _remove_selector(
 
 @fix_once_for(Cause)
 def repair_class_selectors(problem: FixProblem) -> Iterator[Candidate]:
-    """Correct the selector of a class, where no device of the cluster is of the class."""
+    """Correct the selector of a class that no device of the cluster belongs to."""
     for name, devices in _list_empty_classes(problem).items():
         value = problem.state.get("DeviceClass", ("", name))
         for index, selector in enumerate(selectors_of(value or {})):
@@ -185,8 +187,8 @@ def _rewrite_expression(
 ) -> Iterator[Rewrite]:
     """Yield other texts for an expression that is false, or fails, on the devices ``lost``.
 
-    ``meant``: the expression is true on other devices, so a condition that is false on these is no
-    mistake.
+    ``meant`` is True if the expression is true on other devices, so that a condition which is false
+    on these is no mistake.
     """
     case = problem.case
     for part in problem.scheduler.compile_selector(text).conjuncts:
@@ -211,7 +213,9 @@ def _rewrite_expression(
 def _substitute_devices(
     problem: FixProblem, text: str, part: Excerpt, lost: Sequence[DeviceID]
 ) -> Iterator[Rewrite]:
-    """Ask for other devices than the intended ones; another type of device is no replacement."""
+    """Rewrite the condition to ask for other devices than the intended ones, but for no other type
+    of device.
+    """
     if any(lookup.name == "type" for lookup in reading(part.text).lookups):
         return
     for rewrite in correct_condition(problem.case.devices, part.text, lost):

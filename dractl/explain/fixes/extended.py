@@ -59,7 +59,7 @@ def _container_amounts(
 
 
 def _rename_resource(problem: FixProblem, resource: str, name: str) -> Iterator[Candidate]:
-    """Correct the name of a resource, or ask for another vendor's."""
+    """Correct the name of a resource, or ask for the resource of another vendor."""
     operations = tuple(
         {"op": "move", "from": pointer(*path, resource), "path": pointer(*path, name)}
         for path, amounts in _container_amounts(problem, ("requests", "limits"))
@@ -83,7 +83,7 @@ def _vendor(resource: str) -> str:
 
 
 def _remove_resource(problem: FixProblem, resource: str) -> Iterator[Candidate]:
-    """Remove an extended resource, a device plugin's leftover next to a claim."""
+    """Return the vendor's domain in the name of a resource: intel.com for gpu.intel.com/i915."""
     operations = tuple(
         drop(problem.pod, (*path, resource))
         for path, amounts in _container_amounts(problem, ("limits", "requests"))
@@ -102,7 +102,7 @@ def _remove_resource(problem: FixProblem, resource: str) -> Iterator[Candidate]:
 
 @fix_once_for(Cause)
 def lower_amounts(problem: FixProblem) -> Iterator[Candidate]:
-    """Lower the amount of a resource that a class provides."""
+    """Lower the requested amount of a resource that a class provides."""
     if problem.pod is None:
         return
     backed_resources = backing_classes(problem.state.classes, problem.scheduler.features)

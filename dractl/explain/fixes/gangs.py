@@ -36,7 +36,7 @@ def lower_min_count(
 
 
 def name_changed_pod(fix: Fix, pod: Key) -> Fix:
-    """Name the pod of a gang that a fix changes, where another pod is the subject."""
+    """Name the changed pod in a fix that changes another pod of the gang than the subject."""
     changes = (*fix.changes, *fix.tried)
     targets = {change.target for change in changes if isinstance(change, Patch)}
     if "/".join(("Pod", *pod)) not in targets:

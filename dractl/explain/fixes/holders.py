@@ -22,7 +22,7 @@ from dractl.views.namespace import ADMIN_ACCESS_LABEL
 
 _MAX_HOLDERS = 12  # claims that are released one by one
 _MAX_PAIRED = 5  # claims that are released two at a time
-_MAX_PAIRED_PARTITIONS = 9  # of which some hold partitions
+_MAX_PAIRED_PARTITIONS = 9  # the limit for two at a time if some of them hold partitions
 _MAX_ALTERNATIVES = 3  # that are shown
 
 
@@ -53,9 +53,10 @@ class _HeldClaim(Struct, frozen=True):
 
 @fix_once_for(HeldDevices, ConstraintConflict, NotEnoughTogether, SearchConflict)
 def release_devices(problem: FixProblem) -> Iterator[Candidate]:
-    """End the pods, or delete the idle claims, that hold wanted devices.
+    """End the pods that hold wanted devices, or delete the idle claims that do.
 
-    One of them is tried, then two, one for each driver, then all that one cause names on one node.
+    A single claim is tried first, then two, then one for each driver, then all that one cause names
+    on one node.
     """
     claims = _list_held_claims(problem)
     ordered = sorted(claims.values(), key=lambda c: (not c.is_idle, -c.device_count))
@@ -88,7 +89,7 @@ def _list_held_claims(problem: FixProblem) -> dict[str, _HeldClaim]:
 def _list_one_of_each_driver(
     problem: FixProblem, claims: Sequence[_HeldClaim]
 ) -> Iterator[list[_HeldClaim]]:
-    """Yield a claim for each driver on one node, where devices of several are in use."""
+    """Yield one claim for each driver on a node where devices of several drivers are in use."""
     by_driver: dict[str | None, dict[str, _HeldClaim]] = {}
     for claim in claims:
         drivers = {name.partition("/")[0] for holder in claim.holders for name in holder.devices}
@@ -102,7 +103,7 @@ def _list_one_of_each_driver(
 
 
 def _find_node(problem: FixProblem, claim: _HeldClaim) -> str | None:
-    """Return the node that alone has the devices of a claim; None if others may use them, too."""
+    """Return the only node that can use the devices of a claim; None if several can."""
     pools = {
         (driver, name.rpartition("/")[0])
         for holder in claim.holders
@@ -125,7 +126,7 @@ def _release_claims(
 ) -> Iterator[Candidate]:
     """End the pods of claims, and delete the claims that no pod uses."""
     if any(holder.consumer for claim in claims for holder in claim.holders):
-        return  # only the consumer can give the claim back: a finalizer keeps it until then
+        return  # a finalizer keeps the claim until its consumer gives it back
     left_claims = [
         claim for claim in claims if all(outlives_pod(problem.state, h) for h in claim.holders)
     ]
@@ -161,7 +162,7 @@ def _release_claims(
         preference = Preference.RESTORE
     elif all(claim.is_idle for claim in claims):
         preference = Preference.IDLE
-    # Devices of further pods are not the wanted ones, and are not counted.
+    # Devices of the other pods are not the wanted ones, so these pods do not count.
     further_pods = len(ending.deletions) - len(set(pods))
     devices = plural(sum(claim.device_count for claim in claims), "device")
     effects = (f"frees {devices}" if not further_pods else "", ending.effect)
@@ -182,7 +183,7 @@ def _release_claims(
 def _list_freed_nodes(
     problem: FixProblem, claims: Sequence[_HeldClaim], deletions: Sequence[Change]
 ) -> tuple[str, ...]:
-    """Return the nodes on which a release can help; empty for all."""
+    """Return the only nodes on which a release of the claims can help; empty for all nodes."""
     names = [_find_node(problem, claim) for claim in claims]
     pods = (problem.state.pod(parse_target(deletion.target)[1]) for deletion in deletions)
     nodes = dict.fromkeys([*filter(None, names), *(pod.node_name for pod in pods)])
@@ -215,7 +216,7 @@ def note_recreated_pods(problem: FixProblem) -> tuple[str, ...]:
 def grant_admin_access(problem: FixProblem) -> Iterator[Candidate]:
     """Let the pods of a DaemonSet that take a device on each node use adminAccess.
 
-    Pods that only watch devices need no device for themselves.
+    A pod that only monitors devices needs none for itself.
     """
     daemon_sets = dict.fromkeys(
         holder.workload
@@ -283,7 +284,9 @@ def join_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
 
 
 def _list_shared_claims(problem: FixProblem, classes: set[str]) -> dict[str, int]:
-    """Return the claims that several pods share and that ask for the classes, with their users."""
+    """Return the claims that several pods share and that ask for ``classes``, with the number of
+    their users.
+    """
     users_by_name = {}
     for (namespace, name), claim in problem.state.claims.items():
         users = claim.reserved_for
@@ -295,6 +298,6 @@ def _list_shared_claims(problem: FixProblem, classes: set[str]) -> dict[str, int
 
 
 def _exact_classes(claim: ResourceClaim) -> set[str]:
-    """Return the classes of a claim's requests without alternatives."""
+    """Return the classes of those requests of a claim that have no alternatives."""
     requests = claim.spec.devices.requests
     return {request.exactly.device_class_name for request in requests if request.exactly}

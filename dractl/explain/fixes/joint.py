@@ -1,7 +1,7 @@
 """A fix for several obstacles: one correction for each, proven together.
 
-Each obstacle is corrected in the cluster after the corrections before it, with the obstacles behind
-it lifted: so it is the only one there, and the makers of candidates see it by itself.
+Each obstacle is corrected in the cluster after the corrections before it, with all later obstacles
+lifted. So the makers of candidates see one obstacle at a time.
 """
 
 from collections.abc import Callable, Container, Iterator, Sequence
@@ -35,11 +35,13 @@ from dractl.explain.obstacles.search import find_obstacles
 from dractl.explain.obstacles.trial import lift_all
 
 MAX_CHOICES = 3
-"""Corrections of one obstacle that are combined with corrections of the others."""
+"""The maximum number of corrections of one obstacle that are combined with corrections of the
+others.
+"""
 MAX_CANDIDATES = 40
-"""Candidates for one obstacle that are tried."""
+"""The maximum number of candidates that are tried for one obstacle."""
 MAX_DEPTH = 12
-"""Corrections of one fix."""
+"""The maximum number of corrections in one fix."""
 
 
 class Plan(Struct, frozen=True):
@@ -48,9 +50,9 @@ class Plan(Struct, frozen=True):
     trial: Trial
     """The cluster, and the subject as people wrote it."""
     demands: tuple[Demand, ...]
-    """The obstacles that are left."""
+    """The obstacles that remain."""
     nodes: tuple[str, ...]
-    """The nodes that the subject is to fit on."""
+    """The nodes on which the subject has to fit."""
     parts: tuple[Candidate, ...] = ()
     """The corrections, each with the changes that a person makes."""
 
@@ -91,10 +93,10 @@ class JointSearch:
             yield from self._complete(further)
 
     def _correct_first(self, plan: Plan) -> Iterator[Plan]:
-        """Yield the plans in which the first obstacle that is left is corrected.
+        """Yield the plans in which the first remaining obstacle is corrected.
 
-        Corrections of the intent come before giving it up: a correction that is not enough is
-        followed by others of the same obstacle before a condition is dropped.
+        Candidates that correct the intent come before those that give it up: one that is not enough
+        is followed by other corrections of the same obstacle before a condition is dropped.
         """
         demand, *others = plan.demands
         problem = self._isolate(plan, others)
@@ -130,8 +132,8 @@ class JointSearch:
     def _follow_up(
         self, plan: Plan, problem: FixProblem, insufficient: Sequence[Candidate]
     ) -> Iterator[Plan]:
-        """Yield the plans in which corrections that are not enough are made, with others to
-        follow.
+        """Yield the plans that begin with corrections that are not enough, with more corrections
+        after them.
         """
         titles = {part.title for part in plan.parts}
         for candidate in insufficient[:MAX_CHOICES]:
@@ -140,7 +142,9 @@ class JointSearch:
                 yield further
 
     def _isolate(self, plan: Plan, others: Sequence[Demand]) -> FixProblem | None:
-        """Return the problem that is left where the other obstacles are lifted; None if none is."""
+        """Return the problem that remains with the other obstacles lifted; None if the subject fits
+        then.
+        """
         base, written = self.problem.case, plan.trial
         isolated = isolate(self.oracle, base, written.state, others, plan.nodes)
         if isolated.conclusion.fits:
@@ -152,7 +156,7 @@ class JointSearch:
     def _is_for(self, demand: Demand, candidate: Candidate) -> bool:
         """Decide whether a candidate may be one part of a fix.
 
-        Where a request has no devices at all, only their driver can change that.
+        If a request has no devices at all, only their driver can correct that.
         """
         if candidate.features is not None or not self.accepts(candidate):
             return False
@@ -162,7 +166,7 @@ class JointSearch:
     def _correct(
         self, plan: Plan, problem: FixProblem, candidate: Candidate, others: Sequence[Demand]
     ) -> Plan | None:
-        """Return the plan with a correction; None if further obstacles are in the way then."""
+        """Return the plan with a correction; None if it uncovers further obstacles."""
         base = self.problem.case
         try:
             state = apply(plan.trial.state, candidate.trial)
@@ -203,7 +207,7 @@ class JointSearch:
         return Plan(trial, plan.demands, plan.nodes, (*plan.parts, part))
 
     def _look_again(self, plan: Plan) -> Plan:
-        """Return the plan with the obstacles that were hidden before."""
+        """Return the plan with the obstacles that became visible after its corrections."""
         base = self.problem.case
         trial = recreate_subject(plan.trial.state, base.state, base.question)
         sets = find_obstacles(self.oracle, trial).on_nodes or (NodeObstacles(plan.nodes, (), 0),)
@@ -213,7 +217,9 @@ class JointSearch:
 
 
 def _leads_elsewhere(obstacles: NodeObstacles) -> bool:
-    """Decide whether nodes are no help: the pod does not want them, and they have no devices."""
+    """Decide whether changes of these nodes cannot help: the pod does not want them, and they have
+    no devices.
+    """
     kinds = {type(demand) for demand in obstacles.demands}
     return RequestedDevices in kinds and not kinds.isdisjoint((NodeLabel, NodeAffinity))
 
@@ -221,8 +227,8 @@ def _leads_elsewhere(obstacles: NodeObstacles) -> bool:
 def chain(problem: FixProblem, parts: Sequence[Candidate]) -> Candidate:
     """Return one candidate for several, each made in the cluster after the previous ones.
 
-    So no operation of a later one is left out, even if it reads like an earlier one. The subject is
-    recreated once, after everything else.
+    So every operation of a later candidate is kept, even if it equals an earlier operation. The
+    subject is recreated once, after everything else.
     """
     titles = dict.fromkeys(part.title for part in order_parts(parts))
     effects = dict.fromkeys(e for part in parts for e in part.effect.split("; ") if e)
@@ -244,8 +250,8 @@ def chain(problem: FixProblem, parts: Sequence[Candidate]) -> Candidate:
 def split_recreation(
     problem: FixProblem, changes: Sequence[Change]
 ) -> tuple[list[Change], tuple[Change, ...]]:
-    """Split changes into edits, and changes that recreate the subject; a patch of it does so,
-    too.
+    """Split changes into edits, and changes that recreate the subject. A patch of the subject also
+    recreates it.
     """
     edits: list[Change] = []
     recreation: dict[type[Change], Change] = {}

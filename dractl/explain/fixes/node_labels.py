@@ -54,7 +54,7 @@ def fix_node_affinity(
     elif problem.pod is not None:
         yield from _remove_runtime_class(problem, unmet_labels)
     missing_labels = {**unmet_labels, **_labels_that_match(failing_terms)}
-    # A label that the node has with another value describes the node: nobody relabels it.
+    # A label with another value on the node describes the node, and nobody would change it.
     if missing_labels and not any(describes_node(k) or k in labels for k in missing_labels):
         yield Candidate(
             f"label {verdict.name} with {_format_labels(missing_labels)}",
@@ -68,7 +68,7 @@ def fix_node_affinity(
 
 
 def _labels_that_match(terms: Sequence[NodeSelectorTerm]) -> dict[str, str]:
-    """Return labels for which the first of the terms is true, as far as it wants labels."""
+    """Return labels that make the first term true, as far as it is about labels."""
     labels = {}
     for requirement in terms[0].match_expressions if terms else ():
         if requirement.operator in ("In", "Exists"):
@@ -84,8 +84,8 @@ def _format_labels(labels: Mapping[str, Any]) -> str:
 def _runtime_class_that_adds(problem: FixProblem, unmet_labels: Mapping[str, Any]) -> str:
     """Return the pod's RuntimeClass if it may have added the labels to the pod's nodeSelector.
 
-    It did if the manifest that the user wrote lacks them, or is not known (kubernetes
-    plugin/pkg/admission/runtimeclass). Empty if it did not.
+    It may have if the user's manifest lacks them, or is not known (kubernetes
+    plugin/pkg/admission/runtimeclass). Return "" if it cannot have.
     """
     runtime_class = problem.question.pod.runtime_class_name
     if not runtime_class or not unmet_labels:
@@ -111,7 +111,7 @@ def _find_authored_selector(problem: FixProblem) -> Mapping[str, Any]:
 def _remove_runtime_class(
     problem: FixProblem, unmet_labels: Mapping[str, Any]
 ) -> Iterator[Candidate]:
-    """Remove the pod's RuntimeClass, and the nodeSelector that this has added to it."""
+    """Remove the pod's RuntimeClass, together with the nodeSelector that it has added."""
     class_removal = remove("spec", "runtimeClassName")
     removal = problem.patch(
         class_removal, *(remove("spec", "nodeSelector", key) for key in unmet_labels)
@@ -145,7 +145,7 @@ def _correct_labels(
 
 
 class _ClusterLabels(Struct, frozen=True):
-    """The labels of one node, beside the labels of all nodes."""
+    """The labels of one node, and the labels of all nodes."""
 
     of_node: Mapping[str, Any]
     """The labels of the node that is to accept the pod."""
@@ -165,7 +165,7 @@ class _ClusterLabels(Struct, frozen=True):
         return cls(verdict.node.labels, frozenset(key for key, _ in entries), entries)
 
     def correct_value(self, key: str, value: str) -> str | None:
-        """Return the node's value of a label, if ``value`` is a typing error for it."""
+        """Return the node's value of a label if ``value`` looks like a typing error for it."""
         if key not in self.of_node:
             return None
         node_value = str(self.of_node[key])

@@ -15,7 +15,7 @@ from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.verdict import NodeVerdict
 from dractl.views.amounts import init_container_request, pod_requests, quantity
 
-_MAX_ENDED_PODS = 6  # that are ended one by one
+_MAX_ENDED_PODS = 6  # the maximum number of pods that are ended one by one
 
 
 def free_host_ports(
@@ -92,7 +92,7 @@ def free_resource(
 def _remove_resource(
     problem: FixProblem, resource: str, preference: Preference, effect: str
 ) -> Candidate:
-    """Remove a resource from the containers that no node offers."""
+    """Remove a resource that no node offers from the containers."""
     operations = tuple(
         drop(problem.question.value, ("spec", "containers", c, "resources", field, resource))
         for c, container in enumerate(problem.question.pod.containers_in("containers"))
@@ -182,7 +182,7 @@ class _DecidingRequest(Struct, frozen=True):
 def _find_deciding_request(problem: FixProblem, resource: str) -> _DecidingRequest | None:
     """Return the request of the pod, of an init container, or of its most demanding container.
 
-    The request of the pod as a whole counts, whatever its containers ask for.
+    A request of the pod as a whole takes precedence over the requests of its containers.
     """
     pod = problem.question.pod
     init_container = init_container_request(pod.spec, resource)

@@ -54,8 +54,8 @@ def uncordon(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterato
 
 
 def _name_similar_nodes(problem: FixProblem, verdict: NodeVerdict) -> str:
-    """Name the other nodes whose devices would do and that the same filter rejects in the same
-    words.
+    """Name the other nodes that have suitable devices, and that the same filter rejects with the
+    same message.
     """
     similar_nodes = [
         other.name
@@ -77,14 +77,16 @@ def _name_similar_nodes(problem: FixProblem, verdict: NodeVerdict) -> str:
 
 
 def _remove_from_node(verdict: NodeVerdict, taints: Sequence[Taint]) -> Operation:
-    """Return the operation after which a node has some taints no more."""
+    """Return the operation that removes some taints from a node."""
     pairs = zip(verdict.node.taint_entries, verdict.node.taints, strict=True)
     remaining = [raw for raw, taint in pairs if taint not in taints]
     return replace(("spec", "taints"), remaining) if remaining else remove("spec", "taints")
 
 
 def untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
-    """Tolerate the taints of a node, or remove them: a controller's when their cause is gone."""
+    """Tolerate the taints of a node, or remove them; a controller's taint is removed only if its
+    cause is gone.
+    """
     is_cordoned = verdict.node.unschedulable
     taints = [
         taint
@@ -93,7 +95,7 @@ def untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator
     ]
     controllers = [find_taint_controller(taint.key) for taint in taints]
     if any(controller is not None and controller.removes_node for controller in controllers):
-        return  # the node goes away
+        return  # the node is being removed
     passing = [t for t, controller in zip(taints, controllers, strict=True) if controller]
     lasting = [taint for taint in taints if taint not in passing]
     tolerations: list[Candidate] = []
@@ -188,8 +190,8 @@ def _await_node(problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Tain
 
 
 def _kubelet_message(node: Node) -> str:
-    """Return the message of a node's condition that it is not ready; empty if it is ready, or
-    unknown.
+    """Return the message of the condition that says why a node is not ready; empty if it is ready,
+    or unknown.
     """
     ready = node.condition("Ready")
     return ready.message if ready.status == "False" else ""

@@ -1,4 +1,6 @@
-"""Fixes outside DRA: nodes that filters reject, nodes that are named by hand, and missing nodes."""
+"""Fixes outside DRA: for nodes that filters reject, for nodes that the pod names, and for missing
+nodes.
+"""
 
 from collections.abc import Callable, Iterator
 
@@ -34,12 +36,14 @@ from dractl.views import View
 from dractl.views.amounts import pod_requests
 from dractl.views.selectors import node_selector
 
-_MAX_NODES = 6  # for which fixes are made
+_MAX_NODES = 6  # the maximum number of nodes for which fixes are made
 
 
 @fix_once_for(Cause)
 def open_refused_nodes(problem: FixProblem) -> Iterator[Candidate]:
-    """Make nodes accept the pod that their filters reject, nodes with the right devices first."""
+    """Make nodes accept the pod although their filters reject it; nodes with the right devices come
+    first.
+    """
     refused = [(v, v.rejection) for v in problem.case.attempt.nodes if v.rejection is not None]
     refused.sort(key=lambda pair: (not pair[0].allocates, bool(pair[0].unusable_claims)))
     for verdict, first_rejection in refused[:_MAX_NODES]:
@@ -57,7 +61,7 @@ def _rejections_to_fix(problem: FixProblem, verdict: NodeVerdict) -> list[Reject
     if problem.pod is None:
         return []
     rejections = problem.scheduler.find_rejections(problem.case.pod, verdict.name)
-    # Uncordoning removes the taint of a cordon, too.
+    # Uncordoning also removes the taint of the cordon.
     is_cordoned = any(each.plugin == "NodeUnschedulable" for each in rejections)
     if is_cordoned and all(
         taint.key == CORDON_TAINT for taint in list_blocking_taints(problem, verdict)
@@ -104,7 +108,7 @@ _MAKERS: dict[str, Callable[[FixProblem, NodeVerdict, Rejection], Iterator[Candi
 def choose_node(problem: FixProblem, cause: PlacedByHand) -> Iterator[Candidate]:
     """Replace spec.nodeName, which bypasses the scheduler, by a node selector, or remove it.
 
-    Neither helps a pod whose own scheduler has chosen its node.
+    Neither helps a pod whose node was chosen by a scheduler other than the default.
     """
     if cause.scheduler:
         return
@@ -132,7 +136,7 @@ def choose_node(problem: FixProblem, cause: PlacedByHand) -> Iterator[Candidate]
 
 @fix_for(SliceNodeMismatch)
 def label_for_slices(problem: FixProblem, cause: SliceNodeMismatch) -> Iterator[Candidate]:
-    """Label nodes as a slice's node selector wants."""
+    """Add to nodes the labels that a slice's node selector requires."""
     if cause.slice is not None:
         selector = View(problem.state.get("ResourceSlice", ("", cause.slice))).spec.get(
             "nodeSelector"

@@ -1,4 +1,4 @@
-"""Create or correct the objects that stop a pod before any node is looked at."""
+"""Create or correct the objects that end the scheduler's attempt before it tries any node."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,8 +46,8 @@ _API_VERSION = "resource.k8s.io/v1"
 _KUEUE_DOMAIN = "kueue.x-k8s.io/"
 _KUEUE_LABEL = f"{_KUEUE_DOMAIN}queue-name"
 _OLD_ADMIN_LABEL = "resource.k8s.io/admin-access"
-_MAX_CLASSES = 4  # for which a claim is created
-_MAX_DRIVERS = 2  # for which a class is created
+_MAX_CLASSES = 4  # the maximum number of classes for which a claim is created
+_MAX_DRIVERS = 2  # the maximum number of drivers for which a class is created
 _RECREATION_EFFECT = (
     "the pod is recreated: the claim controller would try again with growing delays only"
 )
@@ -65,7 +65,9 @@ _FIELD_BY_KIND = {
 def fix_reference(
     problem: FixProblem, cause: ClaimMissing | TemplateMissing
 ) -> Iterator[Candidate]:
-    """Name the right claim or template, or create it: a copy from another namespace, a new one."""
+    """Name the right claim or template, or create it: as a copy from another namespace, or as a new
+    one.
+    """
     missing = _MissingReference.find(problem, cause)
     if missing is None:
         return
@@ -83,7 +85,7 @@ def fix_reference(
             corrects=True,
         )
     if cause.nearest and not cause.elsewhere:
-        return  # the object that was meant exists: nobody creates another one
+        return  # the intended object exists, so nobody would create another
     for model_name in cause.elsewhere:
         yield _copy_object(problem, missing, model_name)
     yield from _create_for_class(problem, missing)
@@ -140,7 +142,7 @@ class _MissingReference(Struct, frozen=True):
 
     @classmethod
     def find(cls, problem: FixProblem, cause: ClaimMissing | TemplateMissing) -> Self | None:
-        """Return the reference of a cause; None for a generated claim, which nobody names."""
+        """Return the reference of a cause; None for a generated claim, since no pod names it."""
         is_template = isinstance(cause, TemplateMissing)
         kind = "ResourceClaimTemplate" if is_template else "ResourceClaim"
         full_name = cause.template if isinstance(cause, TemplateMissing) else cause.claim
@@ -174,7 +176,9 @@ class _MissingReference(Struct, frozen=True):
 
 
 def _rename_field(problem: FixProblem, missing: _MissingReference) -> Candidate:
-    """Name a template that is referred to as a claim, or the other way round."""
+    """Refer to a template as a template if the pod refers to it as a claim, or the other way
+    round.
+    """
     kind = next(kind for kind in _FIELD_BY_KIND if kind != missing.kind)
     field = _FIELD_BY_KIND[kind]
     kept = {key: value for key, value in missing.entry.items() if key != missing.field}
@@ -233,7 +237,7 @@ def _create_for_class(problem: FixProblem, missing: _MissingReference) -> Iterat
 
 @fix_once_for(ClaimMissing, TemplateMissing)
 def create_all_references(problem: FixProblem) -> Iterator[Candidate]:
-    """Create all missing claims and templates at once: the first candidate for each."""
+    """Create all missing claims and templates at once, from the first candidate for each."""
     creations = [
         candidate
         for cause in problem.causes
@@ -296,7 +300,7 @@ def _find_device_types(problem: FixProblem, driver: str) -> set[str]:
 
 
 def _class_creation(name: str, driver: str, manifest: Mapping[str, Any]) -> Candidate:
-    """Return a candidate that creates a class."""
+    """Return a candidate that creates a class from a manifest."""
     return Candidate(
         f"create DeviceClass {name} for driver {driver}",
         (Create(manifest),),
@@ -348,7 +352,8 @@ def label_namespace(problem: FixProblem, cause: AdminAccessNamespace) -> Iterato
 @fix_for(QuotaExceeded)
 def fix_quota(problem: FixProblem, cause: QuotaExceeded) -> Iterator[Candidate]:
     """Raise a quota, or remove a claim from the namespace."""
-    # kube-scheduler retries the claim of extended resources, which is not among the pod's claims.
+    # kube-scheduler itself retries the claim for extended resources, which is not among the pod's
+    # claims.
     waits_for_controller = problem.pod is not None and cause.pod_claim is not None
     recreation = recreate_subject(problem) if waits_for_controller else ()
     effect = _RECREATION_EFFECT if recreation else ""
@@ -434,7 +439,7 @@ def open_gates(problem: FixProblem, cause: SchedulingGated) -> Iterator[Candidat
 def _gate_owner(problem: FixProblem, gates: tuple[str, ...]) -> str:
     """Return the owner of scheduling gates, if the pod or its workload names it.
 
-    For Kueue that is its queue, for other owners the domain of the gate.
+    The owner is the queue for Kueue, and otherwise the domain of the gate.
     """
     owner = workload_target(problem.pod, problem.question.key[0])
     workload = problem.state.get(*parse_target(owner)) if owner is not None else None
@@ -453,8 +458,8 @@ def _gate_owner(problem: FixProblem, gates: tuple[str, ...]) -> str:
 def fix_scheduler_name(problem: FixProblem, cause: UnseenScheduler) -> Iterator[Candidate]:
     """Start a known scheduler, correct a misspelt name, or use the default scheduler.
 
-    The default scheduler replaces one that does not run. A pod that names a group or a queue is not
-    moved, since it would leave the group or queue.
+    The default scheduler can replace a scheduler that does not run. A pod that names a group or
+    queue stays with its scheduler, since no other one knows them.
     """
     slot = FixSlot(Topic.SCHEDULER)
     is_named = problem.pod is not None and "schedulerName" in View(problem.pod).spec
@@ -505,10 +510,12 @@ def _is_grouped(problem: FixProblem) -> bool:
 
 @fix_once_for(Cause)
 def release_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
-    """Release a claim that is allocated elsewhere, or used by too many pods, or use another one."""
+    """Release a claim that is allocated on the wrong node or used by too many pods, or use another
+    claim.
+    """
     node = problem.question.pod.node_name
     if node or any(isinstance(c, BindingPending) and c.driver for c in problem.causes):
-        return  # the claim is this pod's, and in the right place
+        return  # only this pod uses the claim, and it is allocated on the right node
     for claim in problem.claims:
         if not claim.allocated:
             continue
@@ -538,7 +545,9 @@ def _make_ending(ending: Ending, slot: FixSlot, effect: str) -> Candidate:
 
 
 def _end_one_user(problem: FixProblem, users: Sequence[str]) -> Iterator[Candidate]:
-    """End the first pod that can end, where a claim is reserved for the maximum number of pods."""
+    """End the first user of a claim that can end, since the claim is reserved for the maximum
+    number of pods.
+    """
     endings = (problem.owners.plan_ending([user]) for user in users)
     ending = next((ending for ending in endings if ending is not None), None)
     if ending is not None:

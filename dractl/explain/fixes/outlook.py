@@ -21,7 +21,7 @@ from dractl.simulation.queue import QueuedPod, list_pending_pods, schedule_pods
 from dractl.views import DEFAULT_SCHEDULER, Pod
 
 _MAX_RIVALS = 16  # pending pods that may take freed devices
-_RECONCILED_KINDS = ("Pod", *WORKLOAD_KINDS)  # kinds whose changes controllers answer
+_RECONCILED_KINDS = ("Pod", *WORKLOAD_KINDS)  # kinds to whose changes controllers react
 
 
 class Outlook(Struct, frozen=True):
@@ -34,7 +34,7 @@ class Outlook(Struct, frozen=True):
     """The reason why the pod would not run."""
 
     behind: bool = False
-    """Whether only pods ahead in the queue prevent it."""
+    """True if only pods ahead in the queue prevent it."""
 
 
 def predict_outlook(
@@ -79,9 +79,10 @@ def _describe_failure(problem: FixProblem, simulation: SimulationResult) -> Outl
 def _simulate(
     problem: FixProblem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]
 ) -> SimulationResult | None:
-    """Simulate the cluster after a candidate; None where only the pod itself can be judged.
+    """Simulate the cluster after a candidate; None if only the pod by itself can be judged.
 
-    These are subjects other than pods, and workloads of kinds whose controllers are not known.
+    This is so for subjects other than pods, and for workloads of kinds whose controllers are not
+    known.
     """
     question = problem.subject_question
     pod = problem.state.get("Pod", question.key)
@@ -118,7 +119,9 @@ def _simulate(
 def _options_of_events(
     pod: Key, events: Sequence[Change], nodes: Sequence[str]
 ) -> SimulationOptions:
-    """Return the options for changes that nobody makes: no controller undoes them."""
+    """Return the simulation's options for a candidate that nobody applies: time or a driver brings
+    its changes, and no controller undoes them.
+    """
     target = "/".join(("Pod", *pod))
     is_recreated = any(getattr(event, "target", "") == target for event in events)
     return SimulationOptions(
@@ -129,7 +132,7 @@ def _options_of_events(
 
 
 class _Recreation(Struct, frozen=True):
-    """Pods that end so that changes reach the pods that replace them."""
+    """Pods that have to end so that changes reach their successors."""
 
     unowned_pods: Sequence[Key]
     """Pods that a person recreates, or changes."""
@@ -139,7 +142,7 @@ class _Recreation(Struct, frozen=True):
 
 
 def _recreate_pods(problem: FixProblem, changes: Sequence[Change]) -> _Recreation:
-    """Recreate the waiting pods that changes reach only then."""
+    """Recreate the waiting pods, if the changes reach only their successors."""
     patches = [change for change in changes if isinstance(change, Patch)]
     pods = dict.fromkeys(
         key
@@ -155,9 +158,9 @@ def _recreate_pods(problem: FixProblem, changes: Sequence[Change]) -> _Recreatio
 
 
 def _queue_in_default_scheduler(problem: FixProblem, pod: Raw) -> Scheduler:
-    """Return a scheduler with the pods of the pod's own scheduler in kube-scheduler's queue.
+    """Return a scheduler that has the pods of the pod's own scheduler in kube-scheduler's queue.
 
-    Fixes are proven by its view, whichever scheduler places the pods.
+    Fixes are proven with kube-scheduler's logic, whichever scheduler places the pods.
     """
     state = problem.state
     scheduler = problem.scheduler
@@ -198,9 +201,9 @@ def _kind_of_change(change: Change) -> str:
 def _end_first(
     problem: FixProblem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]
 ) -> Candidate | None:
-    """Add a rollout that ends an old pod before it creates a new one, where no more are allowed.
+    """Add a rollout strategy that ends an old pod before it creates a new one.
 
-    None if that does not help, either.
+    Return None if that does not help, either.
     """
     owner = workload_target(problem.pod, problem.question.key[0])
     if owner is None or not owner.startswith("Deployment/"):
@@ -248,7 +251,9 @@ def _is_unrelated(pod: Raw | None, key: Key, owner: str | None) -> bool:
 def _side_effects(
     problem: FixProblem, candidate: Candidate, simulation: SimulationResult
 ) -> list[str]:
-    """Name other pods that end although the fix does not name them, or run before the subject."""
+    """Name the other pods that end although the fix does not name them, and those that run before
+    the subject.
+    """
     changes = (*candidate.trial, *candidate.changes)
     targets = {change.target for change in changes if not isinstance(change, Create)}
     owner = workload_target(problem.pod, problem.question.key[0])
@@ -278,7 +283,8 @@ def _possible_race(
     nodes: Sequence[str],
     simulation: SimulationResult,
 ) -> tuple[str, ...]:
-    """Name pending pods that could take the devices freed first, so that the fix frees too few.
+    """Name pending pods that could take the devices that are freed first, so that too few are left
+    for the subject.
 
     Pods do not end at the same moment, and kube-scheduler tries the waiting pods whenever a claim
     is deallocated.

@@ -1,7 +1,7 @@
 """End pods for good, although a controller recreates them.
 
-Deleting a pod of a ReplicaSet frees nothing: its replacement exists before the waiting pod is tried
-again. The workload has to become smaller, and its controller chooses which of its pods go then.
+Deleting a pod of a ReplicaSet frees nothing: its successor exists before the scheduler retries the
+waiting pod. The workload has to become smaller, and its controller chooses the pods that end.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -34,16 +34,16 @@ class Ending(Struct, frozen=True):
     """A way to end pods for good."""
 
     title: str
-    """The title, an imperative."""
+    """The title of a fix, an imperative."""
 
     changes: tuple[Change, ...]
-    """The changes that a person applies; empty where the pods end by themselves."""
+    """The changes that a person applies; empty if the pods end without any."""
 
     deletions: tuple[Change, ...]
     """The deletions of the pods that end by these changes."""
 
     effect: str = ""
-    """The loss for others, and obstacles to the ending."""
+    """The loss for others, and what may keep the pods from ending."""
 
     preference: Preference = Preference.END
     """The rank that an engineer would give it."""
@@ -73,9 +73,9 @@ class Owners:
         return newest_time(self.state)
 
     def plan_ending(self, pods: Iterable[str]) -> Ending | None:
-        """Return how pods (``namespace/name``) end for good.
+        """Return a way to end pods (``namespace/name``) for good.
 
-        None where ending them does not help the waiting pod.
+        Return None if ending them does not help the waiting pod.
         """
         unowned: list[str] = []
         terminating: list[str] = []
@@ -133,7 +133,7 @@ class Owners:
         return Ending(title, deletions, deletions, effect, Preference.LAST)
 
     def _explain_stuck_pods(self, keys: Sequence[Key]) -> str:
-        """Return why pods do not use their devices; empty unless all of them are stuck."""
+        """Return why pods do not use their devices; empty if one of them does."""
         reasons = (describe_stuck_container(self.state.pod(key)) for key in keys)
         first = next(reasons, "")
         if not first or not all(reasons):
@@ -143,7 +143,7 @@ class Owners:
     def _list_exhausted_budgets(self, keys: Sequence[Key]) -> Iterator[str]:
         """Warn of PodDisruptionBudgets that are exhausted and cover a pod that would end.
 
-        Eviction would respect them; deleting and scaling do not.
+        An eviction would respect the budgets, but deleting and scaling do not.
         """
         for budget_key, budget in self.state.objects("PodDisruptionBudget").items():
             view = DisruptionBudget(budget)
@@ -156,7 +156,9 @@ class Owners:
                 yield f"PodDisruptionBudget {name} allows no disruption now"
 
     def _await_termination(self, full_name: str) -> Ending:
-        """Wait for a pod that is Terminating already: to delete it again does nothing."""
+        """Wait for a pod that is Terminating already, since deleting it again would change
+        nothing.
+        """
         pod = self.state.pod(parse_key(full_name))
         since, node = pod.deletion_timestamp, pod.node_name
         effect = f"delete it by force only if {node} is gone for good"
@@ -171,8 +173,8 @@ class Owners:
     def _shrink_workload(self, kind: str, key: Key, victims: Sequence[Key]) -> Ending | None:
         """Scale a workload down, or suspend it, so that the victims end.
 
-        None if the waiting pod belongs to the workload, or to the group of a victim in a
-        LeaderWorkerSet: it is of no use without the leader and the other pods of its group.
+        Return None if the waiting pod belongs to the workload, or to a victim's group in a
+        LeaderWorkerSet: without its leader and the other pods of its group, it would be useless.
         """
         active = self._active_pods.pods_of(kind, key)
         keys = [(key[0], View(pod).name) for pod in active]
@@ -183,7 +185,7 @@ class Owners:
             return self._suspend(key, keys)
         controllers = {Pod(pod).controller for pod in active}
         if kind not in SCALABLE_KINDS or len(controllers) > 1:
-            return None  # it cannot be scaled, or has the pods of two templates in a rollout
+            return None  # the workload cannot be scaled, or a rollout has pods of two templates
         return _scale_down(kind, key, active, {name for _, name in victims})
 
     def _shares_group(self, namespace: str, pods: Iterable[Raw]) -> bool:
@@ -193,7 +195,7 @@ class Owners:
         return any(Pod(pod).leader_worker_group == self._leader_group for pod in pods)
 
     def _suspend(self, job: Key, pods: Sequence[Key]) -> Ending | None:
-        """Suspend a Job, or the JobSet that owns it; None if the waiting pod is one of its own."""
+        """Suspend a Job, or the JobSet that owns it; None if the waiting pod belongs to it."""
         kind, key = "Job", job
         owner = Pod(self.state.get("Job", job)).controller
         job_set = None if owner is None or owner.kind != "JobSet" else (job[0], owner.name)
@@ -257,10 +259,10 @@ class _DeletionOrder(Struct, frozen=True):
     """The order in which a controller deletes the pods of a workload."""
 
     pods: Sequence[Raw]
-    """The active pods, the first to go first."""
+    """The active pods, in the order of their deletion."""
 
     count: int
-    """The number of pods that have to go, so that all victims do."""
+    """The number of pods that have to be deleted so that all victims are."""
 
     costs: Mapping[str, int]
     """The deletion costs with which victims have to be marked, by the name of the pod."""
@@ -274,9 +276,9 @@ def _order_deletions(kind: str, active: Sequence[Raw], names: Collection[str]) -
     count = 1 + max(map(pods.index, victims))
     costs = [deletion_cost(pod) - 1 for pod in victims]
     if kind != "StatefulSet":
-        # A cost counts before the number of pods on a node (kubernetes
-        # pkg/controller/controller_utils.go ActivePodsWithRanks): where that would end other pods
-        # first, the victims are marked as the cheapest.
+        # A deletion cost counts before the number of pods on a node (kubernetes
+        # pkg/controller/controller_utils.go ActivePodsWithRanks). If that number would end other
+        # pods first, the victims are marked as the cheapest.
         lowest = min(map(deletion_cost, active)) - 1
         cheapest = sorted(
             active, key=lambda pod: (*rank(pod)[:3], lowest, 0) if pod in victims else rank(pod)
@@ -284,7 +286,8 @@ def _order_deletions(kind: str, active: Sequence[Raw], names: Collection[str]) -
         count_if_marked = 1 + max(map(cheapest.index, victims))
         if count_if_marked < count:
             pods, count, costs = cheapest, count_if_marked, [lowest] * len(victims)
-    # Among equal pods the controller takes any: victims are marked if an equal pod is to stay.
+    # Among equal pods the controller's choice is arbitrary, so victims are marked if an equal pod
+    # has to stay.
     ranks_that_stay = [rank(pod) for pod in pods[count:]]
     marks = {
         View(pod).name: cost
@@ -300,9 +303,10 @@ def _delete_pods(pods: Iterable[str]) -> tuple[Change, ...]:
 
 
 def lower_deletion_cost(namespace: str, pod: Raw, cost: int | None = None) -> Patch:
-    """Return the annotation with which a controller ends a pod before others.
+    """Return the annotation that makes a controller end a pod before others.
 
-    It ends before equal ones, or before pods that cost more than ``cost``.
+    The pod then ends before pods that are otherwise equal, or before pods with a deletion cost
+    above ``cost``.
     """
     value = str(deletion_cost(pod) - 1 if cost is None else cost)
     if isinstance(View(pod).metadata.get("annotations"), dict):

@@ -18,7 +18,9 @@ _SPREAD_CONSTRAINTS = ("spec", "topologySpreadConstraints")
 def relax_pod_affinity(
     problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
 ) -> Iterator[Candidate]:
-    """Correct or remove the pod's affinity to pods, or end the pods that it keeps away from."""
+    """Correct or remove the pod's affinity or anti-affinity, or end the pods that its anti-affinity
+    avoids.
+    """
     affinity = Pod(problem.demanding_pod).affinity
     strangers = {
         unmet.match_in_other_namespace
@@ -41,7 +43,9 @@ def relax_pod_affinity(
 
 
 def _add_namespaces(problem: FixProblem, namespaces: set[str]) -> Iterator[Candidate]:
-    """Add the namespaces of the pods with the labels of a required pod affinity to its terms."""
+    """Add namespaces to the terms of a required pod affinity: those of the pods with the wanted
+    labels.
+    """
     path = ("spec", "affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     for index, term in enumerate(problem.question.pod.pod_affinity):
         missing = sorted(namespaces - set(term.namespaces))
@@ -58,7 +62,9 @@ def _add_namespaces(problem: FixProblem, namespaces: set[str]) -> Iterator[Candi
 
 
 def relax_spread(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
-    """Lower the domains of the pod's topologySpreadConstraints, or make these a preference."""
+    """Lower the number of domains in the pod's topologySpreadConstraints, or turn the constraints
+    into preferences.
+    """
     if problem.pod is None:
         return
     constraints = {
@@ -77,7 +83,7 @@ def relax_spread(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> It
             replace((*_SPREAD_CONSTRAINTS, index, "whenUnsatisfiable"), "ScheduleAnyway")
             for index in constraints
         ]
-        # The API server accepts minDomains beside DoNotSchedule alone.
+        # The API server accepts minDomains only with DoNotSchedule.
         operations += [remove(*_SPREAD_CONSTRAINTS, index, "minDomains") for index in with_minimum]
         yield Candidate(
             "set whenUnsatisfiable of the pod's topologySpreadConstraints to ScheduleAnyway",

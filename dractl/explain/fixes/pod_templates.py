@@ -12,7 +12,7 @@ from dractl.views import Pod, Workload
 
 _TEMPLATE_POINTER = "/spec/template"
 _TEMPLATE_PATH = ("spec", "template")
-# Kinds that replace their pods, the broken ones first, when the pod template changes.
+# Kinds that replace their pods when the pod template changes; these end broken pods first.
 _ROLLOUT_KINDS = ("Deployment", "DaemonSet")
 
 
@@ -92,7 +92,7 @@ def move_to_template(state: ClusterState, key: Key, patch: Patch) -> Patch | Non
 def _stand_in_workload(pod: Raw | None) -> Raw:
     """Return a stand-in for a workload that the input lacks, made from its pod.
 
-    It is without the tolerations that admission adds (kubernetes
+    It lacks the tolerations that admission adds (kubernetes
     plugin/pkg/admission/defaulttolerationseconds).
     """
     view = Pod(pod)
@@ -109,9 +109,9 @@ def _stand_in_workload(pod: Raw | None) -> Raw:
 
 
 def _is_copied_limit(operation: Raw, workload: Raw) -> bool:
-    """Return whether an operation concerns a request that the API server copied from a limit.
+    """Return whether an operation changes a request that the API server copied from a limit.
 
-    It does so for extended resources.
+    The API server copies the limits of extended resources.
     """
     match parse_pointer(str(operation.get("from") or operation["path"])):
         case ["spec", "containers", index, "resources", "requests", resource] if "/" in resource:

@@ -1,4 +1,4 @@
-"""Repair pools whose slices do not fit together, as far as only their driver can."""
+"""Repairs of pools with inconsistent slices, as far as only their driver can make them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -51,7 +51,7 @@ class Pool(Struct, frozen=True):
 
 
 def publish_missing_slices(pool: Pool, count: int) -> Candidate:
-    """Publish the missing slices of a pool; it is tried with empty ones."""
+    """Publish the missing slices of a pool; the simulation adds empty slices."""
     model = View(pool.newest_slices[0])
     spec = {
         key: value for key, value in model.spec.items() if key not in ("devices", "sharedCounters")
@@ -122,7 +122,7 @@ def _add_counter(pool: Pool, fault: DanglingCounter) -> Iterator[Candidate]:
 
 
 def _add_counter_set(pool: Pool, name: str) -> Iterator[Candidate]:
-    """Add a counter set with as much as all devices consume."""
+    """Add a counter set with the amounts that all devices consume together."""
     names = dict.fromkeys(
         counter
         for device in _entries(pool, "devices")
@@ -148,7 +148,7 @@ def _remove_consumption(pool: Pool, counter_set: str) -> Iterator[Candidate]:
 
 
 def _remove_duplicate(pool: Pool, name: str) -> Iterator[Candidate]:
-    """Remove the last of several devices of one name."""
+    """Remove the last of several devices with the same name."""
     devices = [device for device in _entries(pool, "devices") if device.name == name]
     if len(devices) > 1:
         removal = remove("spec", "devices", devices[-1].position)

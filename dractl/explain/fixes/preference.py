@@ -7,13 +7,13 @@ class Preference(IntEnum):
     """The order in which an experienced engineer considers fixes."""
 
     RENEW = auto()
-    """Recreate an object that is older than its template, which is right by now."""
+    """Recreate an object that is older than its template; the template is right by now."""
 
     CORRECT = auto()
     """Correct a name, a value or a type."""
 
     AGAIN = auto()
-    """Wait, or recreate the pod: nothing is wrong any more, or the fault ends soon."""
+    """Wait, or recreate the pod: the fault is gone, or ends soon."""
 
     SUPPLY = auto()
     """Create a missing object."""
@@ -25,19 +25,19 @@ class Preference(IntEnum):
     """Free devices that nobody uses, or whose pod cannot run."""
 
     ADMIT = auto()
-    """Let the pod use devices and nodes that are kept from it."""
+    """Let the pod use devices and nodes from which it is kept."""
 
     REPAIR = auto()
-    """Have others repair or start a broken part, which no change of objects does."""
+    """Have somebody repair or start a broken part, which no change of objects can do."""
 
     LESS = auto()
     """Ask for less."""
 
     ADAPT = auto()
-    """Ask for something else."""
+    """Ask for other devices."""
 
     END = auto()
-    """End replicas of other workloads, which keep some."""
+    """End replicas of other workloads that keep some replicas."""
 
     RELAX = auto()
     """Give up a condition."""

@@ -1,5 +1,5 @@
 """The proof of a candidate: the API server accepts it, the subject is placed after it, and no part
-of it can be spared.
+of it is superfluous.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.simulation.admission import find_rejection
 
 MAX_SPARING_NODES = 4
-"""Nodes on which a fix is tried without one of its parts."""
+"""The number of nodes on which a fix is tried without one of its parts."""
 EvictingDevices = Mapping[DeviceID, tuple[DeviceTaint, ...]]
 
 
@@ -45,7 +45,9 @@ def prove(problem: FixProblem, candidate: Candidate) -> Proven | None:
 
 
 def predict(problem: FixProblem, candidate: Candidate, nodes: Sequence[str]) -> Outlook:
-    """Return the simulated result of a candidate with which the subject alone fits on ``nodes``."""
+    """Simulate a candidate after which the subject fits on ``nodes``, judged by itself, and return
+    the outlook.
+    """
     changes = make_authored_changes(problem, candidate)
     assert changes is not None
     return predict_outlook(problem, candidate, changes, nodes)
@@ -57,7 +59,7 @@ def spare_parts(
     """Return a joint candidate without the parts that it does not need; the costliest part is
     dropped first.
 
-    A part whose fields a later part writes again does not count as a part by itself.
+    A part is kept without a trial if a later part writes the same fields.
     """
     for part in sorted(proven.candidate.parts, key=lambda part: part.size, reverse=True):
         others = [p for p in proven.candidate.parts if p is not part]
@@ -85,7 +87,7 @@ def _list_paths(changes: Sequence[Change]) -> set[tuple[str, str]]:
 
 
 def make_authored_changes(problem: FixProblem, candidate: Candidate) -> tuple[Change, ...] | None:
-    """Return the changes of a candidate where a person makes them.
+    """Return the changes of a candidate, made in the objects that people write.
 
     A change of a workload's pod becomes a change of the pod template. The result is None if no
     person could make the changes, or if the API server would refuse them.
@@ -109,7 +111,7 @@ def make_authored_changes(problem: FixProblem, candidate: Candidate) -> tuple[Ch
 
 
 def select_shown_changes(state: ClusterState, changes: Iterable[Change]) -> list[Change]:
-    """Return the changes without patches of objects that the input does not show."""
+    """Return the changes, except patches of objects that the input does not have."""
     return [
         change
         for change in changes
@@ -122,7 +124,7 @@ def verify(
 ) -> tuple[str, ...]:
     """Return the nodes, of all or of ``nodes``, on which the subject fits after the change.
 
-    None where it does not, or nobody could make the change.
+    The result is empty if it fits on none, or if nobody could make the change.
     """
     try:
         state = apply(problem.state, candidate.trial)
@@ -152,7 +154,7 @@ def list_lasting_nodes(
 
 
 def find_evicting_devices(scheduler: Scheduler) -> EvictingDevices:
-    """Return the devices that evict pods; looked for once in clusters with the same slices."""
+    """Return the devices whose taints evict pods; they are computed once for equal slices."""
     slices = scheduler.slices
     return scheduler.state.cache.from_sources(
         "evicting", (slices,), lambda _: list_evicting_taints(slices)

@@ -1,4 +1,6 @@
-"""Fix workloads whose replicas do not all fit: less for each of them, or fewer of them."""
+"""Fixes for workloads whose replicas do not all fit: replicas that ask for less, or fewer
+replicas.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -26,13 +28,13 @@ from dractl.explain.reasons.workloads import OwnReplicas
 from dractl.model.names import RequestRef
 from dractl.views import View
 
-_MAX_REPLICAS = 16  # that are placed one after the other
-_MAX_ATTEMPTS = 32  # for all counts together
+_MAX_REPLICAS = 16  # the maximum number of replicas that are placed one after the other
+_MAX_ATTEMPTS = 32  # the limit for all counts together
 
 
 @fix_once_for(HeldDevices, ConstraintConflict, NotEnoughTogether, SearchConflict)
 def lower_count_everywhere(problem: FixProblem) -> Iterator[Candidate]:
-    """Lower the count for every replica, where replicas of the pod's workload hold the devices."""
+    """Lower the count for every replica, if replicas of the pod's workload hold the devices."""
     owner = workload_target(problem.pod, problem.question.key[0])
     if owner is None:
         return
@@ -65,7 +67,9 @@ def lower_count_everywhere(problem: FixProblem) -> Iterator[Candidate]:
 def _lower_count(
     problem: FixProblem, ref: RequestRef, count: int, replicas: Sequence[Key]
 ) -> Candidate | None:
-    """Lower the count of a request in a template to the largest with which all its pods fit."""
+    """Lower the count of a request in a template to the largest count with which all pods of the
+    template fit.
+    """
     editable = problem.editable_request(ref)
     if editable is None or editable.part.amount != count:
         return None
@@ -100,7 +104,8 @@ def _lower_count(
 def scale_down(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
     """Scale a StatefulSet down, so that its later replicas release the devices.
 
-    It ends the pods of the highest ordinals first (kubernetes pkg/controller/statefulset).
+    The controller ends the pods with the highest ordinals first (kubernetes
+    pkg/controller/statefulset).
     """
     kind, _, name = cause.owner.partition(" ")
     ordinal = _parse_ordinal(problem.question.key[1])
@@ -135,7 +140,9 @@ def _parse_ordinal(pod: str) -> int | None:
 
 
 def _all_fit(problem: FixProblem, changes: Sequence[Change], pods: Sequence[Key]) -> bool:
-    """Return whether all pods fit after the changes, placed one after the other as new ones."""
+    """Return whether all pods fit after the changes, if they are created anew and placed one after
+    the other.
+    """
     state = apply(problem.state, changes)
     for key in pods:
         pod = problem.state.get("Pod", key)

@@ -30,9 +30,9 @@ from dractl.model.names import RequestRef
 from dractl.objects import Request
 
 _MAX_AMOUNTS = 4  # of one capacity
-_MAX_COUNTS = 8  # consecutive counts that are tried
-_MAX_VALUES = 4  # of an attribute to which a request is limited
-_MAX_CLASSES = 4  # that are tried in place of another one
+_MAX_COUNTS = 8  # the number of consecutive counts that are tried
+_MAX_VALUES = 4  # the maximum number of an attribute's values to which a request is limited
+_MAX_CLASSES = 4  # the maximum number of classes that are tried in place of another one
 _MAX_DEVICES_PER_CLAIM = 32  # resource.k8s.io AllocationResultsMaxSize
 
 
@@ -68,8 +68,8 @@ def _lower_count(
                 f"lower count of {problem.request_name(ref)} from {wanted} to {count}",
                 (editable.put("count", value=count),),
                 FixSlot(Topic.COUNT, repr(ref)),
-                # Lower the count of all replicas rather than of one: equal replicas should get the
-                # same.
+                # Lower the count of all replicas rather than of one, since equal replicas should
+                # get the same.
                 Preference.ADAPT if is_replica else Preference.LESS,
                 degree=wanted - count,
                 superseded_by=(replica_count_slot(ref),) if is_replica else (),
@@ -109,7 +109,7 @@ def _replace_all_mode(
 
 @fix_once_for(Cause)
 def narrow_all_mode(problem: FixProblem) -> Iterator[Candidate]:
-    """Ask for all devices of one NUMA node or PCIe root, instead of all of the node."""
+    """Ask for all devices of one NUMA node or PCIe root instead of all devices of the node."""
     for _, survey in problem.requests():
         editable = problem.editable_request(survey.ref)
         if editable is None or survey.mode != "All":
@@ -122,7 +122,7 @@ def narrow_all_mode(problem: FixProblem) -> Iterator[Candidate]:
 def _list_shared_values(
     problem: FixProblem, survey: RequestSurvey, attribute: str
 ) -> list[int | str]:
-    """Return the values that several devices share; none unless all devices have one."""
+    """Return the values that several devices share; none unless every device has a value."""
     attributes = [
         problem.case.devices.attribute(device, attribute) for device in devices_that_match(survey)
     ]
@@ -205,7 +205,7 @@ _COMMON_WORDS = {"com", "org", "io", "net", "ai", "dev", "example", "k8s", "clas
 
 
 def _is_plausible_class(cause: ClassMissing, name: str) -> bool:
-    """Return whether a class may be meant by a missing one.
+    """Return whether the user may have meant this class when naming a missing one.
 
     If a driver installs the missing class, the user probably means a class that somebody made for
     this driver. The driver's other classes are for other kinds of devices (``gpu.nvidia.com`` and
@@ -219,14 +219,14 @@ def _is_plausible_class(cause: ClassMissing, name: str) -> bool:
 
 
 def _distinctive_words(name: str) -> set[str]:
-    """Return the words of a class's name that the names of other classes do not have."""
+    """Return the words of a class's name that distinguish it from the names of other classes."""
     return set(re.findall(r"[a-z0-9]+", name.lower())) - _COMMON_WORDS
 
 
 def _class_is_empty(problem: FixProblem, cause: SelectorFalse) -> bool:
-    """Return whether no device of the cluster is of the request's class.
+    """Return whether no device of the cluster belongs to the request's class.
 
-    Only then may another class, which is another kind of device, be the one that was meant.
+    Only then may the user have meant another class, which stands for another kind of device.
     """
     return not any(
         stage.kept
@@ -260,7 +260,7 @@ def lower_capacities(problem: FixProblem) -> Iterator[Candidate]:
 
 
 def _list_amounts(problem: FixProblem) -> dict[tuple[RequestRef, str], dict[str, Quantity]]:
-    """Return the amounts of a capacity that requests could ask for, by request and capacity."""
+    """Return the amounts that requests could ask for instead, by request and capacity."""
     amounts: dict[tuple[RequestRef, str], dict[str, Quantity]] = {}
     for _, survey in problem.requests():
         for loss in (loss for stage in survey.stages for loss in stage.lost):
@@ -326,7 +326,7 @@ def _largest_allowed(
 ) -> Quantity | None:
     """Return the largest amount up to a limit that a request policy allows.
 
-    None where it allows none, or names no bound.
+    None if it allows no such amount, or has no bound.
     """
     if policy is None or (policy.valid_range is None and not policy.valid_values):
         return limit

@@ -20,7 +20,7 @@ from dractl.explain.reasons.workloads import ClaimEach, OldReplicas, OldRevision
 from dractl.simulation.controllers import filter_active_pods
 from dractl.views import ClaimTemplate, Pod, Workload
 
-_MAX_OLD_REPLICAS = 8  # that are ended, one in each trial
+_MAX_OLD_REPLICAS = 8  # the maximum number of old replicas that are ended, one in each trial
 
 END_FIRST_STRATEGY = {
     "type": "RollingUpdate",
@@ -70,7 +70,7 @@ def recreate_pod(problem: FixProblem, cause: OldTemplate | ClaimMissing) -> Iter
 
 
 def _count_old_claims(problem: FixProblem, template: str) -> int:
-    """Count other pending pods with a claim that differs from its template."""
+    """Count the other pending pods with a claim that differs from its template."""
     namespace = problem.question.key[0]
     spec = problem.state.claim_template((namespace, template)).claim_spec
     count = 0
@@ -122,7 +122,7 @@ def update_pod(problem: FixProblem, cause: OldRevision) -> Iterator[Candidate]:
 
 @fix_for(OldReplicas)
 def end_old_replica(problem: FixProblem, cause: OldReplicas) -> Iterator[Candidate]:
-    """End an old replica of a Deployment first, where the new one waits for its devices.
+    """End an old replica of a Deployment first, if the new replica waits for its devices.
 
     The strategy decides which ends first (kubernetes pkg/controller/deployment/rolling.go).
     """
@@ -154,7 +154,9 @@ def end_old_replica(problem: FixProblem, cause: OldReplicas) -> Iterator[Candida
 def _roll_out(
     problem: FixProblem, cause: OldReplicas, name: str, marks: Mapping[str, Patch], position: int
 ) -> Candidate:
-    """Set a strategy that ends an old replica first; any of equal ones may be the first."""
+    """Set a strategy that ends an old replica first; if several are equal, any of them may be the
+    first.
+    """
     strategy = set_strategy(problem, cause.owner.replace(" ", "/", 1), END_FIRST_STRATEGY)
     return Candidate(
         f"set maxSurge to 0 and maxUnavailable to 1 in {cause.owner}",
@@ -170,10 +172,11 @@ def _roll_out(
 
 
 def _mark_old_replicas(problem: FixProblem, deployment: str) -> dict[str, Patch]:
-    """Return patches with which a Deployment ends one old replica before equal ones, by its name.
+    """Return patches that make a Deployment end one old replica before equal ones, by the replica's
+    name.
 
-    Empty where none are equal. Otherwise their UIDs and ready times decide, by the second, which
-    of them ends (kubernetes pkg/controller/controller_utils.go ActivePodsWithRanks).
+    The result is empty if no replicas are equal. Without a patch, UIDs and ready times would decide
+    among equal ones (kubernetes pkg/controller/controller_utils.go ActivePodsWithRanks).
     """
     kind, key = parse_target(deployment)
     owned_pods = (Pod(raw, pod_key) for pod_key, raw in pods_of_workload(problem.state, kind, key))
@@ -225,7 +228,9 @@ def await_turn(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
 
 
 def _advise_parallelism(problem: FixProblem, owner: str) -> str:
-    """Return the advice to lower the parallelism of a Job, and where its manifest is made."""
+    """Return the advice to lower the parallelism of a Job, and the object in whose manifest to do
+    it.
+    """
     advice = f"lower spec.parallelism of {owner} to what fits, to have no pods waiting"
     kind, _, name = owner.partition(" ")
     controller = Pod(problem.state.get(kind, parse_key(name))).controller
@@ -245,7 +250,8 @@ def _list_active_pods(problem: FixProblem, job: str) -> list[str]:
 
 @fix_for(ClaimEach)
 def share_claim(problem: FixProblem, cause: ClaimEach) -> Iterator[Candidate]:
-    """Use one claim for all replicas, where each has a claim of devices configured to be shared.
+    """Use one claim for all replicas, if each has its own claim with devices that are configured
+    for sharing.
 
     Sharing works among the pods of one claim (k8s-dra-driver-gpu, GpuConfig.sharing).
     """
@@ -268,7 +274,8 @@ def share_claim(problem: FixProblem, cause: ClaimEach) -> Iterator[Candidate]:
     index, entry = reference
     new_entry = {"name": text_at(entry, "name"), _CLAIM_FIELD: name}
     patch = problem.patch(replace_field(("spec", "resourceClaims", index), new_entry))
-    # The old replicas hold the devices of the new ones: a Deployment's strategy ends them first.
+    # The old replicas hold the devices that the new ones need, so the Deployment's strategy ends
+    # the old ones first.
     deletions = _delete_holders(problem, owner)
     restart = deletions
     if kind == "Deployment":
@@ -291,8 +298,8 @@ def share_claim(problem: FixProblem, cause: ClaimEach) -> Iterator[Candidate]:
 def add_eviction_effect(problem: FixProblem, cause: EvictionLoop) -> Iterator[Candidate]:
     """Add the effect NoExecute to tolerations without an effect.
 
-    Without it the scheduler places the pod, and the eviction controller ends it (kubernetes
-    pkg/controller/devicetainteviction).
+    Without the effect, the scheduler places the pod and the eviction controller then ends it
+    (kubernetes pkg/controller/devicetainteviction).
     """
     owner = cause.owner.replace(" ", "/", 1)
     for _, survey in problem.requests():

@@ -47,15 +47,15 @@ from dractl.explain.reasons.selectors import SelectorError, SelectorFalse
 Explain = Callable[[ClusterState, Question, int], Explanation]
 
 MAX_TRIALS = 64
-"""Candidates that are tried."""
+"""The maximum number of candidates that are tried."""
 MAX_VAIN_CHANGES = 2
-"""Changes that are named although they do not help."""
+"""The maximum number of changes that are named although they do not help."""
 MAX_COMBINATIONS = 6
-"""Combinations of corrections that are proven for some nodes."""
+"""The maximum number of combinations of corrections that are proven for some nodes."""
 MAX_JOINT_ATTEMPTS = 200
-"""Attempts for the fixes that correct several obstacles."""
+"""The maximum number of attempts for fixes that correct several obstacles."""
 MAX_NODE_SETS = 3
-"""Sets of nodes for which the obstacles are corrected together."""
+"""The maximum number of sets of nodes for which the obstacles are corrected together."""
 _SELECTOR_CODES = {cause.page.code for cause in (SelectorFalse, SelectorError)}
 _ENDING_PREFERENCES = (Preference.LAST, Preference.OUTAGE)
 _FREEING_TOPICS = {Topic.ENDING, Topic.ROLLOUT, Topic.WAIT, Topic.SHARING, Topic.POD}
@@ -68,19 +68,19 @@ class FixResult(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     """Notes about changes that are not enough."""
     next: tuple[NextStep, ...] = ()
-    """The next steps after such a change, where there is no fix."""
+    """The next steps after a change that is not enough, if there is no fix."""
 
 
 def find_fixes(problem: FixProblem, most: int, explain: Explain) -> FixResult:
     """Return up to ``most`` proven fixes, in the order in which an experienced engineer would
     consider them.
 
-    ``explain`` answers a question about another cluster, with so many fixes.
+    ``explain`` answers a question about another cluster, with the given number of fixes.
     """
     unseen = any(isinstance(cause, PodGroupMissing) and cause.unseen for cause in problem.causes)
     if unseen or isinstance(problem.headline_cause, PodDeleting):
-        # The scheduler tries no pod without its group, and no pod can have the name of one that is
-        # being deleted.
+        # The scheduler tries no pod without its group, and a new pod cannot take the name of a pod
+        # that is being deleted.
         return FixResult()
     search = _Search(problem, explain)
     for candidate in _sort_candidates(problem):
@@ -88,7 +88,7 @@ def find_fixes(problem: FixProblem, most: int, explain: Explain) -> FixResult:
             break
         search.try_candidate(candidate)
         if search.found_new_pod:
-            break  # a new pod fits: there is nothing to change
+            break  # a new pod fits, so nothing else has to change
     return search.result()
 
 
@@ -111,21 +111,23 @@ class _Search:
         self.problem = problem
         self.explain = explain
         self.done: set[FixSlot | Topic] = set()
-        """Slots with a proven fix."""
+        """Slots that have a proven fix."""
         self.tried: set[str] = set()
         """Fingerprints of the candidates."""
         self.proven: list[Proven] = []
         self.insufficient: dict[FixSlot, tuple[Candidate, Explanation]] = {}
-        """Corrections that are not enough, each with the explanation after it."""
+        """Corrections that are not enough, each with the explanation of the subject after it."""
         self.corrected: set[FixSlot] = set()
         """Slots whose remaining candidates are tried only if they are corrections."""
         self.in_vain: Counter[FixSlot] = Counter()
         self.vain: dict[str, tuple[Candidate, Outlook]] = {}
-        """Candidates with which the pod fits alone, but does not run in the simulation."""
+        """Candidates after which the pod fits if judged by itself, but does not run in the
+        simulation.
+        """
 
     @property
     def found_new_pod(self) -> bool:
-        """True if the last fix is another pod."""
+        """True if the last fix creates the pod again."""
         return bool(self.proven) and self.proven[-1].candidate.slot.topic is Topic.POD
 
     def try_candidate(self, candidate: Candidate) -> None:
@@ -148,8 +150,8 @@ class _Search:
     def _verify(self, candidate: Candidate) -> tuple[str, ...]:
         """Return the nodes on which the subject fits after a change.
 
-        The nodes on which it can help are tried first, since most changes are not enough. They
-        alone do not prove it: a selector that fails to evaluate on another node ends the
+        The nodes on which it can help are tried first, since most changes are not enough there.
+        They are no proof by themselves: a selector that fails to evaluate on another node ends the
         scheduler's attempt.
         """
         if candidate.nodes and not verify(self.problem, candidate, candidate.nodes):
@@ -168,14 +170,14 @@ class _Search:
         self.proven.append(spare_parts(self.problem, Proven(outlook.fix, nodes), combine))
 
     def _keep_insufficient(self, candidate: Candidate) -> None:
-        """Keep a correction that is not enough, with the explanation after it."""
+        """Keep a correction that is not enough, with the explanation of the subject after it."""
         remainder = _explain_after(self.problem, candidate, self.explain)
         if remainder is None or remainder.fits:
             return
         self.insufficient[candidate.slot] = candidate, remainder
         is_selector = bool(remainder.reasons) and remainder.reasons[0].code in _SELECTOR_CODES
         if not is_selector and all(stage.kept for stage in remainder.funnel):
-            # The selector is right then, and something else is in the way.
+            # The selector is then right, and something else keeps the subject pending.
             self.corrected.add(candidate.slot)
 
     # -- the result --
@@ -207,19 +209,19 @@ class _Search:
         return FixResult(fixes, tuple(notes), tuple(steps_after))
 
     def _select_shown(self) -> list[Proven]:
-        """Return the fixes that are shown: no other fix supersedes them."""
+        """Return the fixes that are shown, which no other fix supersedes."""
         shown = [
             each for each in self.proven if not self.done.intersection(each.candidate.superseded_by)
         ]
-        # Nobody ends the last replica of others where something else helps.
+        # Nobody would end the last replica of another workload if something else helps.
         gentle = [e for e in shown if e.candidate.preference is not Preference.OUTAGE]
         return gentle or shown
 
     def _find_joint_fixes(self, shown: Sequence[Proven]) -> list[Proven]:
         """Return a fix that corrects several obstacles, unless a gentle one is known already.
 
-        Corrections of an intent come before giving it up. If a part of it is a step in words, such
-        as to wait for a node, a fix that changes objects alone follows.
+        Corrections of an intent come before changes that give it up. If a part of the fix is not a
+        change, such as waiting for a node, a second fix that only changes objects follows.
         """
         if not all(
             each.candidate.preference >= Preference.RELAX
@@ -243,7 +245,7 @@ class _Search:
         joint = JointSearch(self.problem, oracle, accepts, self.corrected)
         for obstacles in self.problem.obstacles.on_nodes[:MAX_NODE_SETS]:
             if len(obstacles.demands) < 2 and not self.insufficient:
-                continue  # each candidate for the only obstacle has been tried
+                continue  # each candidate for the only obstacle has been tried already
             for candidate in islice(joint.combinations(obstacles), MAX_COMBINATIONS):
                 if shown and candidate.preference >= shown[0].candidate.preference:
                     continue
@@ -263,8 +265,8 @@ class _Search:
 def _explain_after(
     problem: FixProblem, correction: Candidate, explain: Explain
 ) -> Explanation | None:
-    """Return the answer after a correction that is not enough by itself; None where it does not
-    apply.
+    """Return the answer after a correction that is not enough by itself; None if the correction
+    cannot be applied.
     """
     try:
         state = apply(problem.state, correction.trial)
@@ -277,7 +279,7 @@ def _explain_after(
 def corrections(problem: FixProblem) -> tuple[NextStep, ...]:
     """Return corrections of wrong values as next steps, without a proof that the subject then fits.
 
-    There is no proof since the user may not read devices and nodes.
+    A proof would need devices and nodes, which the user may not read.
     """
     steps_by_slot: dict[str, NextStep] = {}
     for candidate in sorted(make_candidates(problem), key=lambda c: c.size):
@@ -337,7 +339,7 @@ def _add_commands(problem: FixProblem, fix: Fix, remarks: Iterable[str] = ()) ->
     elif managed is not None:
         advice = managed.advice
     is_reverted = managed is not None and managed.reverts
-    # A part may have remarks already.
+    # A part may already have its own remarks.
     effects = (*fix.effect.split("; "), *remarks, advice if advice not in fix.effect else "")
     return replace(
         fix,

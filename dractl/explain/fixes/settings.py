@@ -1,4 +1,6 @@
-"""Change the cluster itself, or wait for it: another attempt, a feature gate, a newer release."""
+"""Change the cluster itself, or wait for it: for another attempt, with a feature gate, or with a
+newer release.
+"""
 
 from collections.abc import Iterator
 
@@ -26,7 +28,7 @@ from dractl.explain.reasons.scheduling import ExtendedResourceUnmapped, Upstream
 from dractl.model.releases import DEPENDENCIES, GATES, NEWEST, stage
 
 _WAIT_SLOT = FixSlot(Topic.WAIT)
-# Metadata that the API server writes, and a new pod does not have.
+# Metadata that the API server writes and that a new pod must not have.
 _SERVER_FIELDS = (
     "uid",
     "resourceVersion",
@@ -64,7 +66,7 @@ def await_binding(_: FixProblem, cause: BindingPending) -> Iterator[Candidate]:
 
 @fix_for(ClaimNotCreated)
 def await_claim_creation(_: FixProblem, cause: ClaimNotCreated) -> Iterator[Candidate]:
-    """Wait until the claim controller tries again, unless it was refused."""
+    """Wait until the claim controller tries again, unless the API server refused its claim."""
     if cause.webhook:
         title = f"wait until admission webhook {cause.webhook} answers"
         yield _wait_candidate(
@@ -106,17 +108,17 @@ def correct_configuration(problem: FixProblem, _: NotPrepared) -> Iterator[Candi
 
 
 def _wait_candidate(title: str, effect: str) -> Candidate:
-    """Return a candidate that only takes time."""
+    """Return a candidate without changes, after which only time passes."""
     return Candidate(title, (), _WAIT_SLOT, Preference.AGAIN, effect=effect, corrects=True)
 
 
 def is_refusal(text: str) -> bool:
-    """Return whether the claim controller was refused, which another attempt does not change."""
+    """Return whether the API server refused the claim, which another attempt would not change."""
     return any(word in text for word in ("denied", "forbidden", "is invalid"))
 
 
 def recreate_subject(problem: FixProblem) -> tuple[Change, ...]:
-    """Recreate the waiting pod; a pod with a controller is only deleted."""
+    """Recreate the waiting pod; if it has a controller, only delete it."""
     deletion = Delete("/".join(("Pod", *problem.question.key)))
     pod = problem.state.get("Pod", problem.question.key)
     if pod is None or workload_target(pod, problem.question.key[0]) is not None:
@@ -133,7 +135,7 @@ def enable_gates(problem: FixProblem) -> Iterator[Candidate]:
     for gate in dict.fromkeys(filter(None, map(_find_gate, problem.causes))):
         if gate not in GATES or stage(gate, features.release) is None or gate in features.on:
             continue
-        # From 1.35 a server does not start with a gate whose dependencies are off.
+        # From 1.35 on, a server does not start if a gate is on and its dependencies are off.
         dependencies = {name for name in DEPENDENCIES.get(gate, ()) if name not in features.on}
         gates = {gate, *dependencies}
         names = " and ".join([gate, *sorted(gates - {gate})])

@@ -1,4 +1,4 @@
-"""Fixes that only a driver can make, by other publications. No command applies them."""
+"""Fixes that only a driver can make, by publishing other slices. No command applies them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -32,13 +32,17 @@ from dractl.explain.reasons.pools import (
 from dractl.objects import selectors_of, slice_of
 
 _MAX_NAMED_NODES = 5  # in a title
-_DELETED_ANNOTATION = "deleted-duplicates"  # of a slice that stays: the scheduler notices it
-_MAX_CREATED_SLICES = 128  # to try an allocation: nothing bounds the count that a slice announces
+# An annotation of a slice that stays, by which the scheduler notices the deletion of others
+_DELETED_ANNOTATION = "deleted-duplicates"
+# Slices created for a trial; nothing bounds the count that a slice announces
+_MAX_CREATED_SLICES = 128
 
 
 @fix_for(PoolCause)
 def repair_pool(problem: FixProblem, cause: PoolCause) -> Iterator[Candidate]:
-    """Publish the missing slices of a pool, one generation, or the pool without its fault."""
+    """Publish the missing slices of a pool, publish it in one generation, or publish it without its
+    fault.
+    """
     name = cause.pool.removeprefix(f"{cause.driver}/")
     slices = {
         slice_name: value
@@ -55,7 +59,8 @@ def _repairs(problem: FixProblem, pool: Pool) -> Iterator[Candidate]:
     """Yield the repairs for the cause of a pool."""
     cause = pool.cause
     if isinstance(cause, PoolIncomplete) and pool.slices:
-        # Where the counts disagree (kubernetes#141117), the counts of the whole cluster are used.
+        # If the counts of request and cluster disagree (kubernetes#141117), those of the whole
+        # cluster are used.
         published = max(int(cause.have or 0), len(pool.newest_slices))
         missing_count = max(int(cause.want or 0) - published, 1)
         if missing_count <= _MAX_CREATED_SLICES:
@@ -68,11 +73,11 @@ def _repairs(problem: FixProblem, pool: Pool) -> Iterator[Candidate]:
 
 @fix_for(PublishedTwice)
 def delete_stale_slices(problem: FixProblem, cause: PublishedTwice) -> Iterator[Candidate]:
-    """Delete the slices that an earlier installation of a driver has left; the newest stay.
+    """Delete the slices that an earlier installation of a driver has left, and keep the newest.
 
-    The scheduler retries no pod when a slice is deleted, only when one is added or updated
-    (kubernetes pkg/scheduler/framework/plugins/dynamicresources, EventsToRegister): so a slice
-    that stays is annotated.
+    The scheduler retries pods when a slice is added or updated, but not when one is deleted
+    (kubernetes pkg/scheduler/framework/plugins/dynamicresources, EventsToRegister). So a slice that
+    is kept gets an annotation.
     """
     newest_name, newest_time = cause.slices[-1]
     newest_slice = problem.state.get("ResourceSlice", ("", newest_name))
@@ -116,7 +121,9 @@ def _find_fault(problem: FixProblem, driver: str, name: str) -> PoolFault | None
 
 @fix_for(NoSlicesForDriver)
 def publish_devices(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
-    """Let a driver publish devices that match class and selectors, where it publishes nothing."""
+    """Let a driver that publishes nothing publish devices that match the class and the
+    selectors.
+    """
     request = _find_request(problem, cause)
     nodes = [
         verdict.name
@@ -150,7 +157,7 @@ def publish_devices(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[C
 
 
 def _is_explained(problem: FixProblem, driver: str | None) -> bool:
-    """Return whether the state of a driver's plug-in says why it publishes nothing."""
+    """Return whether the state of a driver's plug-in explains why it publishes nothing."""
     return any(isinstance(c, PluginFault) and c.driver == driver for c in problem.causes)
 
 
@@ -195,7 +202,7 @@ def label_for_plugin(problem: FixProblem, cause: PluginFault) -> Iterator[Candid
 
 @fix_for(DriverAbsent)
 def publish_on_similar_nodes(problem: FixProblem, cause: DriverAbsent) -> Iterator[Candidate]:
-    """Let a driver publish on nodes without slices that look like nodes that have some."""
+    """Let a driver publish on nodes without slices that resemble nodes with slices."""
     nodes = [
         verdict.name
         for verdict in problem.case.attempt.nodes
@@ -309,7 +316,7 @@ def _find_request(
 
 
 def _create_slice(problem: FixProblem, request: RequestSurvey, driver: str, node: str) -> Create:
-    """Create a slice with the devices that a request wants."""
+    """Make the creation of a slice with the devices that a request wants."""
     device_class = problem.state.get("DeviceClass", ("", request.device_class))
     expressions = [stage.expression or "" for stage in request.stages]
     expressions += [selector.text for selector in selectors_of(device_class or {})]
@@ -336,7 +343,7 @@ def _create_slice(problem: FixProblem, request: RequestSurvey, driver: str, node
 
 
 def _attributes_that_match(expression: str) -> dict[str, Any]:
-    """Return attributes with the strings that an expression compares them with."""
+    """Return attributes with the strings with which an expression compares them."""
     return {
         comparison.lookup.full_name: {"string": literal.value}
         for comparison in reading(expression).comparisons

@@ -32,12 +32,12 @@ from dractl.model.taints import format_taint
 from dractl.objects import Raw
 from dractl.views import Node, Pod, View
 
-# Kinds whose specs cannot be changed in place.
+# Kinds with specs that cannot be changed in place.
 _IMMUTABLE_KINDS = ("ResourceClaim", "ResourceClaimTemplate", "Pod")
-# Kinds by which the API server accepts or refuses other objects, in a dry run, too.
+# Kinds of objects that decide whether the API server accepts other objects, even in a dry run.
 _ADMISSION_KINDS = ("Namespace", "ResourceQuota", "LimitRange")
 _RESTARTABLE_KINDS = ("Deployment", "StatefulSet", "DaemonSet")
-_MAX_DELETED_BY_NAME = 5  # more pods are deleted by a restart of their workload
+_MAX_DELETED_BY_NAME = 5  # more pods than this are deleted by a restart of their workload
 _MAX_ARGUMENT_LENGTH = 120  # characters of a patch in a command line
 _DRY_RUN = "--dry-run=server"
 
@@ -49,10 +49,10 @@ class Command(Struct, frozen=True):
     """The command line."""
 
     stdin: str = ""
-    """The text that it reads."""
+    """The text on the command's standard input."""
 
     destroys: bool = False
-    """Whether it deletes something, if only to create it again."""
+    """True if it deletes something, even if the object is created again."""
 
     def __str__(self) -> str:
         return f"{self.command} <<'EOF'\n{self.stdin}EOF" if self.stdin else self.command
@@ -63,7 +63,7 @@ def steps(
 ) -> tuple[Command, ...]:
     """Return the commands that apply changes one after the other.
 
-    Empty where somebody has to edit a manifest (:func:`find_manual_edit`).
+    The result is empty if somebody has to edit a manifest (:func:`find_manual_edit`).
     """
     changes = tuple(changes)
     if find_manual_edit(state, question, changes) is not None:
@@ -97,7 +97,9 @@ class _Script(Struct):
     """Commands that prepare and check the actions."""
 
     permissions: list[Command] = field(default_factory=list)
-    """Commands after which the API server accepts more: a dry run, too, depends on them."""
+    """Commands after which the API server accepts more. They come first, since dry runs depend on
+    them, too.
+    """
 
     actions: list[Command] = field(default_factory=list)
     """The commands that change everything else."""
@@ -110,12 +112,14 @@ class _Script(Struct):
             case Create():
                 self._create(change)
             case Delete(target) if parse_target(target) in [("Pod", key) for key in self.siblings]:
-                pass  # ends with the pods that the change is for
+                pass  # the object ends with the pods that the change is for
             case Delete(target):
                 self.actions.append(_delete_command(target))
 
     def _patch(self, patch: Patch) -> None:
-        """Add the commands for a patch, and the commands that bring it to the waiting pods."""
+        """Add the commands for a patch, and the commands that make it take effect in the waiting
+        pods.
+        """
         commands = _patch_commands(self.state, patch)
         if patch.target.partition("/")[0] in _ADMISSION_KINDS:
             self.permissions += commands.actions
@@ -125,7 +129,7 @@ class _Script(Struct):
         self.actions += _propagate(self.state, self.question, patch, self.siblings)
 
     def _create(self, creation: Create) -> None:
-        """Create an object, or recreate it where it has just been deleted."""
+        """Create an object; if it has just been deleted, recreate it."""
         deletion = _delete_command(creation.target)
         if deletion in self.actions:
             self.actions.remove(deletion)
@@ -136,7 +140,7 @@ class _Script(Struct):
             self.actions.append(Command(create, manifest))
 
     def commands(self) -> tuple[Command, ...]:
-        """Return all commands; dry runs only where something is deleted afterwards."""
+        """Return all commands. Dry runs are included only if something is deleted after them."""
         actions = list(dict.fromkeys(_merge_pod_deletions(self.actions)))
         destroys = any(command.destroys for command in actions)
         preparations = [check for check in self.checks if _DRY_RUN not in check.command]
@@ -150,9 +154,9 @@ def _delete_command(target: str) -> Command:
 
 
 def _recreate_command(state: ClusterState, target: str) -> Command:
-    """Recreate an object as it is; a pod without the node that the scheduler has given it.
+    """Recreate an object as it is; a pod loses its node.
 
-    With its node the scheduler would not see the new pod.
+    With a node, the scheduler would ignore the new pod.
     """
     arguments, removal = kubectl_arguments(target), ""
     if Pod(state.get(*parse_target(target))).node_name:
@@ -181,7 +185,7 @@ def find_manual_edit(
 ) -> str | None:
     """Return the object whose manifest somebody has to change and recreate.
 
-    It is ``Kind namespace/name``; None where commands can apply the changes.
+    The object is ``Kind namespace/name``. None if commands can apply the changes.
     """
     owners = (
         _manifest_owner(state, question, change.target)
@@ -193,12 +197,14 @@ def find_manual_edit(
 
 
 def _manifest_owner(state: ClusterState, question: Question, target: str) -> str | None:
-    """Return the object in whose manifest a person writes ``target``; None if that is itself.
+    """Return the object in whose manifest a person writes ``target``; None if that is ``target``
+    itself.
 
-    It is the owner of the waiting pod, if ``target`` is the pod or its Job: their specs cannot be
-    changed in place, and nobody knows how a custom kind writes its pods. It is the owner of any
-    workload that another controller writes, and would write again as it was (a LeaderWorkerSet its
-    StatefulSets, a JobSet its Jobs; a CronJob leaves its Jobs alone).
+    If ``target`` is the waiting pod or its Job, the object is their owner: their specs cannot be
+    changed in place, and nobody knows how a custom kind writes its pods. If ``target`` is a
+    workload that another controller writes, the object is that controller's, which would undo a
+    change (a LeaderWorkerSet writes StatefulSets, a JobSet writes Jobs; a CronJob does not rewrite
+    its Jobs).
     """
     kind, key = parse_target(target)
     owner = workload_target(state.get("Pod", question.key), question.key[0])
@@ -215,7 +221,7 @@ def _manifest_owner(state: ClusterState, question: Question, target: str) -> str
     controller = next(controllers, target if is_own_job else None)
     if controller is None or not controller.startswith("Pod/"):
         return controller
-    # The controller is the leader of a LeaderWorkerSet's group.
+    # The controller of the pod is the leader of its LeaderWorkerSet group.
     leader_owner = workload_target(state.get(*parse_target(controller)), key[0])
     if leader_owner is None:
         return controller
@@ -268,9 +274,9 @@ def _has_no_kubelet(state: ClusterState, target: str) -> bool:
 def _replacement_commands(patch: Patch, *, is_lost: bool) -> _PatchCommands:
     """Delete an object and create it again with other contents.
 
-    Its new manifest is written to a file, and created under another name in a dry run. For a pod
-    that is lost with its node ``kubectl replace --force`` would wait, whatever grace period it is
-    given (tried with 1.37).
+    Its new manifest is written to a file, and created under another name in a dry run. If a pod is
+    lost with its node, ``kubectl replace --force`` would wait for it whatever the grace period
+    (tried with 1.37).
     """
     kind, name = patch.target.partition("/")[0].lower(), patch.target.rpartition("/")[2]
     old_file = shlex.quote(f"{kind}-{name}.before.yaml")
@@ -301,7 +307,9 @@ def _replacement_commands(patch: Patch, *, is_lost: bool) -> _PatchCommands:
 
 
 def _json_patch_command(patch: Patch, *, is_status: bool) -> Command:
-    """Return a JSON patch, on standard input where it is long or contains quotes."""
+    """Return the command for a JSON patch, which is on standard input if it is long or contains
+    quotes.
+    """
     command = f"kubectl patch {kubectl_arguments(patch.target)} --type=json"
     command += " --subresource=status" if is_status else ""
     text = json.dumps(list(map(dict, patch.operations)))
@@ -311,7 +319,7 @@ def _json_patch_command(patch: Patch, *, is_status: bool) -> Command:
 
 
 def _scale_command(patch: Patch) -> Command | None:
-    """Return ``kubectl scale`` for a change of replicas alone."""
+    """Return ``kubectl scale`` for a change of nothing but replicas."""
     if patch.target.partition("/")[0] not in WORKLOAD_KINDS:
         return None
     match patch.operations:
@@ -321,7 +329,9 @@ def _scale_command(patch: Patch) -> Command | None:
 
 
 def _short_command(target: str, before: Raw | None, after: Raw | None) -> Command | None:
-    """Return the kubectl command for a change that a person would not write a patch for, if any."""
+    """Return the kubectl command for a change that a person would make without a patch; None for
+    other changes.
+    """
     if before is None or after is None:
         return None
     changed = {
@@ -354,7 +364,7 @@ def _label_command(command: str, old: Raw, new: Raw) -> Command | None:
 
 
 def _node_command(name: str, before: Raw, after: Raw) -> Command | None:
-    """Uncordon a node, or remove taints. Uncordoning removes the taint of a cordon, too."""
+    """Uncordon a node, or remove taints. Uncordoning also removes the taint of the cordon."""
     old, new = Node(before).taints, Node(after).taints
     removed_taints = [taint for taint in old if taint not in new]
     if Node(before).unschedulable and not Node(after).unschedulable:
@@ -393,7 +403,9 @@ def _find_deleted_siblings(
 def _propagate(
     state: ClusterState, question: Question, patch: Patch, siblings: Sequence[Key]
 ) -> Iterator[Command]:
-    """Bring a change to the waiting pods: pods of a controller are deleted, others replaced."""
+    """Make a change take effect in the waiting pods: pods of a controller are deleted, and others
+    are replaced.
+    """
     pods = pods_to_recreate(state, question, patch)
     owner = workload_target(state.get("Pod", question.key), question.key[0])
     if pods and owner is None:
@@ -405,8 +417,9 @@ def _propagate(
 def recreate_pods(state: ClusterState, owner: str, pods: Sequence[Key]) -> Iterator[Command]:
     """Recreate pods of a workload.
 
-    A Job counts deleted pods as failures, unless its suspension deletes them (kubernetes
-    pkg/controller/job); its owner would end the suspension.
+    A Job counts deleted pods as failures, unless they are deleted because it is suspended
+    (kubernetes pkg/controller/job). A Job with an owner is not suspended, since its owner would
+    resume it.
     """
     kind = owner.partition("/")[0]
     workload = state.get(*parse_target(owner))
@@ -429,7 +442,7 @@ def recreate_pods(state: ClusterState, owner: str, pods: Sequence[Key]) -> Itera
 
 
 def _merge_pod_deletions(commands: Sequence[Command]) -> Iterator[Command]:
-    """Yield the commands; commands that end pods come last, and each pod is named once."""
+    """Yield the commands with those that end pods last, each pod named once."""
     delete = "kubectl delete pod "
     pods_by_namespace: dict[str, dict[str, None]] = {}
     restarts = []

@@ -1,4 +1,6 @@
-"""Fix tainted devices: a toleration, no DeviceTaintRule, the repair of a broken device."""
+"""Fixes for tainted devices: add a toleration, delete a DeviceTaintRule, or repair a broken
+device.
+"""
 
 from collections.abc import Iterator
 
@@ -78,7 +80,7 @@ def _tolerate_taint(
 
 
 def _condition_of(taint: Taint) -> str:
-    """Return when a toleration of a taint is right."""
+    """Return the condition under which tolerating a taint is right."""
     if reports_damage(taint):
         return f"only if the device works: the taint says that it is broken; else {_REPAIR_EFFECT}"
     evicts = "; pods that do not tolerate the taint are evicted from it"
@@ -105,7 +107,7 @@ def repair_devices(problem: FixProblem) -> Iterator[Candidate]:
 def _repair_pools(
     problem: FixProblem, taint_name: str, devices: list[DeviceID]
 ) -> Iterator[Candidate]:
-    """Repair all devices of a pool that have a taint, where one is not enough."""
+    """Repair all devices of a pool that have a taint, since one device is not enough."""
     pools: dict[tuple[str, str], list[DeviceID]] = {}
     for device in dict.fromkeys(devices):
         pools.setdefault((device.driver, device.pool), []).append(device)
@@ -154,7 +156,9 @@ def delete_rules(_: FixProblem, cause: Tainted) -> Iterator[Candidate]:
 
 
 def _devices_by_taint(problem: FixProblem) -> dict[RequestRef, dict[str, list[DeviceID]]]:
-    """Return the devices that each untolerated taint keeps from each request."""
+    """Return the devices that a request could use without the taint, for each request and
+    untolerated taint.
+    """
     devices_by_taint: dict[RequestRef, dict[str, list[DeviceID]]] = {}
     for _, survey in problem.requests():
         for stage in survey.stages:

@@ -1,9 +1,9 @@
-"""Offer tolerations that are worth it: for one taint as it is, with key, value and effect.
+"""Offer tolerations of single taints, each with the key, value and effect of the taint.
 
 The device taint eviction controller ends a pod whose device has a NoExecute taint unless a
-toleration names that effect (kubernetes pkg/controller/devicetainteviction); the scheduler asks
-less. Nobody who wants to use a device tolerates the taints by which its driver reports it as
-broken.
+toleration names that effect (kubernetes pkg/controller/devicetainteviction); the scheduler accepts
+a toleration without effect. Taints by which a driver reports a broken device are not tolerated,
+since nobody wants to use it.
 """
 
 import re
@@ -68,8 +68,8 @@ def find_evicting_taint(
 
 
 def is_near_miss(toleration: Mapping[str, Any], taint: Taint) -> bool:
-    """Return whether a toleration was meant for a taint: key or value differ by case or a
-    letter.
+    """Return whether a toleration was probably meant for a taint: its key or value differs only in
+    case or by one letter.
     """
     key, value = text_at(toleration, "key"), text_at(toleration, "value")
     if not key or (key != taint.key and nearest(key, [taint.key], 0.9) is None):

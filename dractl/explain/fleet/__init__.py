@@ -1,3 +1,3 @@
-"""Answers about many subjects, about groups of pods, about nodes, and about machines that nobody
-has yet.
+"""Answers about many subjects, groups of pods, nodes, and machines that the cluster does not have
+yet.
 """

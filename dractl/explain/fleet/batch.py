@@ -22,8 +22,9 @@ from dractl.objects import Raw
 from dractl.program import program_name
 from dractl.views import Pod
 
-MAX_FIXES_COUNTED = 12  # fixes, beginning with the ones that most pods wait for
-MAX_REPLICAS_PLACED = 1000  # of one answer that are placed together
+# Fixes whose relief is counted, beginning with those that most pods wait for
+MAX_FIXES_COUNTED = 12
+MAX_REPLICAS_PLACED = 1000  # replicas with one answer that are placed together
 # Fields that differ between replicas of one workload, and do not affect the nodes where they can
 # run.
 _REPLICA_FIELDS = ("hostname", "nodeName")
@@ -33,7 +34,8 @@ _REPLICA_LABELS = (
     "controller-revision-hash",
     "statefulset.kubernetes.io/pod-name",
 )
-# The same for the parts of one workload, unless the pods choose nodes by other pods' labels.
+# Labels that also differ between the parts of one workload. They matter only if pods choose nodes
+# by labels of other pods.
 _PART_LABELS = (
     "batch.kubernetes.io/controller-uid",
     "batch.kubernetes.io/job-name",
@@ -58,10 +60,10 @@ def explain_each(
 ) -> list[Explanation]:
     """Return the answers, worst first.
 
-    With ``group_replicas`` equal replicas of a workload share one answer, which names the others,
-    and fixes say how many pods fit after them (:attr:`Fix.relief`). A subject that cannot be
-    explained is ``undecided``; if it is the only one, its error is raised. ``progress`` is called
-    before each step.
+    With ``group_replicas``, equal replicas of a workload share the answer of one, which names the
+    others; fixes then say how many pods fit after them (:attr:`Fix.relief`). A subject that cannot
+    be explained is ``undecided``; if it is the only one, its error is raised. ``progress`` is
+    called before each step.
     """
     if len(questions) == 1:
         progress(f"explaining {_subject_text(questions[0])}")
@@ -89,8 +91,8 @@ def explain_each(
 
 
 def _split_by_fit(explainer: Explainer, answer: Explanation) -> list[Explanation]:
-    """Split an answer that is true of some replicas only: replicas that fit at once, and the
-    others.
+    """Split an answer that is true of some replicas only into two: for the replicas that fit at
+    once, and for the others.
     """
     fits = answer.fits or any(reason.code == WouldFitNow.page.code for reason in answer.reasons[:1])
     namespace, key_of_subject = (
@@ -143,8 +145,8 @@ def _split_by_fit(explainer: Explainer, answer: Explanation) -> list[Explanation
 
 
 def drop_repeated_step(answer: Explanation, names: Sequence[str]) -> Explanation:
-    """Drop the next step that repeats the question; ``names`` are the names that were asked about
-    (``podgroup/ring``).
+    """Drop the next step that repeats the question. ``names`` are the names that the user asked
+    about (``podgroup/ring``).
     """
     commands = {f"{program_name()} explain {name.lower()}" for name in names}
     steps = tuple(step for step in answer.next if step.command.partition(" -n ")[0] not in commands)
@@ -165,7 +167,7 @@ def _subject_text(question: Question) -> str:
 
 
 def _top_owner(state: ClusterState, question: Question) -> tuple[str, str] | None:
-    """Return kind and name of the topmost workload of a pod, or else of its PodGroup."""
+    """Return the kind and name of the topmost workload of a pod, or of its PodGroup."""
     owner, group = Pod(question.value).workload, group_object(Pod(question.value))
     if owner is None:
         return None if group is None else (group[0], group[1][1])
@@ -187,7 +189,9 @@ def _severity(e: Explanation) -> float:
 
 
 def _explain(explainer: Explainer, question: Question) -> Explanation:
-    """Explain a subject, also on new machines of the cluster's kinds if no node ever serves it."""
+    """Explain a subject. If no node can ever serve it, also explain it on new machines of the
+    cluster's kinds.
+    """
     answer = explainer.explain(question)
     if answer.when != "never":
         return answer
@@ -256,7 +260,7 @@ def _add_relief(
 ) -> list[Explanation]:
     """Add to each fix that several pods wait for the number of these pods that fit after it.
 
-    Each fix is proven for one pod alone; this counts the pods that start together.
+    Each fix is proven for one pod by itself; this counts how many pods start together.
     """
     answers_by_action: dict[str, list[tuple[Explanation, Fix]]] = {}
     for answer in answers:
@@ -285,8 +289,8 @@ def _add_relief(
 
 
 def _ends_replicas(state: ClusterState, answer: Explanation, fix: Fix) -> bool:
-    """Return True if a fix ends replicas of the same workload, as a rollout does again and
-    again.
+    """Return True if a fix ends replicas of the same workload; in a rollout these come back again
+    and again.
     """
     victims = (
         parse_target(c.target)[1]
@@ -320,7 +324,9 @@ def _is_single_pod(state: ClusterState, answer: Explanation) -> bool:
 
 
 def _count_fitting(explainer: Explainer, waiting: Sequence[tuple[Explanation, Fix]]) -> int | None:
-    """Count the pods that fit after a fix, answer by answer; None if that is undecided."""
+    """Count the pods that fit after a fix, one answer after the other; None if that is
+    undecided.
+    """
     state, fits = explainer.state, 0
     changes = {repr(change): change for _, fix in waiting for change in fix.tried or fix.changes}
     try:
@@ -337,7 +343,7 @@ def _count_fitting(explainer: Explainer, waiting: Sequence[tuple[Explanation, Fi
 
 
 def _pods_after_fix(before: ClusterState, after: ClusterState, answer: Explanation) -> list[Raw]:
-    """Return the pods of an answer as their owner creates them after a fix."""
+    """Return the pods of an answer, as their owner would create them after a fix."""
     namespace, name = answer.subject.namespace, answer.subject.name
     template = after.get("Pod", (namespace, name)) or before.get("Pod", (namespace, name))
     assert template is not None

@@ -23,8 +23,9 @@ from dractl.model import pod_templates
 from dractl.objects import Raw
 from dractl.views import Pod, Workload
 
-MAX_REPLICAS = 10_000  # replicas of one template that are placed
-_DAEMON_SET = "DaemonSet"  # one pod a node: not replicas, some of which could fit
+MAX_REPLICAS = 10_000  # the maximum number of replicas of one template that are placed
+# Has one pod per node, so it is no group of replicas of which some could fit
+_DAEMON_SET = "DaemonSet"
 
 
 class Group(Struct, frozen=True):
@@ -44,11 +45,13 @@ class Group(Struct, frozen=True):
     """The reasons why that pod stays pending."""
     scheduler_message: str | None = None
     most: int | None = None
-    """The pods that the best order places, including pods that have a node; None if unknown."""
+    """The number of pods that the best order places, with the pods that have a node; None if
+    unknown.
+    """
     proven: bool = False
     """True if no order reaches more than ``most``."""
     order: tuple[str, ...] = ()
-    """An order in which all pods fit, named by one pod of each kind."""
+    """An order in which all pods fit; each kind of pod is named by one of its pods."""
     choices: tuple[AlternativeFit, ...] = ()
     """The number of pods that fit with each alternative of ``firstAvailable`` alone."""
     minimum: int | None = None
@@ -59,9 +62,9 @@ class Group(Struct, frozen=True):
     together.
     """
     waits: str = ""
-    """The cause that keeps all of the pods from starting, apart from their number."""
+    """The cause, other than their number, that keeps all of the pods from starting."""
     across: GangAlignment | None = None
-    """The rails and NVLink domains of the pods that have a node."""
+    """The alignment of the pods that have a node: their rails and NVLink domains."""
 
     @property
     def complete(self) -> bool:
@@ -70,7 +73,9 @@ class Group(Struct, frozen=True):
 
     @property
     def starts(self) -> bool:
-        """True unless too few pods of a gang fit, or something else keeps all of its pods."""
+        """True unless too few pods of a gang fit, or something else keeps the whole gang from
+        starting.
+        """
         return not self.waits and (self.minimum is None or self.placed + self.fits >= self.minimum)
 
 
@@ -86,7 +91,7 @@ def explain_groups(
     """
     state, groups = explainer.state, []
     if not can_decide(state.rights):
-        return []  # devices of claims and pods that may not be read are unknown
+        return []  # claims and pods that may not be read hold unknown devices
     for text in names:
         address = parse_address(state, text, namespace, kinds)
         word, name, group_namespace = address.word, address.name, address.namespace
@@ -121,7 +126,7 @@ def explain_groups(
 def _pods_by_gang(
     state: ClusterState, kind: str, key: Key
 ) -> list[tuple[tuple[str, ...], list[Raw], list[Raw]]]:
-    """Return the pods of a workload by gang, each with the pods that the controller has not created
+    """Return the pods of a workload by gang, together with pods that the controller has not created
     yet.
     """
     value = state.get(kind, key)
@@ -150,7 +155,9 @@ def _queue_key(pod: Pod) -> tuple[int, str]:
 
 
 def _pods_to_create(workload: Question, existing: int) -> list[Raw]:
-    """Return the pods that a workload wants besides the existing ones, template by template."""
+    """Return the pods that a workload wants in addition to the existing ones, template by
+    template.
+    """
     paths = [path for path, _ in pod_templates(dict(workload.value))]
     pods: list[Raw] = []
     for path, question in zip(paths, pods_from_templates(workload), strict=True):
@@ -241,7 +248,7 @@ def _explain_group(
 
 
 def _gang_cause(explainer: Explainer, pod: Raw, namespace: str) -> str:
-    """Return the cause that keeps a whole gang from starting, apart from too few pods that fit;
+    """Return the cause, other than too few pods that fit, that keeps a whole gang from starting;
     empty if there is none.
     """
     key = namespace, Pod(pod).name
@@ -263,7 +270,7 @@ def _reasons_for_next_pod(explainer: Explainer, placement: Placement) -> tuple[R
         for key, value in pending.metadata.items()
         if key not in ("uid", "ownerReferences")
     }
-    placing = ("nodeName", "schedulerName")  # the count is kube-scheduler's
+    placing = ("nodeName", "schedulerName")  # the count is about kube-scheduler's placing
     spec = {key: value for key, value in pending.spec.items() if key not in placing}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
     explainer_after = Explainer(placement.state, explainer.features, Options(fixes=0))

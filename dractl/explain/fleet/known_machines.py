@@ -1,5 +1,5 @@
-"""The machines that labels of a cluster's nodes name, and whether a new one would serve a subject
-that no node of the cluster ever serves.
+"""The machines that the labels of a cluster's nodes name, and whether a new one would serve a
+subject that no existing node can ever serve.
 """
 
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ _MAX_MACHINES = 3
 
 
 def note_known_machines(scheduler: Scheduler, question: Question) -> Iterator[str]:
-    """Yield the machines of the cluster's kinds that would serve a subject; nothing if no label of
-    a node names a known machine.
+    """Yield the machines of the cluster's kinds that would serve a subject; none if no node has a
+    label that names a known machine.
     """
     labels = (node.labels for node in scheduler.nodes.values())
     values = dict.fromkeys(each[key] for each in labels for key in _LABELS if key in each)
@@ -39,8 +39,8 @@ def note_known_machines(scheduler: Scheduler, question: Question) -> Iterator[st
 
 
 def _judge_machine(scheduler: Scheduler, question: Question, name: str) -> str | None:
-    """Return the labels that a machine's node needs to serve the subject, after "with"; None if it
-    does not serve it.
+    """Return the labels that a machine's node needs to serve the subject, as words that follow
+    "with"; None if it does not serve it.
     """
     from dractl.cluster.described_nodes import describe_node, list_known_classes, render_node
     from dractl.explain.explain import Options

@@ -1,8 +1,8 @@
-"""Machines that would serve a claim or pod: the same question, asked about a cluster of each
+"""The machines that would serve a claim or pod, found by asking the question in a cluster of each
 machine alone.
 
-A described machine has the labels that its hardware or instance type determines. Nobody knows
-whether its node has another one, such as a zone or a team's own. A selector on such a label is
+A described machine has the labels that its hardware or instance type determines. Whether its node
+has any other label, such as a zone or a label of a team, is unknown. A selector on such a label is
 assumed to match, and the assumption is part of the answer.
 """
 
@@ -52,11 +52,11 @@ class RequiredLabel(Struct, frozen=True):
     text: str
     """The requirement as a label selector."""
     by: str
-    """The part of the question that requires it."""
+    """The part of the question that requires the label."""
 
 
 class DescribedMachine(Struct, frozen=True):
-    """A machine that nobody has yet."""
+    """A machine that the cluster does not have."""
 
     published: ClusterState
     """The objects that drivers would publish there."""
@@ -65,11 +65,11 @@ class DescribedMachine(Struct, frozen=True):
     room: Mapping[str, str] = field(default_factory=dict)
     """Known amounts of its node's resources."""
     setters: Mapping[str, str] = field(default_factory=dict)
-    """The components that set labels which only some clusters have."""
+    """The components that set those labels which only some clusters have."""
 
 
 class AutoscalerAnswer(Struct, frozen=True):
-    """The verdict of a node autoscaler: would it launch this machine for the subject?"""
+    """The verdict of a node autoscaler: whether it would launch this machine for the subject."""
 
     name: str
     version: str
@@ -90,7 +90,7 @@ class MachineAnswer(Struct, frozen=True):
     machine: str
     explanation: Explanation
     needs: tuple[RequiredLabel, ...] = ()
-    """Unknown labels that the answer assumes."""
+    """Labels with unknown presence that the answer assumes."""
     set_by: Mapping[str, str] = field(default_factory=dict)
     """The components that set known labels on which the answer relies."""
     unjudged: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ class ByMachine(Struct, frozen=True):
 
     @property
     def fits(self) -> bool:
-        """True if a machine serves the subject."""
+        """True if some machine serves the subject."""
         return any(answer.serves for answer in self.answers)
 
 
@@ -177,8 +177,8 @@ def make_clusters(
 def find_questions(
     state: ClusterState, names: Iterable[str], namespace: str | None, kinds: Mapping[str, str]
 ) -> list[Question]:
-    """Find the named subjects, else the pending ones, else the templates: a file of claims often
-    has nothing else.
+    """Find the named subjects, else the pending ones, else the templates, since a file of claims
+    often has nothing else.
     """
     questions = [
         question for name in names for question in find_subjects(state, name, namespace, kinds)
@@ -258,7 +258,7 @@ def _make_pending(state: ClusterState, questions: Sequence[Question]) -> Cluster
 
 
 class Answer(Protocol):
-    """An explanation or its verdict alone, as far as the search for labels needs it."""
+    """An explanation, or only its verdict; the search for labels needs no more."""
 
     @property
     def fits(self) -> bool: ...
@@ -275,7 +275,9 @@ Ask = Callable[[Explainer, Question], A]
 
 
 class NodeConditions(Struct, frozen=True):
-    """The conditions of an answer: labels of a node, and requirements that were not judged."""
+    """The conditions under which an answer holds: labels of a node, and requirements that were not
+    judged.
+    """
 
     needs: tuple[RequiredLabel, ...] = ()
     """Unknown labels that the answer assumes."""
@@ -286,7 +288,7 @@ class NodeConditions(Struct, frozen=True):
 
     @property
     def exist(self) -> bool:
-        """True if there is any."""
+        """True if the answer has any conditions."""
         return bool(self.needs or self.set_by or self.unjudged)
 
 
@@ -306,7 +308,7 @@ class MachineCluster:
         self.node = next(item.spec.node_name or "" for item in described.published.slices)
         self.explainers: dict[tuple[RequiredLabel, ...], Explainer] = {}
         self.written: ClusterState | None = None
-        """The cluster with the selectors that people wrote, once an autoscaler was asked."""
+        """The cluster with the selectors that people wrote; None until an autoscaler is asked."""
 
     def explain(
         self, question: Question, autoscaler: AutoscalerQuestion | None = None
@@ -356,8 +358,7 @@ class MachineCluster:
     ) -> tuple[A, tuple[RequiredLabel, ...]]:
         """Answer a question about a node with further labels.
 
-        If the subject does not fit, the labels that pools of several nodes need are assumed as
-        well.
+        If the subject does not fit, also assume the labels that pools of several nodes need.
         """
         answer = ask(self._explainer(needs), question)
         if answer.fits:
@@ -403,7 +404,9 @@ class MachineCluster:
 def _compatible_labels(
     alternatives: Iterable[tuple[RequiredLabel, ...]],
 ) -> tuple[RequiredLabel, ...]:
-    """Return as many alternatives, from the first on, as one node can meet together."""
+    """Return the longest run of alternatives, from the first on, that one node can meet
+    together.
+    """
     values: dict[str, str | None] = {}
     compatible: list[RequiredLabel] = []
     for labels in alternatives:
@@ -444,8 +447,8 @@ def _drop_rules_about_others(question: Question) -> tuple[Question, tuple[str, .
 
 
 def labels_for_pod(pod: Pod, labels: Labels) -> tuple[RequiredLabel, ...]:
-    """Return the labels that a pod's node selector and required node affinity need beyond known
-    ones.
+    """Return the labels that a pod's node selector and required node affinity need in addition to
+    the known labels.
 
     Nothing is assumed for an affinity that no such node can meet.
     """
@@ -471,8 +474,8 @@ def labels_for_pod(pod: Pod, labels: Labels) -> tuple[RequiredLabel, ...]:
 def labels_for_slices(
     slices: Iterable[ResourceSlice], labels: Labels
 ) -> dict[tuple[RequiredLabel, ...], None]:
-    """Return the labels that node selectors of slices and devices need beyond known ones, each
-    once.
+    """Return the labels that node selectors of slices and devices need in addition to the known
+    labels, each once.
     """
     alternatives: dict[tuple[RequiredLabel, ...], None] = {}
     for item in slices:
@@ -508,7 +511,7 @@ def _labels_for_term(
     term: NodeSelectorTerm, labels: Labels, by: str
 ) -> tuple[RequiredLabel, ...] | None:
     if not term.match_expressions:
-        return None  # matches nothing, or names nodes
+        return None  # the term matches nothing, or names nodes
     decided = [requirement for requirement in term.match_expressions if requirement.key in labels]
     if not all(label_matches(requirement, labels) for requirement in decided):
         return None
@@ -536,8 +539,8 @@ def _choose_labels(
 
 
 def _candidate_values(requirements: Iterable[NodeSelectorRequirement]) -> tuple[str | None, ...]:
-    """Return values to try: named ones, the neighbours of bounds, no value, and a value that nobody
-    names.
+    """Return values to try: the named values, the neighbours of bounds, no value, and a value that
+    no requirement names.
     """
     named = [
         value

@@ -1,7 +1,6 @@
 """A matrix of subjects and machines: which machine serves which subject, and why not.
 
-A cell has the verdict and the first reason alone. Subjects that ask for the same share the cells
-of one of them.
+A cell has only the verdict and the first reason. Equal subjects share the cells of one of them.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -29,7 +28,7 @@ class Cell(Struct, frozen=True):
     serves: bool
     """The subject fits, and no autoscaler that was asked refuses the machine."""
     is_conditional: bool = False
-    """True if the answer holds only on some nodes, or if not all of it was judged."""
+    """True if the answer holds only on some nodes, or if a part of it was not judged."""
 
 
 class MatrixRow(Struct, frozen=True):
@@ -45,7 +44,9 @@ class MatrixRow(Struct, frozen=True):
 
 
 class Matrix(Struct, frozen=True):
-    """Subjects on machines, the machine first that serves the most of them."""
+    """The verdicts for subjects on machines; the machine that serves the most subjects comes
+    first.
+    """
 
     subjects: tuple[Subject, ...]
     rows: tuple[MatrixRow, ...]
@@ -90,7 +91,7 @@ def make_matrix(
     rows: list[MatrixRow] = []
     asked: Sequence[Question] = ()
     for cluster in clusters:
-        asked = questions(cluster.state)  # the same subjects in each cluster
+        asked = questions(cluster.state)  # the subjects are the same in each cluster
         rows.append(MatrixRow(cluster.name, tuple(_cells(cluster, asked, autoscaler))))
     subjects = tuple(Subject(question.kind, *question.key) for question in asked)
     return Matrix(subjects, tuple(sorted(rows, key=lambda row: -row.served)))
@@ -123,7 +124,8 @@ def _cell(
 def equality_key(state: ClusterState, question: Question) -> Hashable:
     """Return a key that is equal for subjects that differ in nothing but their names.
 
-    Claims by name may be shared and groups count their members: such pods are equal to no other.
+    A pod with a claim by name or with a group is equal to no other pod, since a claim may be
+    shared, and a group counts its members.
     """
     namespace, value = question.key[0], question.value
     alone = (question.kind, question.key, id(value))

@@ -39,9 +39,9 @@ from dractl.scheduler.rejection import CordonedNode
 from dractl.views import Node
 
 MAX_NAMED_PODS = 8  # pods that are named
-_EFFECTS_WITHOUT_HARM = ("None",)  # effects of taints that keep nothing away
-# A claim without conditions, for a class that takes every device: no claim can have the devices
-# that it cannot have.
+_EFFECTS_WITHOUT_HARM = ("None",)  # effects of taints that keep no pod away
+# A claim without conditions for a class that accepts every device: a device that this claim cannot
+# get is out of reach for every claim.
 _ANY_DEVICE = {
     "deviceClassName": "any",
     "allocationMode": "ExactCount",
@@ -195,7 +195,7 @@ def device_statuses(
 
 
 def _shortages(scheduler: Scheduler, devices: Devices, name: str) -> dict[DeviceID, str]:
-    """Return the devices that no claim holds and none can have, each with the reason.
+    """Return the devices that no claim holds and no claim can get, each with the reason.
 
     Other devices use their counters, or their gate is off.
     """
@@ -291,8 +291,8 @@ def _capacity_left(scheduler: Scheduler, identity: DeviceID, device: Device) -> 
 def _statuses_without_slice(
     scheduler: Scheduler, devices: Devices, name: str
 ) -> Iterator[DeviceStatus]:
-    """Yield devices that a claim of this node holds and no slice has; a driver may have moved them
-    into the pod.
+    """Yield devices that a claim of this node holds and no slice has, since a driver may have moved
+    them into the pod.
     """
     ready = ready_devices(scheduler.state)
     seen: set[DeviceID] = set()
@@ -309,7 +309,7 @@ def _statuses_without_slice(
 
 
 def _share_counters(devices: Devices, statuses: tuple[DeviceStatus, ...]) -> bool:
-    """Return True if two free devices consume a counter of the same set."""
+    """Return True if two free devices consume counters of the same set."""
     counter_sets = [
         (identity.driver, identity.pool, name)
         for status in statuses

@@ -20,7 +20,7 @@ from dractl.scheduler.pre_enqueue import pre_enqueue
 def find_stuck_pods(scheduler: Scheduler, node: str) -> Iterator[Hanging]:
     """Yield the pods of a node that are stuck for a reason other than the node's own condition.
 
-    Pods that have ended are left out: they have no devices any more.
+    Pods that have ended are left out, since they hold no devices any more.
     """
     for key, pod in sorted(scheduler.state.pods.items(), key=itemgetter(0)):
         if pod.node_name == node and not pod.has_ended:

@@ -1,7 +1,7 @@
 """Obstacles: things that have to change before a subject fits, computed by asking the scheduler.
 
 A *demand* is one thing that the subject asks of the cluster, with a way to lift it. The obstacles
-on a node are a smallest set of demands without which the scheduler places the subject there.
+on a node are a minimal set of demands: without them, the scheduler places the subject there.
 """
 
 from dractl.explain.obstacles.demands import Demand

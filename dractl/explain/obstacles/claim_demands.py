@@ -19,14 +19,16 @@ from dractl.scheduler.claims import PodClaim
 Compile = Callable[[str], Program]
 
 _EVERY_TAINT = ({"operator": "Exists"}, {"operator": "Exists", "effect": "NoExecute"})
-"""Tolerations of all taints; the eviction controller wants its effect to be named."""
+"""Tolerations of all taints. One of them names NoExecute, since the eviction controller requires
+the effect.
+"""
 
 
 class ClaimDemand(Demand, frozen=True):
-    """A demand that stands in a claim, or in the template of one."""
+    """A demand in a claim, or in the template of one."""
 
     target: str
-    """The object in which people write it."""
+    """The object in which people write the demand."""
     prefix: tuple[str, ...]
     """The path of the claim's spec in that object."""
 
@@ -35,19 +37,23 @@ class ClaimDemand(Demand, frozen=True):
         return self.target
 
     def edit_spec(self, trial: Trial, edit: Callable[[Claim[str], Raw], Raw]) -> Trial:
-        """Return the trial with another claim; ``edit`` gets a view of it, and its object."""
+        """Return the trial with another claim. ``edit`` gets a view of the claim, and its
+        object.
+        """
         return trial.edit(
             self.target, lambda value: edit(Claim.of(self.target, value, self.prefix), value)
         )
 
 
 class RequestDemand(ClaimDemand, frozen=True):
-    """A demand of one request, or of one alternative."""
+    """A demand of a request, or of one alternative."""
 
     request: str
 
     def edit_request(self, trial: Trial, edit: Callable[[Request, Raw], Raw]) -> Trial:
-        """Return the trial with another request; without that request it stays the same."""
+        """Return the trial with another request; if the trial lacks the request, it stays the
+        same.
+        """
 
         def edit_value(claim: Claim[str], value: Raw) -> Raw:
             request = claim.request(self.request)
@@ -63,7 +69,7 @@ class RequestDemand(ClaimDemand, frozen=True):
 
 
 class FreeDevices(Demand, frozen=True):
-    """Devices of a request that no other claim holds."""
+    """The demand that no other claim holds the devices of a request."""
 
     kind = "device-in-use"
     passes = True
@@ -92,7 +98,7 @@ def _claims_of_subject(question: Question) -> set[Key]:
 
 
 class UsablePools(Demand, frozen=True):
-    """Pools whose slices fit together."""
+    """The demand that the slices of pools are consistent."""
 
     kind = "pool"
     stage = 3
@@ -121,7 +127,7 @@ class UsablePools(Demand, frozen=True):
 
 
 class FreeCounters(Demand, frozen=True):
-    """Counters with enough left, where no claim holds the wanted devices."""
+    """The demand that counters have enough left, although no claim holds the wanted devices."""
 
     kind = "counters"
     stage = 14
@@ -142,7 +148,7 @@ class FreeCounters(Demand, frozen=True):
 
 
 def _announce(value: Raw, *, count: int) -> Raw:
-    """Return a slice of a pool with so many slices; its devices use no counters."""
+    """Return a slice of a pool that announces ``count`` slices; its devices use no counters."""
     return _drop_counters(set_in(value, ("spec", "pool", "resourceSliceCount"), count))
 
 
@@ -158,7 +164,7 @@ def _drop_consumption(device: Raw) -> Raw:
 
 
 class UntaintedDevices(RequestDemand, frozen=True):
-    """Devices of a request without taints that it does not tolerate."""
+    """The demand that devices of a request have no taints that the request does not tolerate."""
 
     kind = "device-taint"
     stage = 12
@@ -199,7 +205,7 @@ class Condition(RequestDemand, frozen=True):
 
 
 class Amount(RequestDemand, frozen=True):
-    """An amount of a capacity."""
+    """The demand for an amount of a capacity."""
 
     kind = "capacity"
     stage = 7
@@ -221,7 +227,7 @@ class Amount(RequestDemand, frozen=True):
 
 
 class Count(RequestDemand, frozen=True):
-    """More than one device."""
+    """The demand for more than one device."""
 
     kind = "count"
     stage = 8
@@ -229,7 +235,7 @@ class Count(RequestDemand, frozen=True):
     count: int
     """0 for all devices."""
     constraints: tuple[ClaimDemand, ...] = ()
-    """The constraints that so many devices do not meet, where there are several."""
+    """The constraints that this number of devices does not meet, if there are several."""
 
     @property
     def want(self) -> str:
@@ -262,7 +268,9 @@ class SharedAttribute(ClaimDemand, frozen=True):
         return set_in(value, (*claim.path, "constraints"), others)
 
     def _is(self, constraint: Constraint) -> bool:
-        """Decide whether a constraint is this one; some of its requests may be dropped already."""
+        """Decide whether a constraint is this demand's, even if some of its requests have been
+        dropped.
+        """
         names = tuple(constraint.requests)
         is_part = bool(names) and set(names) <= set(self.requests)
         is_same_field = (constraint.kind, constraint.attribute) == (self.field, self.attribute)
@@ -303,7 +311,7 @@ class ClassOfRequest(RequestDemand, frozen=True):
 
 
 class RequestedDevices(RequestDemand, frozen=True):
-    """Any devices at all for a request."""
+    """The demand for any device at all."""
 
     kind = "devices"
     stage = 5
@@ -320,7 +328,9 @@ class RequestedDevices(RequestDemand, frozen=True):
 
 
 def drop_request(demand: RequestDemand, trial: Trial) -> Trial:
-    """Return the trial without a request, and without the constraints that cover it alone."""
+    """Return the trial without a request, and without the constraints that cover only that
+    request.
+    """
     whole = demand.request.partition("/")[0]
 
     def drop(claim: Claim[str], value: Raw) -> Raw:
@@ -334,7 +344,7 @@ def drop_request(demand: RequestDemand, trial: Trial) -> Trial:
 
 
 def _release_constraint(constraint: Constraint, whole: str) -> Mapping[str, Any] | None:
-    """Return a constraint that does not cover a request; None if it covers no other."""
+    """Return a constraint without a request; None if it covers no other request."""
     names = [name for name in constraint.requests if name.partition("/")[0] != whole]
     if not constraint.requests:
         return constraint.fields
@@ -342,7 +352,7 @@ def _release_constraint(constraint: Constraint, whole: str) -> Mapping[str, Any]
 
 
 class ClaimLocation(ClaimDemand, frozen=True):
-    """The nodes on which an allocated claim can be used."""
+    """The demand for the nodes on which an allocated claim can be used."""
 
     kind = "claim-location"
     stage = 11
@@ -352,7 +362,8 @@ class ClaimLocation(ClaimDemand, frozen=True):
         return f"claim {self.target.partition('/')[2]} where it is allocated"
 
     def lift(self, trial: Trial) -> Trial:
-        # Its devices may not exist elsewhere: it stays allocated, and can be used anywhere.
+        # Its devices may not exist elsewhere, so the claim stays allocated and becomes usable on
+        # every node.
         path = ("status", "allocation", "nodeSelector")
         return trial.edit(self.target, lambda claim: remove_at(claim, path))
 
@@ -363,9 +374,7 @@ class ClaimLocation(ClaimDemand, frozen=True):
 def demands_of_claim(
     claim: PodClaim, drivers: frozenset[str], compile_: Compile, trial: Trial
 ) -> Iterator[Demand]:
-    """Yield the demands of a claim that is to be allocated; demands that are better kept come
-    later.
-    """
+    """Yield the demands of a claim that is not allocated; those that are better kept come last."""
     if claim.editable is None:
         return
     target, prefix = claim.editable.target, claim.editable.path

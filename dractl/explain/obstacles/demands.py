@@ -1,4 +1,4 @@
-"""Demands of a pod outside its claims, and ways to meet them."""
+"""Demands of a pod outside its claims, and ways to lift them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -71,22 +71,22 @@ class Demand(Struct, frozen=True):
     kind: ClassVar[str]
     """The kind, as reports have it."""
     stage: ClassVar[int]
-    """The order in which demands are corrected: each may depend on the ones before it."""
+    """The order in which demands are corrected, since each may depend on earlier corrections."""
     remoteness: ClassVar[float] = 1
-    """The distance of a node from a fit if this has to change there."""
+    """The distance of a node from a fit if this demand is not met there."""
     passes: ClassVar[bool] = False
-    """True if time alone may remove the obstacle: somebody holds the wanted devices."""
+    """True if time alone may remove the obstacle, since somebody holds the wanted devices."""
     is_before_nodes: ClassVar[bool] = False
     """True if it ends the scheduler's attempt before any node is looked at."""
 
     @property
     def object(self) -> str:
-        """The object that it stands in, as ``Kind/namespace/name``; empty for the subject."""
+        """The object that states the demand, as ``Kind/namespace/name``; empty for the subject."""
         return ""
 
     @property
     def hides(self) -> bool:
-        """True if others are seen only once it is corrected."""
+        """True if it hides other demands until it is corrected."""
         return False
 
     @property
@@ -115,7 +115,7 @@ class FieldDemand(Demand, frozen=True):
 
 
 class NoGates(FieldDemand, frozen=True):
-    """The pod has scheduling gates."""
+    """The demand that the pod has no scheduling gates."""
 
     kind = "scheduling-gate"
     is_before_nodes = True
@@ -133,7 +133,7 @@ class NoGates(FieldDemand, frozen=True):
 
 
 class SchedulerName(FieldDemand, frozen=True):
-    """The pod names a scheduler, and nothing shows that it runs."""
+    """The demand that the scheduler named by the pod runs, which nothing shows."""
 
     kind = "scheduler-name"
     is_before_nodes = True
@@ -151,7 +151,7 @@ class SchedulerName(FieldDemand, frozen=True):
 
 
 class ClaimOfPod(Demand, frozen=True):
-    """An entry of ``spec.resourceClaims``, whose claim or template cannot be used."""
+    """The demand for a usable claim or template in an entry of ``spec.resourceClaims``."""
 
     kind = "claim"
     is_before_nodes = True
@@ -172,15 +172,15 @@ class ClaimOfPod(Demand, frozen=True):
         return f"claim {self.name}"
 
     def lift(self, trial: Trial) -> Trial:
-        """Use the claim or template that was probably meant; without one, no claim."""
+        """Use the claim or template that was probably meant; if there is none, drop the entry."""
         meant = self._find_meant(trial)
         return trial.edit_pod(
             lambda spec: edit_in(spec, ("resourceClaims",), partial(self._use, meant))
         )
 
     def _find_meant(self, trial: Trial) -> Mapping[str, str]:
-        """Return the field that names the intended object; empty if the name is right, or unlike
-        all.
+        """Return the field that names the intended object; empty if the name is right, or resembles
+        none.
         """
         kind, (namespace, name) = parse_target(self.target) if self.target else ("", ("", ""))
         if kind not in _CLAIM_FIELDS or trial.state.get(kind, (namespace, name)) is not None:
@@ -195,12 +195,12 @@ class ClaimOfPod(Demand, frozen=True):
 
 
 class RoomInQuota(Demand, frozen=True):
-    """Room for the claim of a template in a ResourceQuota."""
+    """The demand for room in a ResourceQuota, for the claim of a template."""
 
     kind = "quota"
     is_before_nodes = True
     stage = 9
-    """A stage after the corrections of the claim, which change the wanted amount."""
+    """The stage after corrections of the claim, since these change the amount."""
 
     quota: str
     resource: str
@@ -221,7 +221,7 @@ class RoomInQuota(Demand, frozen=True):
 
 
 class AdminNamespace(Demand, frozen=True):
-    """A namespace whose claims may ask for adminAccess."""
+    """The demand for a namespace whose claims may ask for adminAccess."""
 
     kind = "admin-access"
     is_before_nodes = True
@@ -243,7 +243,7 @@ class AdminNamespace(Demand, frozen=True):
 
 
 class GangPods(Demand, frozen=True):
-    """As many pods of a PodGroup as start together, where fewer exist."""
+    """The demand for as many pods of a PodGroup as have to start together."""
 
     kind = "gang"
     is_before_nodes = True
@@ -266,7 +266,7 @@ class GangPods(Demand, frozen=True):
 
 
 class AnyNode(Demand, frozen=True):
-    """A node, where the cluster has none: nothing behind it can be judged."""
+    """The demand for any node at all: without nodes, no later demand can be judged."""
 
     kind = "nodes"
     stage = 15
@@ -280,7 +280,7 @@ class AnyNode(Demand, frozen=True):
 
 
 class VolumesOfPod(Demand, frozen=True):
-    """The PersistentVolumeClaims of the pod."""
+    """The demand for the PersistentVolumeClaims of the pod."""
 
     kind = "volume"
     stage = 9
@@ -306,7 +306,7 @@ class VolumesOfPod(Demand, frozen=True):
 
 
 def demand_of_stop(stop: Stop) -> Demand | None:
-    """Return the demand at which a stop ends the attempt; None if it cannot be lifted."""
+    """Return the demand that makes a stop end the attempt; None if it cannot be lifted."""
     match stop:
         case SchedulingGated(gates=gates):
             return NoGates(gates)
@@ -336,7 +336,7 @@ def demand_of_stop(stop: Stop) -> Demand | None:
 
 
 class OpenNode(Demand, frozen=True):
-    """Nodes that are not cordoned."""
+    """The demand for nodes that are not cordoned."""
 
     kind = "cordon"
     stage = 20
@@ -363,7 +363,7 @@ def _uncordon(node: Raw) -> Raw:
 
 
 class NoTaint(Demand, frozen=True):
-    """Nodes without a taint that the pod does not tolerate."""
+    """The demand for nodes without a taint that the pod does not tolerate."""
 
     kind = "taint"
     stage = 19
@@ -382,12 +382,12 @@ class NoTaint(Demand, frozen=True):
 
 
 def is_taint_of_cordon(demand: Demand) -> bool:
-    """Decide whether a demand is for the absence of the taint that comes with a cordon."""
+    """Decide whether a demand is about the taint that comes with a cordon."""
     return isinstance(demand, NoTaint) and demand.taint.key == _CORDON_TAINT
 
 
 class NodeLabel(FieldDemand, frozen=True):
-    """An entry of the pod's ``nodeSelector``."""
+    """The demand of an entry of the pod's ``nodeSelector``."""
 
     kind = "node-selector"
     stage = 17
@@ -437,7 +437,7 @@ class NodeName(FieldDemand, frozen=True):
 
 
 class HostPort(Demand, frozen=True):
-    """A port of the node that another pod has."""
+    """The demand for a port of the node that another pod has."""
 
     kind = "host-port"
     passes = True
@@ -462,7 +462,7 @@ class HostPort(Demand, frozen=True):
 
 
 class PodCount(Demand, frozen=True):
-    """Room for one more pod on nodes."""
+    """The demand for room for one more pod on nodes."""
 
     kind = "pods"
     passes = True
@@ -488,7 +488,7 @@ class PodCount(Demand, frozen=True):
 
 
 class NodeResource(Demand, frozen=True):
-    """A resource of the node: CPU, memory, or an extended resource."""
+    """The demand for a resource of the node: CPU, memory, or an extended resource."""
 
     kind = "resource"
     stage = 21
@@ -531,7 +531,7 @@ class Spread(FieldDemand, frozen=True):
 
 
 class PodAffinity(FieldDemand, frozen=True):
-    """The pod's required affinity or anti-affinity to other pods."""
+    """The demand of the pod's required affinity or anti-affinity to other pods."""
 
     kind = "pod-affinity"
     stage = 25
@@ -549,7 +549,7 @@ class PodAffinity(FieldDemand, frozen=True):
 
 
 class OthersAntiAffinity(Demand, frozen=True):
-    """Nodes without pods whose anti-affinity keeps the pod away."""
+    """The demand for nodes without pods whose anti-affinity keeps the pod away."""
 
     kind = "pod-affinity"
     stage = 26
@@ -623,7 +623,7 @@ def _demand_of_requirement(unmet: UnmetRequirement, nodes: tuple[str, ...]) -> D
 
 
 def _edit_containers(spec: Raw, edit: Callable[[Raw], Raw]) -> Raw:
-    """Return the spec of a pod with other containers, init containers too."""
+    """Return the spec of a pod with edited containers and init containers."""
     for field in ("initContainers", "containers"):
         spec = map_entries(spec, (field,), edit)
     return spec

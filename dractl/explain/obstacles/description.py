@@ -1,4 +1,4 @@
-"""The obstacles as an answer shows them, and when the subject could fit."""
+"""The obstacles as an answer shows them, and the time when the subject could fit."""
 
 from collections.abc import Container, Iterator, Sequence
 
@@ -35,13 +35,13 @@ class Description(Struct, frozen=True):
     obstacles: tuple[Obstacle, ...] = ()
     """The obstacles on the nearest node, the deciding one first."""
     causes: tuple[Cause, ...] = ()
-    """The cause that each of them is by itself."""
+    """The cause of each obstacle when it is the only one."""
     when: When | None = None
-    """When the subject could fit; None where that is not known."""
+    """The time when the subject could fit; None if that is not known."""
     lasting: tuple[Cause, ...] = ()
-    """The causes that would stay with nothing held, if the subject could never fit."""
+    """The causes that would remain with no device held; empty unless the subject can never fit."""
     notes: tuple[str, ...] = ()
-    """Demands that nobody can judge, since there are no devices to compare them with."""
+    """Demands that cannot be judged, since there are no devices to compare them with."""
 
 
 def describe_obstacles(
@@ -73,10 +73,10 @@ def describe_obstacles(
 def _causes_of(
     oracle: Oracle, case: Case, nearest: NodeObstacles, demand: Demand, *, lasts: bool
 ) -> tuple[Cause, ...]:
-    """Return the causes of a demand while the others are lifted; none for the only demand.
+    """Return the causes of a demand with the others lifted; none if it is the only demand.
 
-    A count that stands for several constraints has one cause for each of them. If the subject could
-    never fit, nothing is held in that cluster, so that no holder is blamed.
+    A count that stands for several constraints has one cause for each of them. If the subject can
+    never fit, the causes are found with all devices free, so that no holder is blamed.
     """
     others = [other for other in nearest.demands if other is not demand]
     constraints = demand.constraints if isinstance(demand, Count) else ()
@@ -126,8 +126,8 @@ def _rename_claims(cause: Cause, recreated: Case, case: Case) -> Cause:
 
 
 def _note_unjudged_demands(case: Case, nearest: NodeObstacles) -> Iterator[str]:
-    """Yield notes on the other demands of a request without devices: nobody knows whether devices
-    would meet them.
+    """Yield notes on the other demands of a request without devices, since it is unknown whether
+    its devices would meet them.
     """
     for demand in nearest.demands:
         if not isinstance(demand, RequestedDevices):
@@ -158,9 +158,7 @@ def _note_unjudged_demands(case: Case, nearest: NodeObstacles) -> Iterator[str]:
 def _note_unpublished_devices(
     case: Case, drivers: Container[str], nearest: NodeObstacles
 ) -> Iterator[str]:
-    """Yield notes on demands that would keep the devices from the subject once their driver
-    publishes them.
-    """
+    """Yield notes on demands that devices would not meet even once their driver publishes them."""
     for rule in case.state.taint_rules:
         selector = rule.spec.device_selector
         if selector is not None and selector.driver in drivers:
@@ -194,13 +192,16 @@ def _obstacle(
 
 
 def _find_when(oracle: Oracle, case: Case, nearest: NodeObstacles) -> When:
-    """Return when a subject could fit; stops before the nodes are lifted."""
+    """Return the time when a subject could fit; demands that stop an attempt before the nodes are
+    lifted first.
+    """
     before = [demand for demand in nearest.demands if demand.is_before_nodes]
     trial = lift_all(recreate_subject(case.state, case.state, case.question), before)
     if len(before) == len(nearest.demands):
         return "blocked"
     idle = Trial(_empty(trial), trial.question)
-    # Most often the nearest node answers for all; a claim by itself is tried on all at once.
+    # The nearest node usually answers for all nodes; a claim by itself is tried on all nodes at
+    # once.
     is_one_enough = nearest.nodes and case.question.kind not in CLAIMS
     is_held = (is_one_enough and oracle.fits(idle, nearest.nodes)) or oracle.fits(idle)
     return "now-held" if is_held else "never"

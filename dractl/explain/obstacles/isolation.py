@@ -1,4 +1,4 @@
-"""One obstacle by itself: the diagnosis of a subject where the other obstacles are lifted."""
+"""One obstacle by itself: the diagnosis of a subject with all other obstacles lifted."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ from dractl.explain.reasons.base import Cause
 
 
 class Isolated(Struct, frozen=True):
-    """The diagnosis of a subject where some obstacles are lifted."""
+    """The diagnosis of a subject with some obstacles lifted."""
 
     case: Case
     conclusion: Conclusion

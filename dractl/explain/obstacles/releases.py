@@ -1,4 +1,4 @@
-"""The claims of a cluster, as if no device was allocated."""
+"""The claims of a cluster, with no device allocated."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -15,8 +15,8 @@ _ALLOCATION = ("status", "allocation")
 def release_claims(state: ClusterState) -> Mapping[Key, Raw]:
     """Return all claims without their allocations.
 
-    A claim that is released twice is one object: values that the scheduler derives from it are
-    kept.
+    Equal claims stay one object across calls, so that values which the scheduler derives from it
+    are computed once.
     """
     return {
         key: state.cache.from_object("released", claim, partial(remove_at, claim, _ALLOCATION))

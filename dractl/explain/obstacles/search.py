@@ -1,9 +1,10 @@
-"""The search for obstacles: smallest sets of demands without which a subject fits.
+"""The search for obstacles: minimal sets of demands without which a subject fits.
 
-All filters of a node are evaluated, without a stop at the first. Among the demands of the claims a
-smallest set is found by asking the scheduler (Junker, QuickXplain, AAAI 2004). Where several sets
-are possible, devices in use come before demands of the claims, single conditions before whole
-requests, and one count before several constraints. Nodes that read the same are asked once.
+All filters of a node are evaluated, not only those up to the first that fails. Among the demands of
+the claims, a minimal set is found by asking the scheduler (Junker, QuickXplain, AAAI 2004). If
+several sets are possible, devices in use come before demands of the claims, single conditions
+before whole requests, and one count before several constraints. The scheduler is asked once for
+nodes that are equal for the subject.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -54,22 +55,22 @@ from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.views import Node, Pod
 
 MAX_STOPS = 8
-"""Rounds in which stops are lifted, each of which may reveal others."""
+"""The number of rounds in which stops are lifted; each round may reveal others."""
 MAX_FILTER_ROUNDS = 4
 MAX_NODE_GROUPS = 5
-"""Groups of nodes on which the obstacles are computed, the nearest ones."""
+"""The number of groups of nodes on which obstacles are computed, the nearest groups first."""
 MAX_SPLIT_NODES = 6
-"""Nodes that read the same up to the first filter, and of which all filters are evaluated."""
+"""The number of nodes, equal up to the first filter, for which all filters are evaluated."""
 MAX_ALIKE = 4
-"""Nodes of a group that corrections may choose from."""
+"""The number of nodes of a group that corrections may choose from."""
 
 
 class NodeObstacles(Struct, frozen=True):
-    """The obstacles on some nodes, which read the same."""
+    """The obstacles on nodes that have the same obstacles."""
 
     nodes: tuple[str, ...]
     demands: tuple[Demand, ...]
-    """In the order in which they are corrected."""
+    """The demands, in the order in which they are corrected."""
     remoteness: float
     """The distance of the nodes from a fit."""
 
@@ -80,7 +81,7 @@ class NodeObstacles(Struct, frozen=True):
 
 
 class Obstacles(Struct, frozen=True):
-    """The obstacles of a subject on the nodes that are worth a look, the nearest first."""
+    """The obstacles of a subject on the nodes that come into question, the nearest nodes first."""
 
     on_nodes: tuple[NodeObstacles, ...] = ()
 
@@ -103,7 +104,7 @@ def find_obstacles(oracle: Oracle, trial: Trial) -> Obstacles:
 
 
 def _put_distinct_first(sets: Sequence[NodeObstacles]) -> list[NodeObstacles]:
-    """Return the sets of obstacles, with sets that read like an earlier one last."""
+    """Return the sets of obstacles; a set that reads like an earlier one comes last."""
     distinct: dict[object, NodeObstacles] = {}
     for each in sets:
         distinct.setdefault(tuple(map(_signature, each.demands)), each)
@@ -175,7 +176,7 @@ def _drivers(oracle: Oracle) -> frozenset[str]:
 
 
 class _Group(Struct, frozen=True):
-    """Nodes that read the same."""
+    """Nodes that are equal for the subject."""
 
     nodes: tuple[NodeVerdict, ...]
     demands: tuple[Demand, ...]
@@ -183,7 +184,7 @@ class _Group(Struct, frozen=True):
     remoteness: float
     """A first guess."""
     reading: object
-    """Equal for nodes that have the same devices and equally many suitable ones."""
+    """A key that is equal for nodes with the same devices, and with equally many suitable ones."""
 
 
 class _Search:
@@ -213,7 +214,7 @@ class _Search:
         return sorted(groups.values(), key=lambda group: group.remoteness)[:MAX_NODE_GROUPS]
 
     def _split(self, nodes: Sequence[NodeVerdict]) -> Iterator[_Group]:
-        """Yield groups of nodes that are equal except for the filters behind the first."""
+        """Yield groups of nodes that are equal except for the filters after the first."""
         groups: dict[object, list[NodeVerdict]] = {}
         demands: dict[object, tuple[Demand, ...]] = {}
         for verdict in nodes[:MAX_SPLIT_NODES]:
@@ -233,7 +234,7 @@ class _Search:
         if not first.allocates:
             survey = self._survey(first)
             remoteness += 1 + 10 * sum(not r.offered for r in survey.requests)
-            # The same devices, but others of them are in use.
+            # The devices are the same, but others of them are in use.
             if isinstance(first.group, tuple):
                 reading = first.group[0], _count_candidates(survey)
         names = tuple(node.name for node in nodes[:MAX_ALIKE])
@@ -247,13 +248,16 @@ class _Search:
         return self.scheduler.allocator.survey(node, decoded)
 
     def _remoteness(self, demands: Sequence[Demand], node: Node) -> float:
-        """Return how far a node is from a fit; the pod's conditions on other nodes count more."""
+        """Return how far a node is from a fit; a condition of the pod that other nodes meet counts
+        more.
+        """
         return sum(
             8 if self._is_met_elsewhere(demand, node) else demand.remoteness for demand in demands
         )
 
     def _is_met_elsewhere(self, demand: Demand, node: Node) -> bool:
-        """Decide whether a demand is meant: other nodes, or devices of other nodes, meet it.
+        """Decide whether a demand is intended, since other nodes, or devices of other nodes, meet
+        it.
 
         A misspelt label is met by the nodes that have the label that was probably meant.
         """
@@ -288,7 +292,7 @@ class _Search:
             ]
             if not missed:
                 break
-            # A cordon has a taint that goes with it.
+            # A cordon comes with its own taint.
             if any(isinstance(demand, OpenNode) for demand in missed):
                 missed = [demand for demand in missed if not is_taint_of_cordon(demand)]
             demands += dict.fromkeys(missed)
@@ -296,7 +300,8 @@ class _Search:
         return tuple(demands)
 
     def _find_rejections(self, trial: Trial, node: str) -> tuple[Rejection, ...]:
-        # One view of the subject for all nodes: the filters of a pod are kept with it.
+        # One object is the subject on all nodes, since the filters of a pod are cached with the
+        # object.
         if trial is self.trial:
             return self.scheduler.find_rejections(self._subject, node)
         scheduler = self.scheduler.with_state(trial.state)
@@ -312,7 +317,7 @@ class _Search:
         return self.scheduler.snapshot.pod(self.trial.question.value)
 
     def on_group(self, group: _Group) -> NodeObstacles | None:
-        """Return the obstacles on a group of nodes; None if no set of them would be enough."""
+        """Return the obstacles on a group of nodes; None if lifting all demands is not enough."""
         first = group.nodes[0]
         lifted = lift_all(self.trial, group.demands)
         demands = self._claim_demands(first)
@@ -323,11 +328,12 @@ class _Search:
 
         free = FreeDevices()
         is_held = fits((free,))
-        if not is_held:  # other holders are not to blame if it would not fit with all devices free
+        # Holders are not to blame if the subject does not fit even with all devices free
+        if not is_held:
             if not fits(demands):
                 return None
             demands.sort(key=_coarseness)
-        # Most often only devices in use are in the way.
+        # Usually the only obstacle is that devices are in use.
         tried = (free,) if is_held and demands[0] == free else demands
         needed = smallest_subset(fits, tried)
         for count in (demand for demand in tried if isinstance(demand, Count)):
@@ -339,7 +345,7 @@ class _Search:
         )
 
     def _claim_demands(self, verdict: NodeVerdict) -> list[Demand]:
-        """Return the demands of the claims on a node, demands that are better kept come last."""
+        """Return the demands of the claims on a node; those that are better kept come last."""
         demands: list[Demand] = [location_of(claim) for claim in verdict.unusable_claims]
         demands.append(FreeDevices())
         demands += _demands_of_pools(self._survey(verdict)) if verdict.claims else ()
@@ -350,7 +356,7 @@ class _Search:
                 claim, self.drivers, self.oracle.scheduler.compile_selector, self.trial
             )
         ]
-        # Whole requests and classes are given up only where nothing else is enough.
+        # Whole requests and classes are given up only if nothing else is enough.
         of_claims.sort(key=_coarseness)
         lifted = {(d.target, d.request) for d in self.stops if isinstance(d, ClassOfRequest)}
         return demands + [
@@ -363,7 +369,9 @@ class _Search:
 
 
 def _count_candidates(survey: Survey) -> object:
-    """Return how many devices of a node would do, for each request and value of a constraint."""
+    """Return the number of suitable devices of a node, for each request and each value of a
+    constraint.
+    """
     requests = tuple(len(request.candidates) for request in survey.requests)
     return requests, tuple(
         tuple(sorted(tuple(len(devices) for _, devices in group.candidates) for group in c.groups))
@@ -372,7 +380,7 @@ def _count_candidates(survey: Survey) -> object:
 
 
 def _demands_of_pools(survey: Survey) -> Iterator[Demand]:
-    """Yield the demands for what a node's pools lack: slices, or counters."""
+    """Yield the demands that a node's pools do not meet: complete slices, and counters."""
     broken = tuple((p.driver, p.pool) for p in survey.pools if p.state != "usable")
     if broken:
         yield UsablePools(broken)
@@ -399,7 +407,7 @@ def _coarseness(demand: Demand) -> int:
 
 
 def _signature(demand: Demand) -> object:
-    """Return a key that is equal for demands of different nodes that read the same."""
+    """Return a key that is equal for demands of different nodes that mean the same."""
     fields = {name: getattr(demand, name) for name in demand.__struct_fields__ if name != "nodes"}
     return (demand.kind, tuple(fields.items()))
 
@@ -407,10 +415,10 @@ def _signature(demand: Demand) -> object:
 def _put_count_for_constraints(
     is_enough: Callable[[Sequence[Demand]], bool], needed: list[Demand], count: Count
 ) -> list[Demand]:
-    """Return the needed demands, with a count in place of constraints that a lower count would
+    """Return the needed demands, with one for a lower count in place of constraints that it would
     meet.
 
-    One device differs from no other, and shares everything with itself.
+    A single device meets any constraint.
     """
     constraints = [each for each in needed if isinstance(each, SharedAttribute)]
     if len(constraints) < 2 or count in needed:
@@ -426,9 +434,9 @@ def _put_count_for_constraints(
 def smallest_subset(
     is_enough: Callable[[Sequence[Demand]], bool], demands: Sequence[Demand]
 ) -> list[Demand]:
-    """Return a smallest part of ``demands`` that is enough, given that all of them are.
+    """Return a minimal part of ``demands`` that is enough, given that all of them are.
 
-    No demand of it can be spared. Where there is a choice the ones that stand first are in it.
+    No demand in it is superfluous. If there is a choice, it has the demands that come first.
     """
 
     def search(

@@ -1,5 +1,5 @@
-"""A trial: a cluster with the subject as its controllers would create it there, and the scheduler's
-answer to it.
+"""A trial: a cluster with the subject as its controllers would create it, and the scheduler's
+answer.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from dractl.scheduler.verdict import Attempt, NodeVerdict
 Path = Sequence[str | int]
 
 MAX_ATTEMPTS = 200
-"""The attempts that one search for obstacles may make."""
+"""The number of attempts that one search for obstacles may make."""
 
 
 class Trial(Struct, frozen=True):
@@ -42,7 +42,9 @@ class Trial(Struct, frozen=True):
         return Trial(state, question)
 
     def edit(self, target: str, edit: Callable[[Raw], Raw]) -> "Trial":
-        """Return the trial with another object; without that object it stays the same."""
+        """Return the trial with an edited object; if the object is missing, the trial stays the
+        same.
+        """
         kind, key = parse_target(target)
         value = self.state.get(kind, key)
         if value is None:
@@ -54,7 +56,7 @@ class Trial(Struct, frozen=True):
         return Trial(state, question)
 
     def edit_all(self, kind: str, edit: Callable[[Raw], Raw]) -> "Trial":
-        """Return the trial with other objects of a kind; unchanged ones are shared."""
+        """Return the trial with all objects of a kind edited; unchanged objects are shared."""
         objects = {key: edit(value) for key, value in self.state.objects(kind).items()}
         return Trial(self.state.with_edited(kind, objects), self.question)
 
@@ -62,8 +64,8 @@ class Trial(Struct, frozen=True):
 def recreate_subject(state: ClusterState, before: ClusterState, question: Question) -> Trial:
     """Return the subject as it is created in a cluster, with the claims of its templates.
 
-    ``before`` is the cluster of the question. If the workload's template differs between the two,
-    the pod is made from the changed one.
+    ``before`` is the cluster of the question. If the workload's template differs between the two
+    clusters, the pod is made from the changed template.
     """
     value: Mapping[str, Any] = state.get(question.kind, question.key) or question.value
     if question.kind not in API_GROUPS:
@@ -89,7 +91,7 @@ def _pod_of_workload(state: ClusterState, before: ClusterState, question: Questi
 
 
 class Oracle:
-    """kube-scheduler, asked about trials; it counts the attempts."""
+    """kube-scheduler, which answers about trials; the attempts are counted."""
 
     def __init__(self, scheduler: Scheduler, max_attempts: int = MAX_ATTEMPTS) -> None:
         self.scheduler = scheduler
@@ -98,7 +100,7 @@ class Oracle:
 
     @property
     def is_exhausted(self) -> bool:
-        """True once no more attempts are made."""
+        """True if no more attempts may be made."""
         return self.attempts >= self.max_attempts
 
     def attempt(self, trial: Trial, nodes: Collection[str] | None = None) -> Attempt:
@@ -126,8 +128,8 @@ class Oracle:
 
 
 def ignores_pod(trial: Trial) -> bool:
-    """Decide whether kube-scheduler ignores the pod, and nothing shows that another scheduler
-    runs.
+    """Decide whether kube-scheduler ignores the pod because it names another scheduler, and nothing
+    shows that this one runs.
     """
     question = trial.question
     if question.kind in CLAIMS:
@@ -137,7 +139,7 @@ def ignores_pod(trial: Trial) -> bool:
 
 
 def find_too_few_pods_of_gang(trial: Trial) -> TooFewPods | None:
-    """Return the cause for a pod whose gang has fewer pods than start together."""
+    """Return the cause for a pod whose gang has fewer pods than have to start together."""
     question = trial.question
     if question.kind != "Pod":
         return None
@@ -165,7 +167,7 @@ def filter_entries(value: Raw, path: Path, keeps: Callable[[Raw], bool]) -> Raw:
 
 
 def map_entries(value: Raw, path: Path, edit: Callable[[Raw], Raw]) -> Raw:
-    """Return an object with other entries in the list at a path."""
+    """Return an object with the entries of the list at a path edited."""
     return edit_in(value, path, lambda entries: [edit(each) for each in entries or ()])
 
 
@@ -175,14 +177,14 @@ def append_entries(value: Raw, path: Path, *further: Raw) -> Raw:
 
 
 def set_in(value: Raw, path: Path, new: Any) -> Raw:
-    """Return an object with another part at a path."""
+    """Return an object with another value at a path."""
     return edit_in(value, path, lambda _: new)
 
 
 def edit_in(value: Raw, path: Path, edit: Callable[[Any], Any]) -> Raw:
-    """Return an object in which the part at a path, or None, is edited.
+    """Return an object with the value at a path edited; ``edit`` gets None if it is missing.
 
-    Maps that are missing on the path are added, but nothing that would be empty.
+    Missing maps on the path are created, unless they would be empty.
     """
     edited: Raw = _edit_at(value, path, edit)
     return edited

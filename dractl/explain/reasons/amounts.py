@@ -1,4 +1,6 @@
-"""Reasons in the number of devices: all of them, more than there are, or more than fit together."""
+"""Reasons in the number of devices: a request for all devices, for more than there are, or for more
+than fit together.
+"""
 
 from dractl.cluster.devices import Holder
 from dractl.explain.reasons.base import (
@@ -107,7 +109,7 @@ class NotEnoughTogether(RequestsCause, frozen=True, kw_only=True):
 
 
 class SearchConflict(RequestsCause, frozen=True, kw_only=True):
-    """Each request alone would fit, or one device of a request; together they do not."""
+    """Each request would fit by itself, or one device of a request would; together they do not."""
 
     page = ReasonPage(
         "search-conflict",
@@ -153,8 +155,8 @@ class SearchConflict(RequestsCause, frozen=True, kw_only=True):
 
 
 class ConstrainedSearch(SearchConflict, frozen=True, kw_only=True):
-    """The requests under a constraint do not fit together, although the constraint alone could be
-    satisfied.
+    """The requests under a constraint do not fit together, although the constraint by itself could
+    be satisfied.
     """
 
     page = ConstraintConflict.page

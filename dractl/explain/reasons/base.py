@@ -1,4 +1,6 @@
-"""The base of all reasons: the page, how far a pod gets, and how causes of several nodes merge."""
+"""The base of all reasons: the page of a reason, how far a pod gets, and the merging of causes on
+several nodes.
+"""
 
 from __future__ import annotations
 
@@ -24,28 +26,30 @@ S = TypeVar("S", bound=Stop | PreBindFailure)
 
 
 class Progress(IntEnum):
-    """The distance that a pod gets on a node before a reason stops it: far means nearly fitting."""
+    """The progress of a pod on a node before a reason stops it; a high value means that it nearly
+    fits.
+    """
 
     NO_DEVICE = 0
-    """The driver has no device there."""
+    """The driver has no device on the node."""
     NO_DRIVER = 1
     """The driver publishes nothing anywhere, so that nothing is known of its devices."""
     OTHER_DEVICES = 2
-    """There are devices, and not the wanted ones."""
+    """The node has devices, but not the wanted ones."""
     TOO_FEW = 3
-    """There are wanted devices, and too few of them, or they are for other nodes."""
+    """The node has wanted devices, but too few, or they are for other nodes."""
     HIDDEN = 4
     """The scheduler does not use the pool that has the wanted devices."""
     IN_USE = 5
     """The wanted devices are in use or tainted."""
     APART = 6
-    """The wanted devices are free, and cannot be used together."""
+    """The wanted devices are free, but cannot be used together."""
     OUTSIDE_DRA = 7
     """Everything fits except something outside DRA."""
     EVERYWHERE = 8
-    """Something outside DRA rejects all nodes: nothing else matters until that is fixed."""
+    """Something outside DRA rejects all nodes, so nothing else matters until that is corrected."""
     STOPPED = 9
-    """The attempt ended before any node."""
+    """The attempt ended before any node was tried."""
 
 
 class ReasonPage(Struct, frozen=True):
@@ -55,19 +59,19 @@ class ReasonPage(Struct, frozen=True):
     title: str
     means: str
     see: str
-    """The way to see it."""
+    """Advice on how to see the problem."""
     fix: str
-    """The way to fix it."""
+    """Advice on how to correct it."""
     progress: Progress
-    """The progress of a pod on a node until this stops it."""
+    """The progress of a pod on a node before this reason stops it."""
     messages: tuple[str, ...] = ()
-    """Messages that Kubernetes prints then, with example names. Source: v1.37.1,
+    """Messages that Kubernetes prints in this case, with example names. Source: v1.37.1,
     plugins/dynamicresources, dynamic-resource-allocation, pkg/controller/resourceclaim and
     devicetainteviction.
     """
 
 
-# How to see things with kubectl, for the pages.
+# The kubectl commands of the pages that show a problem.
 SEE_CLAIM = "kubectl get resourceclaim -n NS NAME -o yaml"
 SEE_SLICES = "kubectl get resourceslices -o yaml"
 LIST_HOLDERS = (
@@ -75,7 +79,7 @@ LIST_HOLDERS = (
     "CLAIM:.metadata.name,DEVICES:.status.allocation.devices.results[*].device,"
     "PODS:.status.reservedFor[*].name'"
 )
-"""The columns of ``-o wide`` name neither devices nor pods (pkg/printers/internalversion)."""
+"""``-o wide`` has no columns for devices and pods (pkg/printers/internalversion)."""
 SEE_POD_CLAIMS = (
     "kubectl get pod -n NS NAME "
     "-o jsonpath='{.spec.resourceClaims} {.status.resourceClaimStatuses}'"
@@ -84,37 +88,39 @@ SEE_POD_CLAIMS = (
 _MERGED_FIELDS = frozenset(
     {"nodes", "devices", "holders", "rules", "counters", "values", "users", "evaluated", "labels"}
 )
-"""Fields that a cause for several nodes collects from all of the nodes."""
+"""Fields that a cause for several nodes collects from all of these nodes."""
 
 
 class Cause(Struct, frozen=True, kw_only=True):
     """The reason why a subject is not placed, as a value.
 
-    Each subclass has the fields that such a cause really has, the sentence about it, its facts in
-    JSON, and the steps where no change of objects helps.
+    Each subclass has the fields of its kind of cause, the sentence about it, its facts in JSON, and
+    the steps for the case that no change of objects helps.
     """
 
     page: ClassVar[ReasonPage]
-    """The page of its code; classes with one code share it."""
+    """The page of the reason's code; classes with the same code share a page."""
     stops: ClassVar[tuple[type[Stop | PreBindFailure], ...]] = ()
-    """The scheduler's stops that it explains."""
+    """The scheduler's stops that this cause explains."""
     identity: ClassVar[tuple[str, ...]] = ()
-    """The attributes by which causes of several nodes are the same one."""
+    """The attributes that tell whether causes on several nodes are the same."""
     steps_beside_fixes: ClassVar[bool] = False
-    """True if its steps are shown even beside fixes, since no change of objects reaches it."""
+    """True if its steps are shown even beside fixes, since no change of objects removes the
+    cause.
+    """
     is_root_cause: ClassVar[bool] = False
-    """True if others only follow from it, so that its steps come first."""
+    """True if other causes follow from it, so that its steps come first."""
     is_question: ClassVar[bool] = False
     """True if its sentence ends with a question."""
 
     nodes: tuple[str, ...] = ()
-    """The nodes where it holds."""
+    """The nodes on which the cause applies."""
 
     @classmethod
     def from_stop(cls, stop: Any, scheduler: Scheduler) -> Cause:
         """Return the cause of a stop of one of the classes ``stops``.
 
-        Alternatives in the cluster are looked up here.
+        It looks up alternatives in the cluster, such as a similar name.
         """
         raise NotImplementedError
 
@@ -139,17 +145,17 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     @property
     def named_holders(self) -> tuple[Holder, ...]:
-        """The holders of devices that the sentence ends with."""
+        """The holders of devices that the sentence names at its end."""
         return ()
 
     @property
     def holders_clause(self) -> str:
-        """``; held by Deployment ml/web``: the named holders as a headline has them."""
+        """``; held by Deployment ml/web``: the named holders, in the form for a headline."""
         return f"; held by {name_holders(self.named_holders)}" if self.named_holders else ""
 
     @property
     def is_transient(self) -> bool:
-        """True if it is a state that passes by itself: nothing is wrong yet."""
+        """True if the state passes without any action, so that nothing is wrong yet."""
         return False
 
     def full_sentence(self, names: Names, scope: Scope = Scope.ONE) -> str:
@@ -158,8 +164,8 @@ class Cause(Struct, frozen=True, kw_only=True):
         return self.sentence(names, scope) + (f"; held by {holders}" if holders else "")
 
     def brief(self, names: Names, scope: Scope = Scope.ONE) -> str:
-        """Return the sentence without the parts that tables show elsewhere: holders, and unreadable
-        resources.
+        """Return the sentence without the parts that tables show in other columns: holders, and
+        unreadable resources.
         """
         return self.sentence(names, scope)
 
@@ -170,12 +176,12 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     @property
     def progress(self) -> float:
-        """The distance that the pod gets."""
+        """The progress of the pod before this cause stops it."""
         return self.page.progress
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for causes of different nodes that are one cause."""
+        """A key that is equal for the same cause on different nodes."""
         return (self.code, *(getattr(self, name) for name in self.identity))
 
     @property
@@ -184,7 +190,7 @@ class Cause(Struct, frozen=True, kw_only=True):
         return ()
 
     def is_same_elsewhere(self, other: Cause) -> bool:
-        """Return True if both say the same, except for their nodes and devices."""
+        """Return True if both causes are equal except for their nodes and devices."""
         if type(self) is not type(other):
             return False
         names = set(self.__struct_fields__) - _MERGED_FIELDS
@@ -201,7 +207,9 @@ class Cause(Struct, frozen=True, kw_only=True):
 
 
 def merge(first: C, second: C) -> C:
-    """Return one cause for the nodes of both. Its numbers come from the node that lacks least."""
+    """Return one cause for the nodes of both. Its numbers come from the node that lacks the
+    least.
+    """
     if second.shortage < first.shortage:
         return merge_into(second, first)
     return merge_into(first, second)
@@ -220,12 +228,12 @@ def merge_into(cause: C, other: C) -> C:
 
 
 class StopCause(Cause, Generic[S], frozen=True, kw_only=True):
-    """A cause that the scheduler knows as a stop; the fields of the stop are read through it."""
+    """A cause that the scheduler knows as a stop, with the fields of the stop."""
 
     stop: S
 
     def __hash__(self) -> int:
-        return hash(self.key)  # a stop may hold an object as it was read, which has no hash
+        return hash(self.key)  # a stop may hold an object of the input, which has no hash
 
     @classmethod
     def from_stop(cls, stop: S, scheduler: Scheduler) -> Cause:
@@ -233,7 +241,7 @@ class StopCause(Cause, Generic[S], frozen=True, kw_only=True):
 
 
 class ClaimStopCause(StopCause[S], Generic[S], frozen=True, kw_only=True):
-    """A stop that lies in one claim."""
+    """A cause for a stop in one claim."""
 
     identity: ClassVar[tuple[str, ...]] = ("pod_claim", "claim")
 
@@ -242,7 +250,7 @@ class ClaimStopCause(StopCause[S], Generic[S], frozen=True, kw_only=True):
 
     @property
     def pod_claim(self) -> str | None:
-        """The name of the claim in the pod."""
+        """The name that the pod gives the claim."""
         raise NotImplementedError
 
     @property
@@ -252,12 +260,12 @@ class ClaimStopCause(StopCause[S], Generic[S], frozen=True, kw_only=True):
 
 
 class ClaimCause(Cause, frozen=True, kw_only=True):
-    """A cause that lies in one claim."""
+    """A cause in one claim."""
 
     identity: ClassVar[tuple[str, ...]] = ("pod_claim", "claim")
 
     pod_claim: str | None = None
-    """The name of the claim in the pod."""
+    """The name that the pod gives the claim."""
     claim: str | None = None
     """``namespace/name`` of the claim."""
 
@@ -266,7 +274,7 @@ class ClaimCause(Cause, frozen=True, kw_only=True):
 
 
 class RequestCause(Cause, frozen=True, kw_only=True):
-    """A cause that lies in one request or alternative."""
+    """A cause in one request or alternative."""
 
     identity: ClassVar[tuple[str, ...]] = ("request",)
 
@@ -286,12 +294,12 @@ class RequestCause(Cause, frozen=True, kw_only=True):
         return names.request(self.request) if self.request is not None else "the request"
 
     def lead(self, names: Names) -> str:
-        """Return ``request gpu: ``, which begins a sentence; nothing if the request is unknown."""
+        """Return ``request gpu: `` as the beginning of a sentence; "" if the request is unknown."""
         return f"{names.request(self.request)}: " if self.request is not None else ""
 
 
 class RequestsCause(Cause, frozen=True, kw_only=True):
-    """A cause that lies between requests, of one claim or of several."""
+    """A cause that concerns several requests, of one claim or of several."""
 
     identity: ClassVar[tuple[str, ...]] = ("requests",)
 

@@ -1,4 +1,4 @@
-"""Reasons in devices that must be prepared before a pod is bound to their node."""
+"""Reasons in devices that have to be prepared before a pod is bound to their node."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ from dractl.explain.reasons.phrases import Names, Scope
 
 
 class BindingConditionsOff(GateOff, frozen=True, kw_only=True):
-    """Devices with binding conditions, while their gate is off."""
+    """Devices have binding conditions, but the feature gate for them is off."""
 
     page = ReasonPage(
         "binding-conditions-off",
@@ -50,7 +50,7 @@ class BindingPending(ClaimCause, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     since: str = ""
-    """When the claim was allocated (RFC 3339)."""
+    """The time at which the claim was allocated (RFC 3339)."""
 
     def facts(self) -> Facts:
         return {

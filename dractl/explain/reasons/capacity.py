@@ -13,7 +13,7 @@ from dractl.explain.reasons.phrases import Names, Scope, abbreviate, name_holder
 
 
 class CountersShort(HeldByOthers, frozen=True, kw_only=True):
-    """Too little is left of counters that devices consume."""
+    """Counters that devices consume have too little left."""
 
     page = ReasonPage(
         "counters-short",
@@ -31,9 +31,9 @@ class CountersShort(HeldByOthers, frozen=True, kw_only=True):
     counter_set: str | None = None
     counters: tuple[str, ...] = ()
     want: str | None = None
-    """The amount that the first device lacks."""
+    """The amount that the first device needs."""
     free: str | None = None
-    """The amount that is left of its counter."""
+    """The amount of its counter that is left."""
 
     def facts(self) -> Facts:
         return {
@@ -60,14 +60,14 @@ class CountersShort(HeldByOthers, frozen=True, kw_only=True):
         )
 
     def brief(self, names: Names, scope: Scope = Scope.ONE) -> str:
-        # The funnel names the counters only.
+        # Only the funnel names the counters.
         return self.sentence(names, scope) + (
             f"; held by {name_holders(self.holders)}" if self.holders else ""
         )
 
     @property
     def holders_clause(self) -> str:
-        return ""  # the brief sentence says it
+        return ""  # the brief sentence names it already
 
 
 class CapacityMissing(RequestCause, frozen=True, kw_only=True):
@@ -134,7 +134,7 @@ class CapacityPolicy(HeldDevices, frozen=True, kw_only=True):
     allowed: str = ""
     """The amounts that the policy allows."""
     problem: str = ""
-    """The fault of the amount, if the device has no policy."""
+    """The fault in the amount, if the device has no policy."""
 
     def facts(self) -> Facts:
         return {

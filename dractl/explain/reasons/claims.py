@@ -1,4 +1,5 @@
-"""Reasons in a pod's claims, before any node is looked at: PreEnqueue and the claim controller.
+"""Reasons in a pod's claims that end the attempt before any node is tried: PreEnqueue and the claim
+controller.
 
 Kubernetes pkg/scheduler/framework/plugins/dynamicresources, pkg/controller/resourceclaim.
 """
@@ -29,14 +30,18 @@ from dractl.views import Namespace
 from dractl.views.namespace import ADMIN_ACCESS_LABEL
 
 _POD_CLAIM_ANNOTATION = "resource.kubernetes.io/pod-claim-name"
-"""The mark of a claim that was made for a pod (kubernetes pkg/controller/resourceclaim)."""
+"""The annotation that marks a claim which was made for a pod (kubernetes
+pkg/controller/resourceclaim).
+"""
 _CREATION_PREFIX = "create ResourceClaim :"
-"""The beginning of the claim controller's words about a claim without a name (same package)."""
+"""The beginning of the claim controller's message about a claim that has no name yet (same
+package).
+"""
 _SILENT_WEBHOOK = 'failed calling webhook "'
 """Kubernetes k8s.io/apiserver pkg/admission/plugin/webhook."""
 _DENIALS = ("denied the request: ", "denied request: ")
-"""Words before an admission plugin's own message (k8s.io/apiserver pkg/admission/plugin): webhooks
-deny "the request", policies "request".
+"""Words that precede an admission plugin's own message (k8s.io/apiserver pkg/admission/plugin):
+webhooks deny "the request", policies "request".
 """
 
 
@@ -57,15 +62,17 @@ class ClaimMissing(ClaimStopCause[pre_enqueue.ClaimMissing], frozen=True, kw_onl
     )
 
     nearest: str | None
-    """A similar name in the namespace."""
+    """A similar name in the same namespace."""
     elsewhere: tuple[str, ...]
-    """Claims of that name in other namespaces."""
+    """Claims with that name in other namespaces."""
     none_known: bool
-    """True if the input has no claim at all, and may lack the claims of the cluster."""
+    """True if the input has no claim at all; it may then lack the claims of the cluster."""
     may_exist: bool
-    """True if the input may lack it, though the cluster has it."""
+    """True if the input may lack the claim although the cluster has it."""
     unlabelled: str | None
-    """The namespace, if its missing label for adminAccess may be why the claim was refused."""
+    """The namespace, if the claim may have been refused because the namespace lacks the label for
+    adminAccess.
+    """
     is_template: bool
     """True if a ResourceClaimTemplate has the name."""
 
@@ -266,13 +273,13 @@ class TemplateMissing(ClaimStopCause[pre_enqueue.TemplateMissing], frozen=True, 
     )
 
     nearest: str | None
-    """A similar name in the namespace."""
+    """A similar name in the same namespace."""
     elsewhere: tuple[str, ...]
-    """Templates of that name in other namespaces."""
+    """Templates with that name in other namespaces."""
     none_known: bool
-    """True if the input has no template at all, and may lack the templates of the cluster."""
+    """True if the input has no template at all; it may then lack the templates of the cluster."""
     may_exist: bool
-    """True if the input may lack it, though the cluster has it."""
+    """True if the input may lack the template although the cluster has it."""
     is_claim: bool
     """True if a ResourceClaim has the name."""
 
@@ -384,7 +391,7 @@ class ClaimDeleting(ClaimStopCause[pre_enqueue.ClaimDeleting], frozen=True, kw_o
     )
 
     absent_users: tuple[str, ...]
-    """Pods that the claim is reserved for and that do not exist."""
+    """Pods for which the claim is reserved and that do not exist."""
 
     @classmethod
     def from_stop(cls, stop: pre_enqueue.ClaimDeleting, scheduler: Scheduler) -> Cause:

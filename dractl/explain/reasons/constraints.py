@@ -35,15 +35,15 @@ class AttributeMissing(RequestCause, frozen=True, kw_only=True):
     )
     identity = ("request", "constraint")
     steps_beside_fixes = True
-    """Another version of the driver helps without giving up anything, so these steps stand beside
-    fixes.
+    """Another version of the driver helps without a loss for the user, so these steps are shown
+    beside fixes.
     """
 
     constraint: str
     attribute: str
     driver: str | None = None
     nearest: str | None = None
-    """A similar attribute that they publish."""
+    """A similar attribute that the devices publish."""
     devices: tuple[str, ...] = ()
     """The devices that lack it."""
     publish: int = 0
@@ -69,7 +69,7 @@ class AttributeMissing(RequestCause, frozen=True, kw_only=True):
         return f"{why}; there is {self.nearest}" if self.nearest else why
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        """Yield the words of the driver's catalogue on the attribute."""
+        """Yield steps from the driver's facts about the attribute."""
         if self.driver is None or self.driver not in names() or self.publish:
             return
         catalogue = driver(self.driver)
@@ -108,7 +108,7 @@ class AttributeType(RequestsCause, frozen=True, kw_only=True):
     kinds: tuple[str, ...] = ()
     """All types."""
     gate: str | None = None
-    """The gate with which lists match, if a list is among them."""
+    """The feature gate with which constraints compare lists, if a list is among the types."""
     driver: str | None = None
 
     def facts(self) -> Facts:
@@ -159,7 +159,7 @@ class ConstraintConflict(RequestsCause, frozen=True, kw_only=True):
     want: int | None = None
     """The number of different values that distinctAttribute wants."""
     have: int | None = None
-    """The number of different values that there are."""
+    """The number of different values among the devices."""
     devices: tuple[str, ...] = ()
     """Matching devices that are held, or whose counters are used up."""
     holders: tuple[Holder, ...] = ()
@@ -188,13 +188,13 @@ class ConstraintConflict(RequestsCause, frozen=True, kw_only=True):
             )
         short = (self.attribute or "").rpartition("/")[2]
         free = "free " if self.devices and self.exists else ""
-        wanted: dict[str, list[str]] = {}  # by request: its alternatives exclude each other
+        wanted: dict[str, list[str]] = {}  # by request, since its alternatives exclude each other
         for request, number in self.counts:
             wanted.setdefault(request.partition("/")[0], []).append(f"{number} {free}{request}")
         each = [" or ".join(alternatives) for alternatives in wanted.values()]
         wants = (" and " if len(each) == len(self.counts) else ", and ").join(each)
         wants = wants or f"{free}{names.join(self.requests)}"
-        # A PCIe root or a NUMA node is a place that has devices; other attributes are values that
+        # A PCIe root or a NUMA node is a place with devices; any other attribute is a value that
         # devices share.
         place = (self.attribute or "").startswith("resource.kubernetes.io/")
         only = (

@@ -1,4 +1,6 @@
-"""Taints that a controller puts on nodes for a time: nobody tolerates or removes them by hand."""
+"""Taints that a controller puts on nodes for some time. Nobody tolerates or removes them by
+hand.
+"""
 
 from msgspec import Struct
 
@@ -39,13 +41,14 @@ _CONTROLLERS = {
 }
 _NODE_CONTROLLER_PREFIX = "node.kubernetes.io/"
 _AGENT = "/agent-not-ready"
-"""The end of taints that agents of CSI and CNI drivers remove when they have started
+"""The end of the keys of taints that agents of CSI and CNI drivers remove once they have started
 (kubernetes-sigs/aws-ebs-csi-driver pkg/driver, Cilium).
 """
 
 
 def find_taint_controller(key: str) -> TaintController | None:
-    """Return the controller of a taint that goes away by itself; None for taints that people set.
+    """Return the controller of a taint that disappears without any action; None for taints that
+    people set.
 
     Taints of ``node.kubernetes.io`` are the node controller's (kubernetes
     pkg/controller/nodelifecycle).
@@ -58,8 +61,8 @@ def find_taint_controller(key: str) -> TaintController | None:
 
 
 def taint_meaning(key: str) -> str:
-    """Return the clause about the controller of a taint; "" for taints whose names say enough, and
-    for taints that people set.
+    """Return the clause about the controller of a taint; "" for taints with clear names, and for
+    taints that people set.
     """
     controller = find_taint_controller(key)
     if controller is None or key.startswith(_NODE_CONTROLLER_PREFIX):

@@ -1,4 +1,4 @@
-"""Reasons that span objects: the causes behind the facts of a node or a pod.
+"""Reasons that span objects: the causes that underlie the state of a node or a pod.
 
 They never change the verdict.
 """
@@ -39,7 +39,7 @@ _QUOTA = re.compile(r"exceeded quota: ([^,\s]+), requested: (.*?), used: .*?, li
 
 
 class LostNodes(Cause, frozen=True, kw_only=True):
-    """Nodes that do not exist or do not answer have something that the pod needs: its claim or
+    """Nodes that do not exist or do not answer hold something that the pod needs: its claim or
     wanted devices.
     """
 
@@ -59,7 +59,7 @@ class LostNodes(Cause, frozen=True, kw_only=True):
     claim: str | None = None
     """The claim that is allocated there; None if the devices are held there."""
     unready: bool = False
-    """True if the nodes exist and do not answer."""
+    """True if the nodes exist but do not answer."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.places, "claim": self.claim}
@@ -104,11 +104,13 @@ class DriverAbsent(Cause, frozen=True, kw_only=True):
 
     driver: str
     label: str = ""
-    """The label (``key=value``) that both have."""
+    """The label (``key=value``) that both groups of nodes have."""
     like: tuple[str, ...] = ()
     """Nodes with the label where the driver publishes devices."""
     daemon_set: str = ""
-    """The DaemonSet of the driver, if it selects nodes by a label that these lack."""
+    """The DaemonSet of the driver, if it selects nodes by a label that the nodes without devices
+    lack.
+    """
     selector: str = ""
     """The label (``key=value``) that the DaemonSet selects."""
 
@@ -267,9 +269,9 @@ class NotTriedYet(Cause, frozen=True, kw_only=True):
     steps_beside_fixes = True
 
     since: str = ""
-    """When the pod was created (RFC 3339)."""
+    """The time at which the pod was created (RFC 3339)."""
     new: bool = False
-    """True if that was moments ago."""
+    """True if the pod was created moments ago."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.new:
@@ -304,11 +306,11 @@ class NotReadable(Cause, frozen=True, kw_only=True):
     )
 
     missing: tuple[str, ...] = ()
-    """Sentences about these objects."""
+    """Sentences about the unreadable objects."""
     quote: str = ""
     """The scheduler's message."""
     fitting: bool = False
-    """True if ``nodes`` have room, judging by the readable objects."""
+    """True if ``nodes`` have room as far as the readable objects show."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.missing}
@@ -326,13 +328,13 @@ class NotReadable(Cause, frozen=True, kw_only=True):
         return (replace(self, missing=()) if self.quote else self).sentence(names, scope)
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        """Yield the changes of the pod's own manifest that the scheduler's message asks for."""
+        """Yield the changes to the pod's manifest that the scheduler's message asks for."""
         for words, step in _STEPS_BY_MESSAGE:
             if words in self.quote:
                 yield step
 
 
-# 1.37 does not name the taint.
+# The message of 1.37 does not name the taint.
 _STEPS_BY_MESSAGE = (
     (
         "untolerated taint",
@@ -358,7 +360,7 @@ _STEPS_BY_MESSAGE = (
         ),
     ),
 )
-"""Steps for users who may not read nodes, by the words of a filter's message."""
+"""Steps for users who may not read nodes, by a phrase in the filter's message."""
 
 
 class AddedByAdmission(Cause, frozen=True, kw_only=True):
@@ -419,7 +421,7 @@ class Bound(Struct, frozen=True):
     """True for a lower bound."""
     resource: str
     of: str
-    """The kind that it is for: Container or Pod."""
+    """The kind that the bound is for: Container or Pod."""
     amount: str
 
 
@@ -442,7 +444,7 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
     event: str = ""
     """The newest refusal."""
     driver: str = ""
-    """The driver that creates the workload: nobody else writes its pods; "" for any other."""
+    """The driver that creates the workload and alone writes its pods; "" for any other workload."""
 
     @classmethod
     def from_stop(cls, stop: quota.PodsNotCreated, scheduler: Scheduler) -> Cause:
@@ -478,16 +480,14 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
 
     @property
     def bound(self) -> Bound | None:
-        """The bound of a LimitRange that the pods do not keep to; None if something else refuses
-        them.
-        """
+        """The bound of a LimitRange that the pods violate; None if something else refuses them."""
         match = _LIMIT.search(self.event)
         if match is None:
             return None
         return Bound(match[1] == "minimum", match[2], match[3], match[4].rstrip("."))
 
     def _pod_security_steps(self, level: str, denied: str, namespace: str) -> Iterator[NextStep]:
-        """Yield the changes after which Pod Security takes the pods."""
+        """Yield the changes after which Pod Security admits the pods."""
         allows = f"have an administrator let namespace {namespace} run such pods"
         if self.driver:
             allows += f": those of driver {self.driver} need what Pod Security {level} denies"
@@ -507,8 +507,8 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
         )
 
     def _admission_steps(self, namespace: str) -> Iterator[NextStep]:
-        """Yield the changes after which admission takes the pods: for Pod Security, a quota that
-        needs amounts, a LimitRange or a webhook.
+        """Yield the changes after which admission accepts the pods. They are for Pod Security, for
+        a quota that requires amounts, for a LimitRange or for a webhook.
 
         Kubernetes staging/src/k8s.io/pod-security-admission, plugin/pkg/admission.
         """

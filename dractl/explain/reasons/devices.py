@@ -82,7 +82,7 @@ class DeviceInUseSamePod(HeldDevices, frozen=True, kw_only=True):
 
     @property
     def holders_clause(self) -> str:
-        return ""  # the sentence says already that the pod's own claims hold them
+        return ""  # the sentence already says that the pod's own claims hold them
 
 
 def _in_use(free: int, of: int, want: int) -> str:
@@ -93,7 +93,9 @@ def _in_use(free: int, of: int, want: int) -> str:
 
 
 class RivalRequests(RequestsCause, frozen=True, kw_only=True):
-    """Two requests want more devices than there are, and both can only take the same ones."""
+    """Two requests together want more devices than there are, and only the same devices satisfy
+    both.
+    """
 
     page = DeviceInUseSamePod.page
 
@@ -146,7 +148,7 @@ class Tainted(RequestCause, frozen=True, kw_only=True):
     rules: tuple[str, ...] = ()
     """The DeviceTaintRules that set the most frequent taint."""
     tolerates: tuple[str, ...] = ()
-    """Tolerations of the request that look like a taint and do not match it."""
+    """Tolerations of the request that resemble a taint but do not match it."""
     sweeping: tuple[str, ...] = ()
     """The rules that select every device of a driver."""
     devices: tuple[str, ...] = ()

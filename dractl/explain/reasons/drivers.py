@@ -1,4 +1,6 @@
-"""The state of a driver on a node, with a clause for sentences of causes, and with next steps."""
+"""The state of a driver on a node, with a clause for the sentences of causes, and with next
+steps.
+"""
 
 from collections.abc import Iterator
 
@@ -24,7 +26,7 @@ class PluginState(Struct, frozen=True, kw_only=True):
     is_fault: bool = True
     """True if it explains why the driver does not serve the node."""
     is_passing: bool = False
-    """True if waiting is enough."""
+    """True if the state passes without any action."""
 
     def clause(self) -> str:
         """Return the state as a main clause."""
@@ -44,7 +46,7 @@ class PluginFails(PluginState, frozen=True, kw_only=True):
 
     @property
     def message(self) -> str:
-        """The plug-in's last words, or else the kubelet's words."""
+        """The plug-in's last log message, or else the kubelet's message."""
         ended = self.container if self.container.state == "terminated" else self.container.last
         text = (ended.message if ended is not None else "") or self.container.message
         return " ".join(text.split())[-MAX_MESSAGE_CHARS:]
@@ -60,7 +62,8 @@ class PluginFails(PluginState, frozen=True, kw_only=True):
 
     def steps(self) -> Iterator[NextStep]:
         namespace, _, name = self.pod.partition("/")
-        if not (self.container.has_started or self.container.restarts):  # then there is no log
+        # Without a start there is no log
+        if not (self.container.has_started or self.container.restarts):
             yield self._start_step(namespace, name)
             return
         previous = " --previous" if self.container.last is not None else ""
@@ -80,7 +83,7 @@ class PluginFails(PluginState, frozen=True, kw_only=True):
         )
 
     def _start_step(self, namespace: str, name: str) -> NextStep:
-        """Return the step that lets a container start that has never run."""
+        """Return the step that helps a container which has never run to start."""
         serves = f"driver {self.driver} serves {self.node} when pod {name} runs"
         if self.container.reason in IMAGE_REASONS:
             return NextStep(
@@ -102,7 +105,7 @@ class PluginStarts(PluginState, frozen=True, kw_only=True):
 
     pod: str
     waits_for: str
-    """The container that has not started or ended yet."""
+    """The container that has not started, or has not ended yet."""
     node_age: str = ""
     """The age of a node that is minutes old, such as ``4m``."""
 
@@ -123,11 +126,11 @@ class PluginNotWanted(PluginState, frozen=True, kw_only=True):
 
     daemon_set: str
     requirement: str
-    """The labels that it wants."""
+    """The labels that the DaemonSet requires."""
     label: str = ""
-    """A label, ``key=value``, with which the node would be selected."""
+    """A label, ``key=value``, that would make the DaemonSet select the node."""
     desired: int | None = None
-    """The number of nodes that it selects, by its status."""
+    """The number of nodes that the DaemonSet selects, as its status says."""
     is_cordoned: bool = False
     is_inferred: bool = False
 
@@ -182,11 +185,11 @@ class PluginRepelled(PluginState, frozen=True, kw_only=True):
 
 
 class PluginAbsent(PluginState, frozen=True, kw_only=True):
-    """The plug-in's DaemonSet selects the node and has no pod there."""
+    """The plug-in's DaemonSet selects the node but has no pod on it."""
 
     daemon_set: str
     refusal: str = ""
-    """The reason why its pods are not created."""
+    """The reason why the DaemonSet's pods are not created."""
 
     def clause(self) -> str:
         why = f": {self.refusal}" if self.refusal else ""
@@ -228,9 +231,9 @@ class PluginRuns(PluginState, frozen=True, kw_only=True):
 
     pod: str
     container: str = ""
-    """The container that serves the driver, "" if there is one only."""
+    """The container that serves the driver, "" if the pod has only one."""
     since: str = ""
-    """When its container started."""
+    """The time at which its container started."""
 
     def clause(self) -> str:
         since = f" since {self.since}" if self.since else ""
@@ -311,7 +314,7 @@ class DriverWaits(Struct, frozen=True):
     device: str
     node: str
     about: str
-    """A clause about the driver: the event for which it waits."""
+    """A clause about the driver: the event that it waits for."""
     step: str
     holders: tuple[str, ...] = ()
     """Pods on the node that probably have the device open without a claim."""
@@ -324,7 +327,7 @@ class DriverWaits(Struct, frozen=True):
         )
 
     def steps(self) -> Iterator[NextStep]:
-        """Yield the steps that find its users."""
+        """Yield the steps that find the users of the device."""
         yield NextStep(f"on {self.node}, {self.step}", pods_on(self.node))
 
 
@@ -340,13 +343,13 @@ class DriverRoot(Struct, frozen=True):
     """The value of the driver's chart that sets it."""
 
     def clause(self) -> str:
-        """Return the settings of the folder as a main clause; "" if there are none."""
+        """Return the folder's settings as a main clause; "" if there are none."""
         named = " and ".join(f"{name} is {value}" for name, value in self.settings)
         values = {value.rstrip("/") for _, value in self.settings}
         return f"{named}, which disagree" if len(values) > 1 else named
 
     def step(self, node: str, path: str) -> NextStep:
-        """Return the step that sets the folder to the one with the files."""
+        """Return the step that sets the folder to the one that has the files."""
         option = f" (Helm: {self.option})" if self.option else ""
         return NextStep(
             f"set the driver root of driver {self.driver} to the folder of {node} that has"
@@ -357,7 +360,7 @@ class DriverRoot(Struct, frozen=True):
 
 
 class DomainState(Struct, frozen=True):
-    """A ComputeDomain that is not ready, as its node sees it."""
+    """A ComputeDomain that is not ready, from the point of view of its node."""
 
     domain: str
     """``namespace/name``."""
@@ -365,7 +368,7 @@ class DomainState(Struct, frozen=True):
     members: tuple[str, ...]
     """The nodes in its status, with their states: ``gb-1 (Ready)``."""
     wanted: int
-    """The number of nodes that it waits for; 0 for any."""
+    """The number of nodes that the domain waits for; 0 if any number will do."""
     node: str
     has_joined: bool
     """True if the domain's status names the node."""
@@ -374,7 +377,7 @@ class DomainState(Struct, frozen=True):
     daemon: str = ""
     """The domain's daemon on the node, ``namespace/name``; "" if there is none."""
     daemon_state: str = ""
-    """``is ready``, ``is not ready`` ..."""
+    """``is ready``, ``is not ready`` and so on."""
     others: tuple[str, ...] = ()
     """Other daemons of the domain that are not ready."""
 
@@ -420,7 +423,7 @@ class PluginFault(Cause, frozen=True, kw_only=True):
 
     driver: str
     plugins: tuple[PluginState, ...]
-    """One fault of each kind."""
+    """One plug-in for each kind of fault."""
 
     @property
     def is_transient(self) -> bool:
@@ -440,7 +443,9 @@ class PluginFault(Cause, frozen=True, kw_only=True):
 
 
 class PluginUnwanted(PluginFault, frozen=True, kw_only=True):
-    """The DaemonSet of a driver does not select the nodes; a fix adds the label that it wants."""
+    """The DaemonSet of a driver does not select the nodes; a fix adds the label that it
+    requires.
+    """
 
     steps_beside_fixes = False
 
@@ -467,9 +472,9 @@ class DeviceContradiction(Cause, frozen=True, kw_only=True):
     attribute: str
     value: str
     because: str = ""
-    """The attributes that the value contradicts, ``dra.net/encapsulation infiniband``."""
+    """The attributes that the value contradicts, such as ``dra.net/encapsulation infiniband``."""
     why: str = ""
-    """The reason why both cannot be true."""
+    """The reason why the values cannot both be true."""
     peer: str = ""
     """A node where the same hardware has another value."""
     peer_value: str = ""

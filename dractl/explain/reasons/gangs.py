@@ -1,4 +1,5 @@
-"""Reasons in the group that kube-scheduler places a pod with: PodGroups, and the Workloads of 1.35.
+"""Reasons in the group with which kube-scheduler places a pod: PodGroups, and the Workloads of
+1.35.
 
 Kubernetes pkg/scheduler/framework/plugins/gangscheduling, pkg/scheduler/schedule_one_podgroup.go.
 """
@@ -104,7 +105,7 @@ class PodGroupRefused(Cause, frozen=True, kw_only=True):
 
 
 class GangTooSmall(Cause, frozen=True, kw_only=True):
-    """Fewer pods of a gang fit than start at once."""
+    """Fewer pods of a gang fit than have to start at once."""
 
     page = ReasonPage(
         "gang-waits",
@@ -126,7 +127,7 @@ class GangTooSmall(Cause, frozen=True, kw_only=True):
     group: str
     """``PodGroup namespace/name``."""
     want: int
-    """The number of pods that start at once."""
+    """The number of pods that have to start at once."""
     have: int
     """The number of pods that fit."""
     placed: int = 0
@@ -136,7 +137,7 @@ class GangTooSmall(Cause, frozen=True, kw_only=True):
     why: Headline
     """The headline of that pod."""
     names: Names
-    """The names that the pod has for its claims and requests."""
+    """The names that this pod gives its claims and requests."""
     domain: str = ""
     """The label (``key=value``) of the nodes, if a topology constraint keeps the pods together."""
 
@@ -168,7 +169,7 @@ class GangTooSmall(Cause, frozen=True, kw_only=True):
 
 
 class GangIncomplete(Cause, frozen=True, kw_only=True):
-    """A gang has fewer pods than start at once."""
+    """A gang has fewer pods than have to start at once."""
 
     page = GangTooSmall.page
     identity = ("group",)
@@ -211,7 +212,7 @@ class GangHeldBack(Cause, frozen=True, kw_only=True):
     why: Headline
     """The headline of the pod."""
     names: Names
-    """The names that the pod has for its claims and requests."""
+    """The names that this pod gives its claims and requests."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "group": self.group}
@@ -231,5 +232,5 @@ class GangHeldBack(Cause, frozen=True, kw_only=True):
 
 
 def _subject_word(group: str) -> str:
-    """Return ``podgroup/NAME`` of ``PodGroup namespace/NAME``."""
+    """Return ``podgroup/NAME`` for ``PodGroup namespace/NAME``."""
     return f"{group.partition(' ')[0].lower()}/{group.rpartition('/')[2]}"

@@ -1,4 +1,6 @@
-"""The first sentence of an answer: a value made of its parts, which become text once."""
+"""The first sentence of an answer, as a value with parts that are joined to text only at the
+end.
+"""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,22 +14,22 @@ class HeadlineCause(Struct, frozen=True):
 
     cause: Cause
     joint: str = ""
-    """The words that tie the cause to the text before it."""
+    """The words that join the cause to the text before it."""
     scope: Scope = Scope.ONE
     brief: bool = False
-    """True for the sentence without the holders of the devices."""
+    """True to leave the holders of the devices out of the sentence."""
     names_holders: bool = False
     """True if a clause names the holders after the brief sentence."""
 
     def text(self, names: Names) -> str:
-        """Return the cause with its joint."""
+        """Return the cause as text, with the words that join it."""
         compose = self.cause.brief if self.brief else self.cause.full_sentence
         holders = self.cause.holders_clause if self.names_holders else ""
         return self.joint + compose(names, self.scope) + holders
 
 
 class Clauses(Struct, frozen=True):
-    """A headline in parts, for a report that puts each on a line of its own."""
+    """The parts of a headline, for a report that puts each on its own line."""
 
     lead: str
     joint: str
@@ -41,11 +43,11 @@ class Headline(Struct, frozen=True):
     lead: str = ""
     """The main clause."""
     causes: tuple[HeadlineCause, ...] = ()
-    """The causes that complete the main clause, or take its place."""
+    """The causes that complete the main clause, or that replace it."""
     root_cause: Cause | None = None
-    """The cause behind these; it comes before them."""
+    """The cause that underlies the others; the sentence begins with it."""
     prefix: str = ""
-    """The words before all else: the condition of the sentence."""
+    """Words at the beginning of the sentence: the condition under which it holds."""
 
     def text(self, names: Names) -> str:
         """Return the sentence with the names that the user has given."""

@@ -1,5 +1,5 @@
-"""Reasons in the cluster's limits on claims: quotas, labels of the namespace, classes, gates, the
-size of a claim.
+"""Reasons in the cluster's limits on claims: quotas, labels of the namespace, classes, feature
+gates, and the size of a claim.
 """
 
 from collections.abc import Iterator
@@ -88,7 +88,7 @@ class QuotaExceeded(ClaimStopCause[quota.QuotaExceeded], frozen=True, kw_only=Tr
 
     @property
     def want(self) -> int | str:
-        """The limit that would be enough."""
+        """The limit that the quota would need."""
         return _count_or_text(self.stop.used + self.stop.need)
 
     def facts(self) -> Facts:
@@ -210,21 +210,21 @@ class ClassMissing(RequestCause, frozen=True, kw_only=True):
     )
 
     nearest: str | None = None
-    """A similar name, or the class of the driver that the request names instead; None for the name
-    of a class that a known driver installs.
+    """A similar name, or the class of a driver that the request names instead of a class; None if a
+    known driver installs a class of the given name.
     """
     classes: tuple[str, ...] = ()
     """The classes that exist."""
     none_known: bool = False
-    """True if the input has no class at all, and may lack the classes of the cluster."""
+    """True if the input has no class at all; it may then lack the classes of the cluster."""
     may_exist: bool = False
-    """True if the input may lack the class, though the cluster has it."""
+    """True if the input may lack the class although the cluster has it."""
     upstream: str = ""
     """The scheduler's own sentence, if the request names no class at all."""
     driver: str = ""
     """The driver that installs a class of that name, if it is known."""
     substitutes: tuple[str, ...] = ()
-    """Classes of that driver which it does not install itself: they may be meant instead."""
+    """Classes of that driver which the driver itself does not install; one of them may be meant."""
     silent: bool = False
     """True if that driver publishes no devices."""
 
@@ -237,8 +237,8 @@ class ClassMissing(RequestCause, frozen=True, kw_only=True):
         target = Target.of(scheduler.features.release)
         installed = find_installed_class(name, target)
         driver = installed[0] if installed is not None else ""
-        # The name of a class that a known driver installs is not misspelt: mig.nvidia.com is no
-        # gpu.nvidia.com.
+        # The name of a class that a known driver installs is no typing error: mig.nvidia.com does
+        # not mean gpu.nvidia.com.
         similar = None if driver else nearest(name, classes) or _class_of_driver(state, name)
         substitutes = tuple(
             class_name
@@ -333,7 +333,7 @@ class GateOff(RequestCause, frozen=True, kw_only=True):
     upstream: str = ""
     """The scheduler's sentence."""
     detail: str = ""
-    """The clause about devices that are hidden from the request."""
+    """The clause about devices that the request cannot see."""
     devices: tuple[str, ...] = ()
 
     def facts(self) -> Facts:
@@ -344,7 +344,7 @@ class GateOff(RequestCause, frozen=True, kw_only=True):
 
 
 class ClaimLimit(RequestsCause, frozen=True, kw_only=True):
-    """The requests of a claim want more devices than a claim can have."""
+    """The requests of a claim want more devices than a claim may have."""
 
     page = ReasonPage(
         "limit-32",
@@ -362,7 +362,7 @@ class ClaimLimit(RequestsCause, frozen=True, kw_only=True):
     want: int | None = None
     """The number of devices that the requests want; None if it cannot be counted."""
     have: int = 32
-    """The number of devices that a claim can have."""
+    """The number of devices that a claim may have."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "claim": self.claim, "want": self.want, "have": self.have}
@@ -376,7 +376,7 @@ class ClaimLimit(RequestsCause, frozen=True, kw_only=True):
 
 
 def drivers_of_class(device_class: DeviceClass) -> frozenset[str]:
-    """Return the drivers that the selectors of a class compare ``device.driver`` with."""
+    """Return the drivers with which the selectors of a class compare ``device.driver``."""
     return frozenset().union(*(reading(text).drivers for text in _expressions(device_class)))
 
 
@@ -388,8 +388,8 @@ def _expressions(device_class: DeviceClass) -> Iterator[str]:
 
 
 def _class_of_driver(state: ClusterState, driver: str) -> str | None:
-    """Return the class whose selector names this driver, if a driver's name was written in place
-    of a class.
+    """Return the class whose selector names this driver, if the request names a driver in place of
+    a class.
     """
     for device_class in sorted(state.classes, key=lambda item: item.metadata.name or ""):
         if any(driver in expression for expression in _expressions(device_class)):

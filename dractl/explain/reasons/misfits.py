@@ -1,5 +1,5 @@
-"""Conditions of selectors in words: as a person would write them, and the values of devices that do
-not meet them.
+"""Conditions of selectors in words: as a person would write them, with the values of devices that
+do not meet them.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ class SeenValue(Struct, frozen=True):
 
 
 class Evaluation(Struct, frozen=True):
-    """The part of a selector that decided that it is false, or fails, on some of the devices."""
+    """The part of a selector that made it false, or made it fail, on some of the devices."""
 
     expression: str
     start: int
@@ -36,14 +36,14 @@ class Evaluation(Struct, frozen=True):
 
 
 class Misfit(Struct, frozen=True):
-    """A condition that is false on devices: the name that it reads, and the devices' values for
-    it.
+    """A condition that is false on devices, with the name that it reads and the devices' values for
+    that name.
     """
 
     reference: Lookup | None
     """The name that the condition reads; None for ``device.driver``."""
     values: tuple[tuple[str, int], ...] = ()
-    """Each value and the number of devices that have it; empty if none has one."""
+    """Each value with the number of devices that have it; empty if no device has a value."""
     devices: int = 0
     """The number of devices on which it is false."""
     nearest: str | None = None
@@ -55,14 +55,14 @@ class Misfit(Struct, frozen=True):
 
     @property
     def frequent_values(self) -> tuple[str, ...]:
-        """The values, the most frequent first; drivers as they come."""
+        """The values, the most frequent first; names of drivers keep their order."""
         if self.reference is None:
             return tuple(value for value, _ in self.values)
         return tuple(value for value, _ in Counter(dict(self.values)).most_common(MAX_NAMED_VALUES))
 
     @property
     def missing(self) -> int:
-        """The number of devices that have nothing of that name."""
+        """The number of devices that have no value of that name."""
         return self.devices - sum(number for _, number in self.values)
 
 
@@ -101,7 +101,7 @@ class _Replacement(Struct, frozen=True):
 
 
 def format_expression(text: str, limit: int = 72) -> str:
-    """Return an expression as a person would say it: ``memory >= 80Gi``, ``architecture ==
+    """Return an expression as a person would write it: ``memory >= 80Gi``, ``architecture ==
     'Hopper'``.
     """
     program = reading(text)
@@ -132,5 +132,5 @@ def format_expression(text: str, limit: int = 72) -> str:
 
 
 def _name_text(lookup: Lookup) -> str:
-    """Return the bare name, unless the domain is one of Kubernetes'."""
+    """Return the name without its domain, unless the domain is one of Kubernetes' own."""
     return lookup.full_name if lookup.domain.endswith("kubernetes.io") else lookup.name or ""

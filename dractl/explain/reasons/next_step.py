@@ -1,6 +1,4 @@
-"""Next steps where no change of objects helps: what to look at or to do, with the command for
-it.
-"""
+"""Next steps when no change of objects helps: what to look at or to do, with the command for it."""
 
 from collections.abc import Sequence
 
@@ -58,7 +56,9 @@ def see_kubelet(node: str) -> NextStep:
 
 
 def delete_by_force(pod: str) -> NextStep:
-    """Return the step that ends a pod (``namespace/name``) whose end no kubelet can confirm."""
+    """Return the step that deletes a pod (``namespace/name``) by force, since no kubelet can
+    confirm that it has ended.
+    """
     namespace, name = parse_key(pod)
     return NextStep(
         f"only if that node is gone for good, delete pod {pod} by force",
@@ -67,12 +67,14 @@ def delete_by_force(pod: str) -> NextStep:
 
 
 def retry_prefix(new: bool) -> str:
-    """Return the beginning of a step where waiting may be enough."""
+    """Return the beginning of a step for a case in which waiting may be enough."""
     return "ask again in a few seconds; if nothing has changed by then, " if new else ""
 
 
 def complete_input(kind: str) -> NextStep:
-    """Return the step for an input without an object of a kind: it may be a part of the cluster."""
+    """Return the step for an input without any object of a kind: the input may be a part of the
+    cluster only.
+    """
     return NextStep(
         f"add what the cluster has to the input, which has no {kind}, or name the devices:"
         " --hardware dgx-h100, --devices FILE",

@@ -1,4 +1,4 @@
-"""Steps on a node itself, and their substitutes on systems without a shell."""
+"""Steps on a node itself, and the steps that replace them on systems without a shell."""
 
 from msgspec import Struct
 
@@ -12,15 +12,15 @@ _DEBUG_COMMAND = "kubectl debug node/{} -it --image=busybox"
 
 
 class NodeSystem(Struct, frozen=True):
-    """An operating system of nodes on which nothing is installed and run by hand."""
+    """An operating system of nodes on which nobody installs or runs programs by hand."""
 
     name: str
     mark: str
-    """The part of ``status.nodeInfo.osImage`` by which it is known."""
+    """The part of ``status.nodeInfo.osImage`` that identifies the system."""
     runtime_file: str
-    """The path of the configuration of the container runtime."""
+    """The path of the container runtime's configuration."""
     read_file: str = _DEBUG_COMMAND
-    """The command that reads it on the node."""
+    """The command that reads the configuration on the node."""
     read_kubelet_log: str = _DEBUG_COMMAND
     """The command that reads the kubelet's log."""
 
@@ -42,7 +42,7 @@ _SYSTEMS = (
 
 
 def find_system(os_image: str) -> NodeSystem | None:
-    """Return the system of a node if it has no shell for steps on it; None for any other."""
+    """Return the system of a node if it has no shell for steps on it; None for any other system."""
     return next((system for system in _SYSTEMS if system.mark in os_image), None)
 
 

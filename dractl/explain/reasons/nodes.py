@@ -54,7 +54,7 @@ class PinnedNode(ClaimCause, frozen=True, kw_only=True):
     )
 
     places: tuple[str, ...] = ()
-    """The nodes, or the values of their labels, where the allocation can be used."""
+    """The nodes, or the values of their labels, to which the allocation is bound."""
     pools: tuple[str, ...] = ()
     """The pools of the allocated devices."""
     users: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class PinnedNode(ClaimCause, frozen=True, kw_only=True):
 
 
 class ReservedLimit(ClaimStopCause[pre_bind.ReservedLimit], frozen=True, kw_only=True):
-    """The claim has as many pods as may use it."""
+    """The claim is reserved for as many pods as may use it."""
 
     stops = (pre_bind.ReservedLimit,)
     page = ReasonPage(
@@ -125,7 +125,7 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
 
     plugin: str | None = None
     texts: tuple[str, ...] = ()
-    """The plugin's own words."""
+    """The messages of the filter's plugin."""
     final: bool = True
     """True if ending pods would not help."""
     unmet: tuple[UnmetRequirement, ...] = ()
@@ -143,9 +143,9 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
     nearest: str | None = None
     """The label (``key=value``) that was probably meant."""
     tolerates: tuple[str, ...] = ()
-    """Tolerations of the pod that look like the taint and do not match it."""
+    """Tolerations of the pod that resemble the taint but do not match it."""
     claim_tolerates: tuple[str, ...] = ()
-    """Such tolerations of its requests, which count for devices only."""
+    """Such tolerations of its requests; they count for devices only."""
 
     @property
     def shortage(self) -> int:
@@ -186,8 +186,8 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
         upstream = "; ".join(self.texts)
         if not details or not upstream:
             return details or upstream
-        # Text that counts nodes is long and says little: it comes last, where a narrow screen may
-        # cut it off.
+        # Text that counts nodes is long and less important, so it comes last, where a narrow screen
+        # may cut it off.
         return (
             f"{details} ({upstream})"
             if upstream.startswith("node(s)")
@@ -264,7 +264,7 @@ class NoNodes(StopCause[cycle.NoNodes], frozen=True, kw_only=True):
 
 
 class Unchecked(Cause, frozen=True, kw_only=True):
-    """The scheduler refuses the pod for something that is not checked here."""
+    """The scheduler refuses the pod for something that dractl does not check."""
 
     page = NodeFilter.page
     identity = ("plugin",)
@@ -277,9 +277,9 @@ class Unchecked(Cause, frozen=True, kw_only=True):
     volumes: tuple[tuple[str, str], ...] = ()
     """The pod's PersistentVolumeClaims, each with its phase."""
     users: tuple[str, ...] = ()
-    """Pods (``namespace/name``) that use the same volume, or volumes on the same node."""
+    """Pods (``namespace/name``) that use the same volume, or that use volumes on the same node."""
     used: int = 0
-    """The number of volumes that they use there."""
+    """The number of volumes that they use on the node."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "plugin": self.plugin}
@@ -319,7 +319,9 @@ class Unchecked(Cause, frozen=True, kw_only=True):
 
 
 def _volume_steps(claims: Sequence[tuple[str, str]], namespace: str) -> Iterator[NextStep]:
-    """Yield a step for each PersistentVolumeClaim: why it is not bound, or where its volume is."""
+    """Yield a step for each PersistentVolumeClaim: it shows why the claim is not bound, or where
+    its volume is.
+    """
     for name, state in claims:
         if state in ("missing", "not in the input"):
             yield NextStep(
@@ -356,8 +358,8 @@ def _volume_steps(claims: Sequence[tuple[str, str]], namespace: str) -> Iterator
 
 
 def _describe_unbound(state: ClusterState, stop: volumes.VolumeUnusable) -> str:
-    """Say why a PersistentVolumeClaim cannot be used: no such claim or StorageClass, or the words
-    of its provisioner.
+    """Say why a PersistentVolumeClaim cannot be used: it or its StorageClass does not exist, or its
+    provisioner reports an error.
     """
     namespace, name = stop.volume_claim
     claim = PersistentVolumeClaim(

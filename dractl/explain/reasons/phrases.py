@@ -14,9 +14,9 @@ from dractl.model.names import RequestRef
 from dractl.views import parse_timestamp
 
 MAX_NAMED_VALUES = 4
-"""The values that a message names."""
+"""The number of values that a message names."""
 _SPECIAL_CLAIM = f"/{CLAIM_NAME}"
-"""The end of the name of the scheduler's own claim for extended resources."""
+"""The end of the name of the claim that the scheduler itself makes for extended resources."""
 
 
 class Scope(Enum):
@@ -27,16 +27,16 @@ class Scope(Enum):
 
 
 class Names(Struct, frozen=True, eq=False):
-    """The names that the user has given claims and requests."""
+    """The names that the user has given to claims and requests."""
 
     claims: Mapping[str, str] = field(default_factory=dict)
-    """The name in the pod by ``namespace/name`` of each claim of the subject."""
+    """The name that the pod gives each claim of the subject, by ``namespace/name``."""
     written: Mapping[str, str] = field(default_factory=dict)
-    """The text of the pod behind each request of the scheduler's claim for extended resources."""
+    """The text in the pod's manifest for each request of the claim for extended resources."""
 
     def request(self, ref: RequestRef) -> str:
-        """Return ``request gpu``, with its claim if there are several; an extended resource as the
-        pod has it.
+        """Return ``request gpu``, with its claim if there are several; an extended resource is
+        named as in the pod.
         """
         if ref.claim.endswith(_SPECIAL_CLAIM):
             return self.written.get(str(ref), f"request {ref}")
@@ -45,21 +45,21 @@ class Names(Struct, frozen=True, eq=False):
         return f"request {self.short_name(ref)}"
 
     def short_name(self, ref: RequestRef) -> str:
-        """Return ``claim/request``: a request among the requests of several claims."""
+        """Return ``claim/request``, the name of a request among those of several claims."""
         if ref.claim.endswith(_SPECIAL_CLAIM):
             return self.written.get(str(ref), str(ref))
         claim = self.claims.get(ref.claim)
         return f"{claim}/{ref}" if claim is not None else str(ref)
 
     def join(self, refs: Sequence[RequestRef]) -> str:
-        """Return ``a, b`` or ``main/a, aux/b``; "its requests" where all have alternatives."""
+        """Return ``a, b`` or ``main/a, aux/b``; "its requests" if all of them have alternatives."""
         if not refs:
             return "its requests"
         several = len({ref.claim for ref in refs}) > 1 or refs[0].claim.endswith(_SPECIAL_CLAIM)
         return ", ".join(self.short_name(ref) if several else str(ref) for ref in refs)
 
     def requests(self, refs: Sequence[RequestRef]) -> str:
-        """Return ``request a`` or ``requests a, b``; extended resources as the pod has them."""
+        """Return ``request a`` or ``requests a, b``; extended resources are named as in the pod."""
         if not refs:  # all have alternatives
             return "requests"
         if refs[0].claim.endswith(_SPECIAL_CLAIM):
@@ -69,7 +69,7 @@ class Names(Struct, frozen=True, eq=False):
 
 def name_holders(holders: Sequence[Holder]) -> str:
     """Return ``Deployment ml/web, pod ml/eval-0 and 2 more``: the users of the claims that hold
-    devices, holders of most devices first.
+    devices, those with the most devices first.
     """
 
     def name_holder(holder: Holder) -> str:
@@ -125,7 +125,7 @@ def abbreviate(names: Sequence[str], limit: int = 3) -> str:
 
 
 def times(number: int) -> str:
-    """Return `` ×8``, and nothing for a single thing."""
+    """Return `` ×8``; nothing for a single thing."""
     return f" ×{number}" if number > 1 else ""
 
 
@@ -138,7 +138,7 @@ def tally(values: Iterable[str] | Mapping[str, int]) -> str:
 
 
 def capitalize(clause: str) -> str:
-    """Return a clause as it begins a sentence."""
+    """Return a clause with a capital letter, for the beginning of a sentence."""
     return clause[:1].upper() + clause[1:]
 
 
@@ -150,7 +150,7 @@ def plural(number: int, noun: str) -> str:
 def age(since: str | None, now: float | None) -> str:
     """Format how long ago a time (RFC 3339) is, as kubectl prints ages: ``5d``.
 
-    ``now`` is in seconds since 1970. The text is empty if one of both is unknown.
+    ``now`` is in seconds since 1970. The text is empty if one of the times is unknown.
     """
     began = parse_timestamp(since or "")
     if began is None or now is None:

@@ -30,9 +30,9 @@ class NoSlicesForDriver(RequestCause, frozen=True, kw_only=True):
     nearest: str | None = None
     """A driver with a similar name."""
     none_known: bool = False
-    """True if there is no ResourceSlice at all."""
+    """True if the input has no ResourceSlice at all."""
     listed: bool = False
-    """True if the cluster has none; else the input may lack the slices of the cluster."""
+    """True if the cluster has none; False if the input may lack the slices of the cluster."""
 
     def facts(self) -> Facts:
         return {
@@ -59,7 +59,7 @@ class NoSlicesForDriver(RequestCause, frozen=True, kw_only=True):
 
     @property
     def _siblings(self) -> tuple[str, ...]:
-        """Drivers of the same vendor that publish: parts of a driver can be off where it is
+        """Drivers of the same vendor that publish devices, since only a part of a driver may be
         installed.
         """
         vendor = (self.driver or "").partition(".")[2]
@@ -186,9 +186,9 @@ class PoolCause(RequestCause, frozen=True, kw_only=True):
     """The number of slices that each of them announces."""
     generation: int = 0
     all_mode: bool = False
-    """True if it stops a request for all devices, of whichever driver."""
+    """True if the pool blocks a request for all devices, whichever driver the request is for."""
     upstream: str = ""
-    """The scheduler's sentence, if that is all that is known."""
+    """The scheduler's sentence, if nothing else is known."""
 
     def facts(self) -> Facts:
         return {
@@ -250,7 +250,7 @@ class PoolIncomplete(PoolCause, frozen=True, kw_only=True):
 
 
 class PublishedTwice(Cause, frozen=True, kw_only=True):
-    """The pool has more slices than each of them announces."""
+    """The pool has more slices than each slice announces."""
 
     page = ReasonPage(
         "pool-published-twice",
@@ -332,7 +332,7 @@ class PoolObsolete(PoolCause, frozen=True, kw_only=True):
 
 
 class PoolInvalid(PoolCause, frozen=True, kw_only=True):
-    """The pool contradicts itself."""
+    """The slices of the pool contradict each other."""
 
     page = ReasonPage(
         "pool-invalid",

@@ -7,8 +7,8 @@ MAX_SHOWN_NAMES = 2
 
 
 class NotKnownOfPreview(Cause, frozen=True, kw_only=True):
-    """A claim or a class has names that the preview of a release may have, and that dractl does not
-    know.
+    """A claim or a class has names that dractl does not know, and that the preview of a release may
+    have.
     """
 
     page = ReasonPage(
@@ -24,7 +24,7 @@ class NotKnownOfPreview(Cause, frozen=True, kw_only=True):
     )
 
     names: tuple[str, ...] = ()
-    """The object, the field and the preview, a sentence for each."""
+    """One sentence for each name, with the object, the field and the preview."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.names}

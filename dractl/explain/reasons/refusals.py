@@ -1,4 +1,4 @@
-"""Sentences about nodes that a filter before DRA refuses: the pod's demands, and the node's
+"""Sentences about nodes that a filter other than DRA's refuses: the pod's demands, and the node's
 state.
 """
 
@@ -26,7 +26,7 @@ def describe_unmet(wanted: Iterable[UnmetRequirement]) -> str:
 
 
 MAX_LABEL_VALUES = 4
-"""The values of a label that a sentence names."""
+"""The number of a label's values that a sentence names."""
 _NODE_STATES = {
     "node.kubernetes.io/not-ready": "the node is not ready",
     "node.kubernetes.io/unreachable": "the node does not answer",
@@ -63,7 +63,9 @@ def _describe_taints(taints: Iterable[Taint]) -> str:
 
 
 def labels_text(labels: Iterable[NodeLabel], single: bool = True) -> str:
-    """Return the labels that the node or nodes have instead of the labels that the pod wants."""
+    """Return the labels that one node, or several, have instead of the labels that the pod
+    wants.
+    """
     values_by_key: dict[str, list[str]] = {}
     for label in labels:
         values = values_by_key.setdefault(label.key, [])
@@ -88,8 +90,8 @@ def selector_text(selector: NodeSelector) -> str:
 
 
 def label_selector_text(selector: NodeSelector) -> str:
-    """Return ``zone=a and gpu Exists``: shorter than :func:`selector_text` where one value is
-    wanted.
+    """Return ``zone=a and gpu Exists``, which is shorter than :func:`selector_text` if a single
+    value is wanted.
     """
     return _format_terms(
         selector,

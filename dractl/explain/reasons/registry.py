@@ -1,4 +1,4 @@
-"""All reasons, found by importing the modules of the room."""
+"""All reasons, which are found by importing the modules of this package."""
 
 import pkgutil
 from importlib import import_module

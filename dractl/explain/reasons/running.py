@@ -1,4 +1,4 @@
-"""Reasons after the scheduler: causes that keep a pod on its node from running there."""
+"""Reasons after scheduling: causes that keep a pod from running on its node."""
 
 from collections.abc import Iterator
 
@@ -66,7 +66,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     steps_beside_fixes = True
 
     prepare: PrepareFailure
-    """The kubelet's message, and its words about the driver."""
+    """The kubelet's message, and what it says about the driver."""
     faults: tuple[tuple[str, str, str], ...] = ()
     """The faults that the driver would find in the configuration of a claim: pod claim, path, and
     reason.
@@ -74,13 +74,13 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     drivers: tuple[str, ...] = ()
     """The drivers of the pod's devices."""
     lost: tuple[str, ...] = ()
-    """The drivers among them that publish nothing on the node any more."""
+    """The members of ``drivers`` that publish nothing on the node any more."""
     devices: tuple[str, ...] = ()
     """The devices of the claims."""
     gates: tuple[str, ...] = ()
     """The driver's feature gates that a corrected configuration needs."""
     refusal: Refusal | None = None
-    """The meaning of the driver's words, if the facts have it."""
+    """The explanation of the driver's message, if the facts have one."""
     plugins: tuple[PluginState, ...] = ()
     """The states of the drivers' plug-ins on the node, as far as the input shows them."""
     os_image: str = ""
@@ -88,8 +88,8 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     has_begun: bool = False
     """True if the pod has run before: the node was restarted, or the pod's sandbox was lost."""
     made: tuple[DeploymentRefused | DomainState | DriverWaits | PluginFails, ...] = ()
-    """Objects that the drivers have made for the claims and that are not ready, and the objects
-    that the drivers wait for.
+    """Objects that the drivers have made for the claims and that are not ready, and objects for
+    which the drivers wait.
     """
 
     def facts(self) -> Facts:
@@ -102,7 +102,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
                 f"ran on {self.nodes[0]} before, where the kubelet cannot prepare its devices again"
             )
         states = [state.clause() for state in (*self.made, *self._faulty)]
-        if states:  # the kubelet's words only follow from them
+        if states:  # the kubelet's message only follows from these states
             return f"{lead}: {'; '.join(states)}; the kubelet says: {self.prepare.words}"
         words = f"{lead}: {self.prepare.words}"
         faults = "; ".join(f"{path} of claim {claim}: {why}" for claim, path, why in self.faults)
@@ -169,8 +169,8 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         return NextStep(f"read the log of {self.driver} on {node}{reason}", pods_on(node))
 
     def _refusal_steps(self, asked: AskedObject, node: str) -> Iterator[NextStep]:
-        """Yield next steps if the driver itself has answered: another start of it would answer the
-        same.
+        """Yield next steps if the driver itself has refused, so that preparing again would change
+        nothing.
         """
         if self.has_begun and (self.refusal is None or self.refusal.blames == "pod"):
             yield NextStep(
@@ -222,16 +222,16 @@ class NotInjected(Cause, frozen=True, kw_only=True):
 
     container: str
     why: str
-    """The words of the runtime."""
+    """The message of the runtime."""
     begun: bool = False
-    """True if a container of the pod has run before, so that the devices were there."""
+    """True if a container of the pod has run before, so that the devices existed then."""
     host: str = ""
     """The path that is absent on the node."""
     drivers: tuple[str, ...] = ()
     os_image: str = ""
     """The system of the node."""
     refusal: Refusal | None = None
-    """The meaning of the runtime's words, if the facts have it."""
+    """The explanation of the runtime's message, if the facts have one."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         node = self.nodes[0]
@@ -303,9 +303,9 @@ class NotStarted(Cause, frozen=True, kw_only=True):
     why: str
     """The kubelet's words."""
     roots: tuple[DriverRoot, ...] = ()
-    """The folders where the drivers of the pod's devices look for the files of their vendor."""
+    """The folders in which the drivers of the pod's devices look for the files of their vendor."""
     refusal: Refusal | None = None
-    """The meaning of the words of the runtime or a driver, if the facts have it."""
+    """The explanation of the runtime's or a driver's message, if the facts have one."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         lead = f"scheduled on {self.nodes[0]}, where the kubelet cannot {self.what}: {self.why}"
@@ -345,7 +345,7 @@ class NotStarted(Cause, frozen=True, kw_only=True):
 
 def _cure(lacks: MissingDependency, node: str, asked: AskedObject) -> NextStep | None:
     """Return the step that supplies the missing dependency of the kubelet or the container runtime;
-    None if that is unknown.
+    None if no step is known.
     """
     name = lacks.name
     match lacks.dependency:
@@ -381,7 +381,9 @@ def _cure(lacks: MissingDependency, node: str, asked: AskedObject) -> NextStep |
 
 
 def _cure_in_pod(lacks: MissingDependency, node: str, asked: AskedObject) -> NextStep | None:
-    """Return the step for what the pod itself needs: objects, volumes, claims, and its command."""
+    """Return the step for something that the pod itself needs: an object, a volume, a claim, or its
+    command.
+    """
     name, namespace = lacks.name, asked.namespace
     match lacks.dependency:
         case "object":
@@ -453,13 +455,13 @@ def _cure_host_path(lacks: MissingDependency, node: str, asked: AskedObject) -> 
 
 
 class MissingDevices(Struct, frozen=True):
-    """Devices of a driver that a program has not found although its pod has them."""
+    """Devices of a driver that a program does not find although its pod has them."""
 
     driver: str
     device_files: str
-    """The pattern of the paths under which the kernel driver has the devices."""
+    """The pattern of the paths at which the kernel driver creates the device files."""
     check: str
-    """The vendor's program that shows them on a node."""
+    """The vendor's program that shows the devices on a node."""
     plugin: PluginState | None = None
 
     def clause(self) -> str:
@@ -470,7 +472,7 @@ class MissingDevices(Struct, frozen=True):
         )
 
     def steps(self, node: str) -> Iterator[NextStep]:
-        """Yield the steps that check the way from the kernel driver to the container."""
+        """Yield the steps that follow the devices from the kernel driver to the container."""
         yield NextStep(
             f"see whether the kernel driver is loaded on {node} and {self.device_files} exist there"
             f" ({self.check} on the host shows and makes them)",
@@ -490,7 +492,7 @@ class MissingDevices(Struct, frozen=True):
 
 
 class ContainerFailed(Cause, frozen=True, kw_only=True):
-    """A container has ended with an error, or ends again and again."""
+    """A container has failed, or fails again and again."""
 
     page = ReasonPage(
         "container-failed",
@@ -506,12 +508,12 @@ class ContainerFailed(Cause, frozen=True, kw_only=True):
 
     container: ContainerStatus
     over: bool = False
-    """True if the pod has ended with it."""
+    """True if the pod has ended with the container."""
     why: str = ""
     claims: bool = False
     """True if the pod has claims."""
     without: tuple[str, ...] = ()
-    """Sentences about devices that reach no container."""
+    """Sentences about devices that no container gets."""
     missing: MissingDevices | None = None
     """The devices that the program says it has not found."""
     os_image: str = ""
@@ -589,7 +591,9 @@ def describe_end(container: ContainerStatus) -> str:
 
 
 def _line(text: str) -> str:
-    """Return the last line of a termination message, which says most, in bounded length."""
+    """Return the last line of a termination message, which is the most useful one, cut to a bounded
+    length.
+    """
     return " ".join(text.strip().splitlines()[-1:])[-300:].rstrip(".")
 
 
@@ -702,8 +706,8 @@ class ProbeFails(Cause, frozen=True, kw_only=True):
 
 
 class Evicted(Cause, frozen=True, kw_only=True):
-    """The pod was ended by others: the kubelet for lack of a resource, or a controller for a
-    taint.
+    """The pod was ended from outside: by the kubelet for lack of a resource, or by a controller for
+    a taint.
     """
 
     page = ReasonPage(
@@ -746,7 +750,7 @@ class Evicted(Cause, frozen=True, kw_only=True):
 
 
 class Failed(Cause, frozen=True, kw_only=True):
-    """The pod has failed, and no container says why: the kubelet did not admit it, or ended it."""
+    """The pod has failed, and no container shows why: the kubelet did not admit it, or ended it."""
 
     page = NotStarted.page
 
@@ -766,8 +770,8 @@ def _finalizers_clause(finalizers: tuple[str, ...]) -> str:
 
 
 def _finalizer_steps(finalizers: tuple[str, ...], asked: AskedObject) -> Iterator[NextStep]:
-    """Yield the step for the owner of a finalizer: no deletion ends the pod before, not even by
-    force.
+    """Yield the step for the owner of a finalizer, since no deletion removes the pod before, not
+    even by force.
     """
     for finalizer in finalizers[:1]:
         yield NextStep(
@@ -793,13 +797,13 @@ class NodeSilent(Cause, frozen=True, kw_only=True):
     is_root_cause = True
 
     why: str
-    """The message of its condition Ready."""
+    """The message of the node's condition Ready."""
     since: str = ""
-    """When the condition changed (RFC 3339)."""
+    """The time at which the condition changed (RFC 3339)."""
     leaving: str = ""
-    """The time by which a pod that is being deleted was to be gone; "" for any other."""
+    """The time by which a pod that is being deleted should have been gone; "" for any other pod."""
     finalizers: tuple[str, ...] = ()
-    """Finalizers of other controllers, which keep a pod that is being deleted as well."""
+    """Finalizers of other controllers, which also keep a pod that is being deleted."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         since = f" since {self.since}" if self.since else ""
@@ -816,7 +820,7 @@ class NodeSilent(Cause, frozen=True, kw_only=True):
 
 
 class NodeUnready(Cause, frozen=True, kw_only=True):
-    """The kubelet of the pod's node answers, and says that the node is not ready."""
+    """The kubelet of the pod's node answers, but says that the node is not ready."""
 
     page = NodeSilent.page
 
@@ -832,7 +836,7 @@ class NodeUnready(Cause, frozen=True, kw_only=True):
 
 
 class KubeletSilent(Cause, frozen=True, kw_only=True):
-    """The node counts as ready, and its kubelet has reported nothing about the pod."""
+    """The node counts as ready, but its kubelet has reported nothing about the pod."""
 
     page = NodeSilent.page
 
@@ -865,25 +869,25 @@ class Stuck(Cause, frozen=True, kw_only=True):
     )
 
     until: str
-    """When its containers had to be gone (RFC 3339)."""
+    """The time by which its containers had to end (RFC 3339)."""
     late: bool = False
-    """True if that has passed."""
+    """True if that time has passed."""
     running: tuple[str, ...] = ()
     """The containers that have not ended."""
     known: bool = True
     """True if the kubelet has reported the containers."""
     has_ended: bool = False
-    """True if its phase is an end: its claims are unprepared, and their devices free (kubernetes
-    pkg/controller/resourceclaim/controller.go).
+    """True if its phase is Succeeded or Failed; then its claims are unprepared, and their devices
+    free (kubernetes pkg/controller/resourceclaim/controller.go).
     """
     drivers: tuple[str, ...] = ()
-    """The drivers that must unprepare its claims."""
+    """The drivers that have to unprepare its claims."""
     lost: tuple[str, ...] = ()
-    """The drivers among them that publish nothing on the node."""
+    """The members of ``drivers`` that publish nothing on the node."""
     finalizers: tuple[str, ...] = ()
-    """The finalizers that keep it."""
+    """The finalizers that keep the pod."""
     reported: str = ""
-    """The kubelet's words about it."""
+    """The kubelet's message about the pod."""
     plugins: tuple[PluginState, ...] = ()
     """The states of the drivers' plug-ins on the node, as far as the input shows them."""
     os_image: str = ""
@@ -904,9 +908,7 @@ class Stuck(Cause, frozen=True, kw_only=True):
 
     @property
     def _waits_for(self) -> str:
-        """The clause about the events that must happen before the pod is gone, apart from its
-        finalizers.
-        """
+        """The clause about the events, other than finalizers, for which the pod waits."""
         node = self.nodes[0]
         if not self.known:
             return "its kubelet has not said that it has stopped"

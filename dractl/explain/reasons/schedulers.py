@@ -1,5 +1,5 @@
-"""Reasons in the scheduler that a pod names: a scheduler other than the default schedules it, or no
-visible one.
+"""Reasons in the scheduler that a pod names: another scheduler than the default one is responsible,
+or no scheduler of that name is visible.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ WITHOUT_CLAIMS = (
     "request the devices as resources of a device plugin, or choose a scheduler that allocates"
     " claims"
 )
-"""The advice for pods of a scheduler that does not allocate claims."""
+"""The advice for pods whose scheduler does not allocate claims."""
 
 
 class UnseenScheduler(Cause, frozen=True, kw_only=True):
@@ -41,13 +41,13 @@ class UnseenScheduler(Cause, frozen=True, kw_only=True):
     selector: str = ""
     """A label of its pods, as ``kubectl get pods -l`` takes it."""
     takes_claims: bool = True
-    """False if it is known not to allocate the claims of pods."""
+    """False if the scheduler is known not to allocate the claims of pods."""
     absent: bool = False
-    """True if the input shows all pods, and no pod of the scheduler."""
+    """True if the input shows all pods, and none of them runs the scheduler."""
     nearest: str | None = None
     """A similar name."""
     nearest_runs: bool = False
-    """True if something answers to the similar name."""
+    """True if a scheduler with the similar name runs."""
 
     @property
     def lead(self) -> str:
@@ -96,7 +96,7 @@ class UnseenScheduler(Cause, frozen=True, kw_only=True):
 
 
 class RunningScheduler(Cause, frozen=True, kw_only=True):
-    """Another scheduler than kube-scheduler runs, and schedules the pod."""
+    """A scheduler other than kube-scheduler runs, and schedules the pod."""
 
     page = ReasonPage(
         "other-scheduler",
@@ -115,17 +115,17 @@ class RunningScheduler(Cause, frozen=True, kw_only=True):
     plugin: str
     """The name in ``spec.schedulerName``."""
     title: str
-    """The scheduler with its version; the name of an unknown one."""
+    """The scheduler with its version; for an unknown one, its name."""
     running: tuple[str, ...] = ()
     """Workloads that run it, ``KIND/NAMESPACE/NAME``."""
     words: str = ""
-    """The newest text that it wrote about the pod."""
+    """The newest message that it wrote about the pod."""
     refusal: str = ""
-    """The predicate that says that it does not allocate the pod's claims; empty if it does."""
+    """The predicate which says that it does not allocate the pod's claims; empty if it does."""
     instead: str = ""
-    """The imperative for such pods."""
+    """The advice for such pods, as an imperative."""
     group: str = ""
-    """The resource and the name of its object for the pod's group, parted by a space."""
+    """The resource and the name of the object for the pod's group, separated by a space."""
 
     @property
     def lead(self) -> str:

@@ -19,11 +19,11 @@ class PlacedByHand(ClaimCause, frozen=True, kw_only=True):
     page = UnseenScheduler.page
 
     exists: bool = True
-    """True if there is such a node."""
+    """True if the node exists."""
     scheduler: str = ""
     """The pod's scheduler, if it does not allocate claims."""
     instead: str = ""
-    """The imperative for pods of that scheduler."""
+    """The advice for pods of that scheduler, as an imperative."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         node = ", ".join(self.nodes) + ("" if self.exists else ", which does not exist,")
@@ -47,7 +47,7 @@ class PlacedByHand(ClaimCause, frozen=True, kw_only=True):
 
 
 class ClaimReplaced(ClaimCause, frozen=True, kw_only=True):
-    """The pod is on its node, and its claim is not, or no longer, allocated and reserved for it."""
+    """The pod is on its node, but its claim is not allocated and reserved for it, or no longer."""
 
     page = ReasonPage(
         "claim-replaced",
@@ -64,7 +64,7 @@ class ClaimReplaced(ClaimCause, frozen=True, kw_only=True):
     is_younger: bool = False
     """True if the claim was created after the pod."""
     unused: tuple[str, ...] = ()
-    """Claims like it without owner that no pod names."""
+    """Claims with the same requests that have no owner and that no pod names."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.unused}
@@ -101,7 +101,7 @@ class ClaimReplaced(ClaimCause, frozen=True, kw_only=True):
 
 
 class TimeoutRisk(ClaimCause, frozen=True, kw_only=True):
-    """The scheduler gives up before it has an answer."""
+    """The scheduler gives up before it finds an answer."""
 
     page = ReasonPage(
         "timeout-risk",
@@ -117,7 +117,7 @@ class TimeoutRisk(ClaimCause, frozen=True, kw_only=True):
 
     requests: tuple[RequestRef, ...] = ()
     because: Cause | None = None
-    """The cause that cannot be satisfied."""
+    """The cause that makes the search long, since it cannot be satisfied."""
 
     @property
     def refs(self) -> tuple[RequestRef, ...]:
@@ -136,7 +136,7 @@ class TimeoutRisk(ClaimCause, frozen=True, kw_only=True):
 
 
 class SchedulerError(ClaimCause, frozen=True, kw_only=True):
-    """The allocator fails with an error that has no code of its own."""
+    """The allocator fails with an error that has no code of its own in dractl."""
 
     page = ReasonPage(
         "scheduler-error",
@@ -168,7 +168,7 @@ class SchedulerError(ClaimCause, frozen=True, kw_only=True):
 
 
 class UpstreamBug(ClaimCause, frozen=True, kw_only=True):
-    """A known bug of the release stops the pod."""
+    """A known bug of the release keeps the pod from being placed."""
 
     stops = (pre_bind.NoAllocationTime, pre_bind.EmptyMapping, pre_bind.Miscounted)
     page = ReasonPage(
@@ -191,7 +191,7 @@ class UpstreamBug(ClaimCause, frozen=True, kw_only=True):
     pool: str | None = None
     counter_set: str | None = None
     names: tuple[str, ...] = ()
-    """The pods or drivers that are concerned."""
+    """The pods or drivers that the bug affects."""
     request: RequestRef | None = None
     devices: tuple[str, ...] = ()
 
@@ -294,15 +294,15 @@ class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
 
     resource: str
     device_class: str | None = None
-    """The class of the similar resource; else a class with devices of the vendor that does not
-    provide it.
+    """The class that maps a similar resource, or else a class for devices of the same vendor that
+    does not map this one.
     """
     nearest: str | None = None
     """A similar resource."""
     is_mapped: bool = False
-    """True if the class names the resource, which has no effect while the gate is off."""
+    """True if the class maps the resource; the mapping has no effect while the gate is off."""
     gate_off: bool = False
-    """True if DRAExtendedResource is off."""
+    """True if the gate DRAExtendedResource is off."""
 
     def facts(self) -> Facts:
         return {
@@ -333,7 +333,7 @@ class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
 
 
 class PodDeleting(Cause, frozen=True, kw_only=True):
-    """The pod is being deleted without ever having had a node."""
+    """The pod is being deleted and has never had a node."""
 
     page = ReasonPage(
         "pod-deleting",
@@ -350,9 +350,9 @@ class PodDeleting(Cause, frozen=True, kw_only=True):
 
     pod: str
     since: str
-    """When it is to be gone (RFC 3339)."""
+    """The time by which the pod has to be gone (RFC 3339)."""
     finalizers: tuple[str, ...] = ()
-    """The finalizers that keep it."""
+    """The finalizers that keep the pod."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.finalizers}
@@ -385,7 +385,9 @@ class PodDeleting(Cause, frozen=True, kw_only=True):
 
 
 class InputIncomplete(Cause, frozen=True, kw_only=True):
-    """The scheduler has said why the pod does not fit, and by the input it would."""
+    """The scheduler has said why the pod does not fit, although by the objects in the input it
+    would.
+    """
 
     page = ReasonPage(
         "input-incomplete",
@@ -400,7 +402,9 @@ class InputIncomplete(Cause, frozen=True, kw_only=True):
     message: str
     """The scheduler's message."""
     absent: str
-    """The objects that the input lacks: ``nodes``, or the objects of all ``namespaces`` but one."""
+    """The objects that the input lacks: ``nodes``, or ``namespaces`` if it has the objects of one
+    namespace only.
+    """
 
     def sentence(self, names: Names, scope: Scope) -> str:
         absent = "nodes, so node filters could not be checked"
@@ -433,11 +437,11 @@ class WouldFitNow(Cause, frozen=True, kw_only=True):
     pod_claim: str | None = None
     devices: tuple[str, ...] = ()
     since: str = ""
-    """The time of its last attempt (RFC 3339)."""
+    """The time of the scheduler's last attempt (RFC 3339)."""
     leaving: tuple[str, ...] = ()
-    """The pods that the scheduler preempts on the node, and waits for."""
+    """The pods that the scheduler preempts on the node and whose end it waits for."""
     unbound: tuple[str, ...] = ()
-    """The PersistentVolumeClaims that it waits for (kubernetes
+    """The PersistentVolumeClaims whose binding the scheduler waits for (kubernetes
     pkg/scheduler/framework/plugins/volumebinding PreBind, BindPodVolumes).
     """
 
@@ -466,7 +470,7 @@ class WouldFitNow(Cause, frozen=True, kw_only=True):
 
 
 class SchedulerDiffers(Cause, frozen=True, kw_only=True):
-    """kube-scheduler's words contradict the objects, and are newer than these."""
+    """kube-scheduler's message contradicts the objects, and is newer than they are."""
 
     page = ReasonPage(
         "scheduler-differs",
@@ -517,7 +521,7 @@ class SchedulerDiffers(Cause, frozen=True, kw_only=True):
 
 
 class Mixed(Cause, frozen=True, kw_only=True):
-    """Nodes have different causes, and none holds on most of them."""
+    """The nodes have different causes, and no cause holds on most of them."""
 
     page = ReasonPage(
         "mixed",
@@ -531,7 +535,7 @@ class Mixed(Cause, frozen=True, kw_only=True):
     codes: tuple[str, ...] = ()
     """The codes of the causes."""
     nearest_node: str = ""
-    """The node that is nearest to fitting."""
+    """The node that is nearest to a fit."""
     nearest_cause: Cause | None = None
     """The cause there."""
 

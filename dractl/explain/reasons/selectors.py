@@ -9,7 +9,7 @@ from dractl.explain.reasons.next_step import AskedObject
 from dractl.explain.reasons.phrases import Names, Scope, abbreviate, plural
 
 MAX_EVALUATIONS = 8
-"""The kinds of devices whose evaluation JSON shows."""
+"""The number of kinds of devices whose evaluation JSON shows."""
 _COMPARE = NextStep(
     "compare the selector with what the devices publish", "kubectl get resourceslices -o yaml"
 )
@@ -32,9 +32,9 @@ class SelectorFalse(RequestCause, frozen=True, kw_only=True):
 
     selector: str
     part: str | None = None
-    """The part of it that is false on all of them."""
+    """The part of the selector that is false on all of the devices."""
     of_class: bool = False
-    """True if it is a selector of the class."""
+    """True if the selector is one of the class."""
     attribute: str | None = None
     capacity: str | None = None
     values: tuple[str, ...] = ()
@@ -46,9 +46,9 @@ class SelectorFalse(RequestCause, frozen=True, kw_only=True):
     want: int | None = None
     """The number of devices that the request wants."""
     have: int | None = None
-    """The number of devices on which it is true."""
+    """The number of devices on which the selector is true."""
     of: int = 0
-    """The number of devices on which it was evaluated."""
+    """The number of devices on which the selector was evaluated."""
     devices: tuple[str, ...] = ()
     evaluated: tuple[Evaluation, ...] = ()
     """The evaluations, one for each kind of device."""
@@ -125,7 +125,7 @@ class SelectorError(RequestCause, frozen=True, kw_only=True):
     upstream: str = ""
     """The scheduler's message, if nothing more is known."""
     on: tuple[str, ...] = ()
-    """The nodes of the devices."""
+    """The nodes that have the devices."""
     attribute: str | None = None
     values: tuple[str, ...] = ()
     misfit: Misfit | None = None

@@ -1,4 +1,4 @@
-"""Reasons in workloads: the holders of the devices, and why they stay.
+"""Reasons in workloads: the holders of the devices, and why they keep them.
 
 They never change the verdict.
 """
@@ -50,12 +50,12 @@ class OldReplicas(Cause, frozen=True, kw_only=True):
     pods: tuple[str, ...] = ()
     """The old replicas."""
     surge: str = ""
-    """``maxSurge`` of the rollout."""
+    """The rollout's ``maxSurge``."""
     unavailable: str = ""
-    """``maxUnavailable`` of the rollout."""
+    """The rollout's ``maxUnavailable``."""
     apart: bool = False
-    """True if they keep the pod from their nodes by anti-affinity or a host port; else they hold
-    the devices.
+    """True if the replicas keep the pod from their nodes by anti-affinity or a host port; False if
+    they hold the devices.
     """
 
     def facts(self) -> Facts:
@@ -128,23 +128,25 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
     """The workload, ``Kind namespace/name``."""
     pods: tuple[str, ...] = ()
     apart: bool = False
-    """True if they keep the pod from their nodes by anti-affinity or a host port; else they hold
-    the devices.
+    """True if the pods keep the subject from their nodes by anti-affinity or a host port; False if
+    they hold the devices.
     """
     ends: bool = False
-    """True if such pods end by themselves (a Job's), so that waiting is the answer."""
+    """True if such pods end without any action, as the pods of a Job do, so that waiting is
+    enough.
+    """
     together: bool = False
     """True if the pods may wait for each other, as the pods of a JobSet or an Indexed Job do."""
     earlier: str = ""
     """The run of the same CronJob that holds the devices."""
     autoscaler: str = ""
-    """The autoscaler that writes the replicas."""
+    """The autoscaler that sets the number of replicas."""
     node_labels: str = ""
     """The labels of the nodes on which all pods of a group have to be."""
     node_count: int = 0
-    """The number of such nodes with the devices."""
+    """The number of these nodes that have the devices."""
     size: int = 0
-    """The number of pods of the group."""
+    """The number of pods in the group."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.pods}
@@ -194,8 +196,8 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
 
 
 class ClaimEach(ClaimCause, frozen=True, kw_only=True):
-    """Each replica has a claim of its own, and the claim's configuration asks for sharing, which
-    works among the pods of one claim only.
+    """Each replica has its own claim, although the claim's configuration asks for sharing, which
+    works only among the pods of one claim.
     """
 
     page = ReasonPage(
@@ -273,13 +275,13 @@ class HoldersTerminating(Cause, frozen=True, kw_only=True):
 
     pods: tuple[str, ...] = ()
     since: str = ""
-    """When the first of them was to be gone (RFC 3339)."""
+    """The time by which the first of these pods had to be gone (RFC 3339)."""
     on: tuple[str, ...] = ()
-    """The nodes of ``pods``."""
+    """The nodes on which ``pods`` run."""
     finalizers: tuple[str, ...] = ()
-    """The finalizers that keep the first of them."""
+    """The finalizers that keep the first of these pods."""
     event: str = ""
-    """The kubelet's message about ending it."""
+    """The kubelet's message about ending that pod."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.pods}
