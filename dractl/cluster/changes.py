@@ -1,8 +1,8 @@
 """Changes of a cluster's objects: RFC 6902 patches, deletions and creations.
 
-A deletion includes the work of the claim controller when a pod ends: the pod's generated claims go
-with it, other claims lose the reservation and, when nobody is left, the allocation (kubernetes
-pkg/controller/resourceclaim/controller.go syncClaim).
+A deletion includes the work of the claim controller when a pod ends: the pod's generated claims are
+deleted too, and other claims lose the reservation and, when no pod is left, the allocation
+(kubernetes pkg/controller/resourceclaim/controller.go syncClaim).
 """
 
 import copy
@@ -17,20 +17,20 @@ from dractl.views import Claim
 
 
 class Patch(Struct, frozen=True):
-    """An RFC 6902 patch of an object of the source, named ``Kind/[namespace/]name``."""
+    """An RFC 6902 patch of an object of the input, named ``Kind/[namespace/]name``."""
 
     target: str
     operations: tuple[Mapping[str, Any], ...]
 
 
 class Delete(Struct, frozen=True):
-    """An object to delete (a pod: to end), named ``Kind/[namespace/]name``."""
+    """The deletion of an object named ``Kind/[namespace/]name``; for a pod, its end."""
 
     target: str
 
 
 class Create(Struct, frozen=True):
-    """An object to create."""
+    """The creation of an object."""
 
     value: Mapping[str, Any]
 
@@ -130,7 +130,7 @@ def _edit(parent: Any, part: str, operation: Mapping[str, Any]) -> None:
 
 
 def apply(state: ClusterState, changes: Iterable[Change]) -> ClusterState:
-    """Return the cluster after ``changes``. Raises PatchError if one does not apply."""
+    """Return the cluster after ``changes``. Raises PatchError if a patch does not apply."""
     draft = _Draft(state)
     for change in changes:
         match change:
@@ -154,7 +154,7 @@ def apply(state: ClusterState, changes: Iterable[Change]) -> ClusterState:
 
 
 class _Draft:
-    """The kinds of objects that are changed, each copied once."""
+    """The state while changes are made; each kind of object is copied once."""
 
     def __init__(self, state: ClusterState) -> None:
         self.state = state
@@ -168,7 +168,7 @@ class _Draft:
         return self.state.get(kind, key) if objects is None else objects.get(key)
 
     def take(self, kind: str, key: Key) -> Raw:
-        """Return an object that has to be there. Raises PatchError."""
+        """Return an object that must exist. Raises PatchError."""
         value = self.get(kind, key)
         if value is None:
             raise PatchError(f"there is no {'/'.join((kind, *filter(None, key)))}")

@@ -27,7 +27,7 @@ def newest_change(state: ClusterState) -> str:
     """Return the newest time at which an object that kube-scheduler looks at is known to have
     changed (RFC 3339); "" if none has a time.
 
-    Its own words about pods do not count. A deletion leaves no time behind.
+    What it writes about pods itself does not count. A deletion leaves no trace of its time.
     """
     times = {""}
     for kind in ("ResourceSlice", "DeviceClass", "DeviceTaintRule"):
@@ -48,8 +48,8 @@ def newest_change(state: ClusterState) -> str:
 def newest_time(state: ClusterState) -> float | None:
     """Return the time up to which ages are counted, in seconds since 1970.
 
-    It is when the cluster was read or, for a dump, its newest time, which may be the creation of
-    a pod or claim. None if the dump has no time.
+    This is the time at which the cluster was read. For a dump it is the newest time in it, which
+    may be the creation of a pod or claim; None if the dump has no time.
     """
     times = (read_time(state), _newest_creation(state))
     return max((time for time in times if time is not None), default=None)

@@ -1,4 +1,4 @@
-"""Coverage: how much of each kind of a cluster's objects was seen, the whole, a part or nothing.
+"""Coverage: how much of each kind of a cluster's objects was seen: the whole, a part or nothing.
 
 A kind that was not seen is unknown, not absent.
 """
@@ -16,7 +16,7 @@ Extent = Literal["whole", "part", "unseen"]
 Why = Literal["forbidden", "not-in-input", "not-rendered"]
 
 _EXTENTS: tuple[Extent, ...] = ("unseen", "part", "whole")
-"""From the least to the most."""
+"""The extents, from the least to the greatest."""
 RESOURCES = {
     "ResourceSlice": "resourceslices.resource.k8s.io",
     "ResourceClaim": "resourceclaims.resource.k8s.io",
@@ -39,9 +39,9 @@ EFFECTS = {
     "DeviceTaintRule": "taints that they put on devices were not applied",
     "Pod": "who uses the claims, and what pods use on nodes, is not known",
 }
-"""Effects on an answer if the input has nothing, or only a part, of a kind."""
+"""The effect on an answer if the input has nothing of a kind, or only a part of it."""
 _NO_NODES = ("no nodes available to schedule pods", "0/0 nodes are available")
-"""Words of kube-scheduler that prove that there is no Node (pkg/scheduler/schedule_one.go,
+"""Messages of kube-scheduler which prove that there is no Node (pkg/scheduler/schedule_one.go,
 framework/types.go).
 """
 
@@ -50,14 +50,14 @@ class Unread(Struct, frozen=True):
     """A resource that was not seen whole."""
 
     kind: str
-    """Its kind; "" for files that were not rendered, which may hold any."""
+    """The kind of the resource; "" for files that were not rendered, which may contain any kind."""
     resource: str
-    """Its name and group; the place of files that were not rendered."""
+    """The resource's name and group; for files that were not rendered, their path."""
     namespace: str = ""
     """The only namespace in which it was seen, "" if that is not known or it was seen nowhere."""
     why: Why = "forbidden"
     extent: Extent | None = None
-    """The extent to which it was seen; None if ``namespace`` shows it."""
+    """The extent to which it was seen; None if ``namespace`` already determines it."""
     reason: str = ""
     """The reason why files were not rendered."""
 
@@ -68,7 +68,9 @@ class Unread(Struct, frozen=True):
 
     @property
     def add(self) -> str:
-        """The command whose output completes the input; "" if it may not be read."""
+        """The command whose output completes the input; "" if the user may not read the
+        resource.
+        """
         return command_for([self.kind]) if self.why == "not-in-input" else ""
 
     def as_json(self, effect: str = "") -> dict[str, str]:
@@ -91,7 +93,9 @@ class Coverage(Struct, frozen=True):
     """The extent of every kind that is not listed."""
     extents: Mapping[str, Extent] = {}
     namespaces: Mapping[str, str] = {}
-    """The only namespace in which a kind was seen in part, where there is only one."""
+    """The only namespace in which a kind was seen, for kinds that were seen in a single
+    namespace.
+    """
     unrendered: tuple[Unread, ...] = ()
     """Files that were not rendered, and may hold objects of any kind."""
 
@@ -133,16 +137,18 @@ DEVICES_SEEN = Coverage(
     "unseen",
     dict.fromkeys(("ResourceSlice", "ResourceClaim", "DeviceTaintRule", "Node", "Pod"), "whole"),
 )
-"""The coverage of described and of read machines: they are all nodes, and nothing runs there."""
+"""The coverage of described machines and of machines that were read: they are all nodes, and
+nothing runs there.
+"""
 
 
 def cover(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
     """Return how much the objects of a dump or of manifests show.
 
-    A dump with Nodes is a dump of a cluster: of the kinds on which devices depend, one without an
-    object has none there. But a dump without any object of resource.k8s.io, as `kubectl
-    cluster-info dump` writes it, shows nothing of that group, and volumes or quotas are rarely
-    dumped. Claims of pods prove that there are pods.
+    A dump with Nodes is a dump of a cluster: among the kinds on which devices depend, a kind
+    without an object in it has none in the cluster. But a dump without any object of
+    resource.k8s.io, such as `kubectl cluster-info dump` writes, shows nothing of that group, and
+    volumes or quotas are rarely dumped. Claims of pods prove that there are pods.
     """
     present = [kind for kind, objects in kinds.items() if objects]
     if "Node" not in present:
@@ -161,8 +167,8 @@ def _names_pods(claims: Iterable[Raw]) -> bool:
 def _cover_without_nodes(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
     """Return how much an input without Nodes shows.
 
-    A kind without an object is unseen. Objects of one namespace may be all of this namespace
-    alone. Manifests, which no API server has stored, are never whole.
+    A kind without an object is unseen. If all objects are of one namespace, the input may be a dump
+    of that namespace only. Manifests, which no API server has stored, are never whole.
     """
     extents: dict[str, Extent] = {}
     namespaces: dict[str, str] = {}
@@ -179,14 +185,15 @@ def _cover_without_nodes(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
 
 def is_stored(value: Raw) -> bool:
     """Return True if an API server has stored an object."""
-    metadata = value.get("metadata")  # of every object of a dump: a view would cost more
+    # Read without a view, which would cost more for every object of a dump
+    metadata = value.get("metadata")
     return isinstance(metadata, dict) and bool(
         metadata.get("uid") or metadata.get("resourceVersion")
     )
 
 
 def _has_no_nodes(events: Iterable[Raw], pods: Iterable[Raw]) -> bool:
-    """Return True if the scheduler's words prove that the cluster has no Node."""
+    """Return True if a message of the scheduler proves that the cluster has no Node."""
     messages = [Event(event).message for event in events]
     messages += [entry.message for pod in pods for entry in Pod(pod).condition_entries]
     return any(words in message for message in messages for words in _NO_NODES)

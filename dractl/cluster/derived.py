@@ -2,8 +2,8 @@
 
 A state of a cluster is immutable. A changed state shares with it every unchanged object, and every
 unchanged mapping of the objects of a kind. So one rule holds for all computed values: a value is
-kept under the identity of its sources, and belongs to every state with the same sources. No change
-ever clears a value.
+cached by the identity of its sources, and is valid for every state with the same sources. No change
+ever has to clear a value.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -17,20 +17,20 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_VERSIONS: Final = 8
-"""Sets of objects for which one value is kept at the same time; the one that was not used for
-longest goes first.
+"""The number of sets of sources for which one value is cached at the same time; the least recently
+used one is dropped first.
 """
 
 
 class _Version(Struct, frozen=True):
     sources: tuple[object, ...]
-    """Kept with the value, so that no other object gets their identity."""
+    """The sources, which are kept with the value so that no other object can get their identity."""
     value: Any
 
 
 class DerivedValues:
-    """The values computed from the objects of a cluster, and of all clusters that were made from it
-    by changes.
+    """The values computed from the objects of a cluster, and from the objects of all clusters that
+    changes made of it.
     """
 
     def __init__(self) -> None:
@@ -42,8 +42,8 @@ class DerivedValues:
     ) -> T:
         """Return the value of ``key`` for ``sources``.
 
-        A value that is missing is computed; ``compute`` gets a value of ``key`` for other sources,
-        as many of them the same as possible, or None.
+        If there is none yet, it is computed. ``compute`` gets the value of ``key`` for the most
+        similar other sources, or None.
         """
         versions = self._versions.setdefault(key, [])
         if versions and all(map(is_, versions[0].sources, sources)):
@@ -73,7 +73,7 @@ class DerivedValues:
         return value
 
     def merge(self, other: "DerivedValues") -> "DerivedValues":
-        """Return the values of single objects that either of two has."""
+        """Return the values of single objects that either of the two collections has."""
         both = DerivedValues()
         for values in (self._by_object, other._by_object):
             for key, entries in values.items():
@@ -81,12 +81,14 @@ class DerivedValues:
         return both
 
     def by_object(self, key: Hashable) -> dict[int, tuple[object, Any]]:
-        """Return the objects that have a value of ``key``, with it, by their identity."""
+        """Return the objects that have a value of ``key``, each with this value, by the identity of
+        the object.
+        """
         return self._by_object.setdefault(key, {})
 
 
 class HasObjects(Protocol):
-    """A cluster's state, as far as derived values need it."""
+    """A cluster's state, reduced to what derived values need."""
 
     @property
     def cache(self) -> DerivedValues: ...
@@ -102,7 +104,7 @@ def derive_from(
 ) -> Callable[[Callable[Concatenate[S, P], T]], Callable[Concatenate[S, P], T]]:
     """Decorate a function of a state that reads objects of ``kinds`` only.
 
-    Its value is computed once for the same objects and the same further arguments, which must be
+    Its value is computed once for the same objects and the same other arguments, which must be
     hashable.
     """
 
@@ -120,10 +122,11 @@ def derive_from(
 def update_from(
     *kinds: str,
 ) -> Callable[[Callable[Concatenate[S, Any, P], T]], Callable[Concatenate[S, P], T]]:
-    """Decorate a function like :func:`derive_from`, which gets one of its values for other objects,
-    or None.
+    """Decorate a function like :func:`derive_from` that also receives one of its earlier values,
+    for other objects, or None.
 
-    It may reuse the parts of that value that still hold, and must return the same as without it.
+    It may reuse the parts of that value that are still valid, and must return the same result as
+    without it.
     """
 
     def decorate(compute: Callable[Concatenate[S, Any, P], T]) -> Callable[Concatenate[S, P], T]:

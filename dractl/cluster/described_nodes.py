@@ -1,4 +1,4 @@
-"""The objects that drivers would publish for machines that no cluster has: described ones, and
+"""The objects that drivers would publish for machines outside the cluster: described machines, and
 snapshots.
 
 ``notify`` is called with notices for the user about them.
@@ -34,7 +34,7 @@ _NODE = "node-1"
 
 
 class DescribedNode(Struct, frozen=True):
-    """A node whose machine is known, and how its drivers are configured."""
+    """A node whose machine is known, with the configuration of its drivers."""
 
     node: str
     """The name of the node."""
@@ -48,7 +48,7 @@ def parse_nodes(
 ) -> list[tuple[str, DescribedNode]]:
     """Return the nodes of ``--hardware`` with the text that describes them.
 
-    ``parse_node`` describes one. Equal ones have numbers behind their name.
+    ``parse_node`` describes one node. Equal nodes get numbers after their name.
     """
     count: Counter[str] = Counter()
     for group in parse_groups(values):
@@ -70,7 +70,7 @@ def _number_node(first: DescribedNode, count: int) -> Iterator[DescribedNode]:
 
 
 def describe_node(spec: str, choice: DriverChoice, notify: Notify) -> DescribedNode:
-    """Describe a node by a line of ``--hardware``, which its name is made of."""
+    """Describe a node by a line of ``--hardware``; its name is made from the line."""
     described = machine(spec)
     settings = driver_settings(spec, described, choice, notify)
     return DescribedNode(node_name(spec), described, settings)
@@ -117,7 +117,7 @@ def render_node(
 
 
 def _unknown_of_described(rendering: Rendering) -> dict[str, frozenset[str]]:
-    """Return the names, by driver, whose values a description of a machine lacks."""
+    """Return the names, by driver, of values that the description of a machine does not contain."""
     drivers = {Slice(View(item).spec).driver for item in rendering.slices}
     return {
         driver: rendering.unknown.get(driver, frozenset()) | site_attributes_of(driver)

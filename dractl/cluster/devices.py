@@ -20,7 +20,7 @@ class Holder(Struct, frozen=True):
     devices: tuple[str, ...]
     """``driver/pool/device`` of each."""
     pod: str | None = None
-    """``namespace/name``; None if no pod uses the claim."""
+    """The pod, ``namespace/name``; None if no pod uses the claim."""
     since: str | None = None
     """The time at which the claim was allocated (RFC 3339)."""
     finished: bool | None = None
@@ -28,7 +28,7 @@ class Holder(Struct, frozen=True):
     workload: str | None = None
     """``Kind namespace/name`` of the controller that made the pod."""
     consumer: str | None = None
-    """``RESOURCE[.GROUP] NAME`` for which the claim is reserved, if that is no pod."""
+    """``RESOURCE[.GROUP] NAME`` for which the claim is reserved, if that is not a pod."""
 
 
 class Devices:
@@ -64,7 +64,7 @@ class Devices:
     def attribute(self, device: DeviceID, name: str) -> DeviceAttribute | None:
         """Return an attribute of a device by its full name, as constraints look it up.
 
-        A name without a domain is in the driver's own.
+        A name without a domain is taken to be in the driver's own domain.
         """
         published = self.get(device)
         return None if published is None else published.attribute(name, device.driver)
@@ -133,7 +133,7 @@ class Devices:
         return tuple(holders)
 
     def _holders_of(self, key: Key) -> Iterator[Holder]:
-        """Yield the holders that a claim stands for, without its devices."""
+        """Yield the holders that a claim represents, without its devices."""
         claim, claim_name = self.state.claim(key), "/".join(key)
         since = claim.allocation_timestamp or claim.creation_timestamp or None
         names = list(claim.consumer_pods)
@@ -162,10 +162,10 @@ class Devices:
 
 
 def outlives_pod(state: ClusterState, holder: Holder) -> bool:
-    """Return True if a claim holds its devices for a pod that has ended, or that is gone and took
-    the claim with it.
+    """Return True if a claim holds its devices for a pod that has ended, or for a pod that is gone
+    and whose deletion should have removed the claim.
 
-    A pod that is merely not in the input may run.
+    A pod that is merely not in the input may still run.
     """
     if holder.pod is None or not holder.finished:
         return False
@@ -174,10 +174,10 @@ def outlives_pod(state: ClusterState, holder: Holder) -> bool:
 
 
 def ready_devices(state: ClusterState) -> frozenset[DeviceID]:
-    """Return the devices that their drivers call ready in the status of a claim.
+    """Return the devices that their drivers report as ready in the status of a claim.
 
-    dra.net no longer publishes an interface that it has moved into a pod: it scans its own network
-    namespace (kubernetes-sigs/dranet pkg/inventory).
+    dra.net no longer publishes an interface that it has moved into a pod, since it scans its own
+    network namespace (kubernetes-sigs/dranet pkg/inventory).
     """
     return frozenset(
         device.id

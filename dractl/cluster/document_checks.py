@@ -33,7 +33,7 @@ def no_name_error(document: Document) -> InputError:
 
 
 def check_document(document: Document, safe_names: set[str]) -> None:
-    """Raise InputError if no API server would hold the object of a document.
+    """Raise InputError if no API server would accept the object of a document.
 
     Only names and the number of constraints are checked. Names that have passed are added to
     ``safe_names``.
@@ -86,7 +86,7 @@ def _unsafe_name_error(document: Document, path: Path, name: str) -> InputError:
 def _check_constraints(document: Document) -> None:
     """Raise InputError if an API server would refuse the number of a claim's constraints.
 
-    Each constraint is compared on every device of every node.
+    The number is bounded because each constraint is compared on every device of every node.
     """
     path = _CONSTRAINT_PATHS.get(str(document.value.get("kind")))
     if path is None:

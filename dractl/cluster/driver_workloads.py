@@ -1,9 +1,9 @@
-"""The workloads that a DRA driver consists of: its kubelet plugin on each node, and the Deployments
-that it makes or is controlled by.
+"""The workloads that a DRA driver consists of: its kubelet plugin on each node, its controller, and
+the Deployments that it makes.
 
-A driver is recognised by its own name in a template (an argument, an environment variable, the
-folder of its socket), else by its image in the facts, never by the name of a DaemonSet alone. An
-unknown driver is looked for on the nodes for which it publishes.
+A driver is recognised by its own name in a pod template (an argument, an environment variable, the
+folder of its socket), or else by its image in the facts, but never by the name of a DaemonSet
+alone. An unknown driver is searched for on the nodes for which it publishes.
 """
 
 import re
@@ -26,7 +26,7 @@ cannot start.
 """
 _WORD = re.compile(r"[a-z0-9]+")
 _PCI_VENDORS = {"nvidia": "10de", "amd": "1002", "intel": "8086", "huawei": "19e5"}
-"""The PCI vendor ids that node-feature-discovery has in its labels (pci-10de.present)."""
+"""The PCI vendor ids in the labels of node-feature-discovery (pci-10de.present)."""
 
 
 _INSTANCE_TYPE = "node.kubernetes.io/instance-type"
@@ -46,13 +46,13 @@ class DriverWorkloads(Struct, frozen=True):
     pods: tuple[Pod, ...] = ()
     """The pods of its kubelet plugin."""
     is_inferred: bool = False
-    """True if nothing names the driver: the DaemonSet runs where its devices are, and is called a
-    DRA driver.
+    """True if no object names the driver, but the DaemonSet runs on the nodes with its devices, and
+    its name or labels call it a DRA driver.
     """
 
     @property
     def are_known(self) -> bool:
-        """True if the input has any of them."""
+        """True if the input has any workload of the driver."""
         return bool(self.daemon_sets or self.pods)
 
     def pods_on(self, node: str) -> tuple[Pod, ...]:
@@ -98,7 +98,7 @@ def find_driver_workloads(
 def is_equipped(node: Node, driver: str) -> bool:
     """Return True if the labels of a node name the vendor of a driver's devices.
 
-    Labels about its CPUs do not count, nor do labels that say that something is absent.
+    Labels about CPUs do not count, and neither do labels which say that something is absent.
     """
     vendor = driver.removesuffix(".com").rpartition(".")[2].lower()
     words = {vendor, _PCI_VENDORS.get(vendor, vendor)}
@@ -139,7 +139,7 @@ def list_failing_drivers(state: ClusterState) -> tuple[str, ...]:
 
 
 def list_objects(drivers: Iterable[str]) -> dict[str, str]:
-    """Return the custom kinds that say more about drivers at fault, with their resources."""
+    """Return the custom kinds whose objects explain faults of drivers, with their resources."""
     return {
         kind: resource
         for driver in drivers
@@ -201,7 +201,9 @@ def _names_driver(driver: str, pod: Pod) -> bool:
 
 @cache
 def _token(driver: str) -> re.Pattern[str]:
-    """Return a pattern that finds the name as a whole, not as a part of another driver's name."""
+    """Return a pattern that finds the driver's name as a whole, but not as a part of another
+    driver's name.
+    """
     return re.compile(rf"(?<![\w.-]){re.escape(driver)}(?![\w-]|\.\w)")
 
 

@@ -6,14 +6,16 @@ from dractl.cluster.state import ClusterState, Key
 from dractl.views import Event, View
 
 TIMESTAMP_SECONDS = 19
-"""The length of a timestamp up to its seconds: only some events have fractions of them."""
+"""The length of a timestamp up to its seconds, since only some events have fractions of a
+second.
+"""
 END_REASONS = ("Evicted", "TaintManagerEviction", "DeviceTaintManagerEviction", "Preempted")
-"""Reasons of events that say why others ended a pod."""
+"""Reasons of events that report why a pod was ended from outside."""
 
 
 def events_about(state: ClusterState, subject: View) -> tuple[Event, ...]:
-    """Return the events about an object, oldest first; no events about an earlier object of its
-    name.
+    """Return the events about an object, oldest first, without events about an earlier object of
+    the same name.
     """
     created = subject.creation_timestamp[:TIMESTAMP_SECONDS]
 
@@ -33,7 +35,8 @@ def events_about(state: ClusterState, subject: View) -> tuple[Event, ...]:
 
 
 def last_event_of_pod(state: ClusterState, pod: Key) -> Event | None:
-    """Return the event that explains best why a pod is gone: why others ended it, else the newest.
+    """Return the event that best explains why a pod is gone: an event about its end from outside,
+    or else the newest.
 
     None if no event is about such a pod.
     """
@@ -52,8 +55,8 @@ def newest_event(events: Iterable[Event], reasons: Iterable[str]) -> Event | Non
 
 
 def newest_message(state: ClusterState, subject: View, reason: str, mention: str = "") -> str:
-    """Return the newest message with ``reason`` about an object that mentions a text, "" if none
-    does.
+    """Return the newest message with ``reason`` about an object, if it mentions a text; "" if there
+    is none.
 
     The object may be of a manifest that leaves out its namespace.
     """

@@ -1,6 +1,6 @@
-"""The feature gates of a cluster, as its objects and its scheduler's words show them.
+"""The feature gates of a cluster, as its objects and its scheduler's messages show them.
 
-An API server drops the fields of a gate that is off when an object is created or updated, unless
+When an object is created or updated, an API server drops the fields of a gate that is off, unless
 the stored object has them already (dropDisabledFields in kubernetes
 pkg/registry/resource/*/strategy.go). So a stored object with such a field proves that the gate is
 on, or was on when the object was written. A manifest proves nothing.
@@ -32,19 +32,19 @@ _SPECS = {
     "DeviceClass": (("class", ("spec",)),),
     "ResourceSlice": (("slice", ("spec",)),),
 }
-"""The parts of each kind, by the names that the table of fields has for them."""
+"""The parts of each kind, by their names in the table of fields."""
 _DISABLED = re.compile(r"the (?P<gate>DRA\w+) feature is disabled")
 """k8s.io/dynamic-resource-allocation structured/internal/*/allocator_*.go."""
 
 
 class GateEvidence(Struct, frozen=True):
-    """An object that proves a feature gate to be on."""
+    """An object which proves that a feature gate is on."""
 
     gate: str
     object: str
     """``Kind/[namespace/]name``."""
     field: str
-    """The last part of the path of the field."""
+    """The last part of the field's path."""
 
     def sentence(self, release: str) -> str:
         """Return the fact that the object shows."""
@@ -55,17 +55,23 @@ class GateEvidence(Struct, frozen=True):
 
 
 class ShownGates(Struct, frozen=True):
-    """The feature gates that a cluster shows to differ from the defaults of its release."""
+    """The feature gates of a cluster that differ from the defaults of its release, as the input
+    shows them.
+    """
 
     evidence: Mapping[str, GateEvidence]
-    """An object for each gate that is off by default and on here."""
+    """An object as evidence for each gate that is off by default and on in the cluster."""
     disabled: frozenset[str]
-    """Gates that kube-scheduler says are off: its words count for more than objects."""
+    """Gates that are off according to kube-scheduler, whose messages take precedence over
+    objects.
+    """
 
     def override(self, options: Mapping[str, bool]) -> dict[str, bool]:
-        """Return the gates that differ from the defaults; ``options`` count for more than all else.
+        """Return the gates that differ from the defaults; ``options`` take precedence over
+        everything else.
 
-        A gate that is on turns on the gates that it needs: no component starts without them.
+        A gate that is on turns on the gates that it depends on, since no component starts without
+        them.
         """
         gates: dict[str, bool] = {}
         for gate in self.evidence:
@@ -90,7 +96,7 @@ def _find_evidence(
     for kind in _SPECS:
         trees = _make_trees(kind, release, known)
         stored = [raw for raw in state.objects(kind).values() if _is_stored(raw)] if trees else []
-        if not _find_fields(stored, trees):  # for most clusters one pass is enough
+        if not _find_fields(stored, trees):  # one pass is enough for most clusters
             continue
         for raw in stored:
             for row in _find_fields([raw], trees):
@@ -118,7 +124,7 @@ def find_gates_in(objects: Iterable[Raw], release: str) -> frozenset[str]:
 
 
 def _find_disabled_gates(state: ClusterState) -> frozenset[str]:
-    """Return the gates that kube-scheduler says are off, in its newest words about each pod."""
+    """Return the gates that are off according to kube-scheduler's newest message about each pod."""
     messages = [
         _newest_words(pod, state.events_of(pod.key))
         for pod in state.pods.values()
@@ -138,7 +144,7 @@ class _Branch(Struct):
     """A key of a tree of paths, with the branches below it."""
 
     rows: list[SpecField] = field(default_factory=list)
-    """The fields whose path ends here."""
+    """The fields whose path ends at this branch."""
     children: dict[str, "_Branch"] = field(default_factory=dict)
     is_list: bool = False
     is_map: bool = False
@@ -185,7 +191,7 @@ def _add_path(root: _Branch, row: SpecField) -> None:
 
 
 def _find_fields(objects: Sequence[Raw], trees: tuple[_Tree, ...]) -> list[SpecField]:
-    """Return the fields of the trees that any of the objects has."""
+    """Return the fields of the trees that at least one of the objects has."""
     rows: list[SpecField] = []
     values: list[Any] = [to_v1(raw) for raw in objects] if trees else []
     for tree in trees:
@@ -201,7 +207,7 @@ def _find_fields(objects: Sequence[Raw], trees: tuple[_Tree, ...]) -> list[SpecF
 def _collect(values: Sequence[Mapping[str, Any]], branch: _Branch, rows: list[SpecField]) -> None:
     """Add the fields below a branch that any of the mappings has.
 
-    All mappings of one path are read at once: a cluster has a million attributes.
+    All mappings at one path are read together, since a cluster can have a million attributes.
     """
     names = set[str]().union(*values)
     for name, child in branch.children.items():

@@ -1,4 +1,4 @@
-"""Kinds and names as the command line takes them, and the errors for the ones that do not exist."""
+"""Kinds and names as the command line takes them, and the errors for unknown ones."""
 
 from collections.abc import Iterable, Mapping
 
@@ -25,7 +25,7 @@ KINDS_BY_WORD = {word: kind for kind, words in _WORDS_BY_KIND.items() for word i
 
 
 def workload_words(names: Iterable[str]) -> list[str]:
-    """Return the words of ``KIND/NAME`` for kinds that are made of pods, judging by the word
+    """Return the words in ``KIND/NAME`` that may name a kind with pods, judging by the word
     alone.
     """
     words = dict.fromkeys(name.partition("/")[0] for name in names if "/" in name)
@@ -42,7 +42,7 @@ def resolve_kind(
     """Return the kind that a word stands for; ``server_words`` are the words that the cluster
     knows.
 
-    Workloads of other groups (JobSet, LeaderWorkerSet) are known by the objects of the input.
+    Workloads of other groups (JobSet, LeaderWorkerSet) are known if the input has such objects.
     Raises UsageError with the nearest word, and with ``hint``, for an unknown kind.
     """
     kind = (server_words or {}).get(word.lower()) or KINDS_BY_WORD.get(
@@ -71,8 +71,8 @@ def object_not_found(
 ) -> InputError:
     """Return the error for a name that no object of ``kinds`` has.
 
-    Its hint names the same object elsewhere, or the nearest names; ``fallback_hint`` is the hint if
-    there are none.
+    Its hint names the same object in another namespace, or the nearest names; if there are none,
+    ``fallback_hint`` is the hint.
     """
     noun = " or ".join(kind.lower() for kind in kinds)
     scope = f" in namespace {namespace}" if namespace and kinds != ("Node",) else ""
@@ -151,9 +151,9 @@ def _suggest_names(
 
 
 def _suggest_workload(state: ClusterState, name: str, namespace: str | None) -> str | None:
-    """Suggest the workload that has made a pod of such a name, and may have others by now.
+    """Suggest the workload that has made a pod of such a name, and may have other pods by now.
 
-    The name may have the hash of an earlier ReplicaSet.
+    The name may contain the hash of an earlier ReplicaSet.
     """
     candidates = [
         (len(key[1]), kind, key)
@@ -192,7 +192,9 @@ def _kind_word(kind: str) -> str:
 
 
 def _workload_note(state: ClusterState, name: str, namespace: str | None) -> str:
-    """Return a note on the workload of a name, as people type it, "" if there is none."""
+    """Return a note about the workload of this name, in the form that people type; "" if there is
+    none.
+    """
     for kind in state.kinds:
         if kind not in API_GROUPS and any(
             key[1] == name and namespace in (None, key[0]) for key in state.objects(kind)

@@ -1,4 +1,4 @@
-"""Words of the kubelet and the container runtime about a node and the start of a pod."""
+"""Messages of the kubelet and the container runtime about a node and the start of a pod."""
 
 import re
 from typing import Literal
@@ -21,7 +21,7 @@ class NodeSilence(Struct, frozen=True):
 
 
 def node_silence(state: ClusterState, name: str) -> NodeSilence | None:
-    """Return how a node is silent; None if its kubelet reports, or if the input does not show it.
+    """Return a node's silence; None if its kubelet reports, or if the input does not show it.
 
     kube-controller-manager sets Ready to Unknown and adds the taint node.kubernetes.io/unreachable
     (kubernetes pkg/controller/nodelifecycle/node_lifecycle_controller.go).
@@ -52,7 +52,9 @@ class PrepareFailure(Struct, frozen=True):
     """The reason why a claim is not prepared, as the kubelet's event has it."""
 
     answer: Answer
-    """The driver is not registered, did not answer, refused in ``words``, or was never asked."""
+    """The driver's answer: it is not registered, did not answer, refused in ``words``, or was never
+    asked.
+    """
     words: str
     driver: str = ""
 
@@ -64,18 +66,18 @@ class PrepareFailure(Struct, frozen=True):
 
     @property
     def gate(self) -> str | None:
-        """The feature gate of the driver that is off, if that is why it refuses."""
+        """The driver's feature gate that is off, if the driver refuses for that reason."""
         match = _GATE.search(self.words) if self.answer == "refused" else None
         return (match["gate"] or match["other"]) if match is not None else None
 
     @property
     def reports_damage(self) -> bool:
-        """True if the words themselves say that the hardware is ill."""
+        """True if the message itself says that the hardware is damaged."""
         return _DAMAGE.search(self.words) is not None
 
     @property
     def mentioned_names(self) -> frozenset[str]:
-        """The single words of the message, among which names of devices may be."""
+        """The single words of the message, which may include names of devices."""
         return frozenset(re.findall(r"[\w.-]*\w", self.words))
 
 
@@ -87,7 +89,7 @@ _GATE = re.compile(
     re.IGNORECASE,
 )
 
-# The words of drivers and their vendors' libraries about a device that has to be reset or replaced.
+# Words of drivers and vendors' libraries about a device that has to be reset or replaced.
 _DAMAGE = re.compile(
     r"\bXid\b|\bis lost\b|fallen off the bus|uncorrectable|\bECC error|hardware (?:error|failure)",
     re.IGNORECASE,
@@ -108,8 +110,8 @@ class _PreparePattern(Struct, frozen=True):
     releases: str
     """The releases whose kubelet writes it."""
     seen_in: str
-    """The releases for which an event of a real kubelet was seen. The others were read in the
-    source at v1.34.4, v1.35.4, v1.36.3 and v1.37.1.
+    """The releases in which a real kubelet was seen to write the message. For the others, it was
+    read in the source at v1.34.4, v1.35.4, v1.36.3 and v1.37.1.
     """
     source: str
     """The path below pkg/kubelet/cm."""
@@ -172,7 +174,7 @@ def parse_prepare_failure(message: str) -> PrepareFailure:
         match = re.match(pattern.regex, message, re.DOTALL)
         if match is not None:
             return PrepareFailure(pattern.answer, message, match.groupdict().get("driver") or "")
-    # The kubelet's own checks before it asks anybody, or the driver's words alone.
+    # The kubelet's own checks before it calls a driver, or only the driver's message.
     return PrepareFailure("refused" if "rpc error" in message else "unasked", message)
 
 
@@ -202,11 +204,13 @@ class MissingDependency(Struct, frozen=True):
 
     dependency: Dependency
     name: str = ""
-    """Its name, if the message has one: for a mount, the path of its source on the node."""
+    """The name of the missing thing, if the message has one; for a mount, the path of its source on
+    the node.
+    """
     kind: str = ""
     """``secret`` or ``configmap``, for an object."""
     where: str = ""
-    """The folders in which it was looked for; for a path of the node, the type that it should
+    """The folders that were searched; for a path of the node, the type that the path should
     have.
     """
 
@@ -217,9 +221,9 @@ _MOUNT_SOURCE = (
     r"|error mounting \"(?P<source>[^\"]+)\" to rootfs.*no such file"
     r"|cannot stat `?(?P<path>/[^\s`':]+)'?: No such file"
 )
-# Words of the kubelet and containerd 2.2.9, seen on a real node, and of CRI-O; the first match
-# counts. The words about handlers, plugins, ConfigMaps and Secrets were seen with kubelet 1.34.4 to
-# 1.37.1, the others with 1.37.1.
+# Messages of the kubelet and containerd 2.2.9, seen on a real node, and of CRI-O; the first match
+# counts. The messages about handlers, plugins, ConfigMaps and Secrets were seen with kubelet 1.34.4
+# to 1.37.1, the others with 1.37.1.
 _DEPENDENCY_PATTERNS: tuple[tuple[Dependency, str], ...] = (
     ("runtime", r"(?:containerd|crio|cri-dockerd)\.sock|container runtime is down"),
     ("handler", r"(?:no runtime for|failed to find runtime handler) \"?(?P<name>[^\"\s]+)"),
@@ -264,7 +268,7 @@ _ABSENT_PATH = re.compile(
 def parse_missing_cdi_device(message: str) -> str | None:
     """Return the absent path of the node, if the runtime cannot give a container its CDI devices.
 
-    Empty if the runtime knows no such device; None for any other message.
+    It is empty if the runtime knows no such device; None for any other message.
     """
     if not _CDI_FAILURE.search(message):
         return None
@@ -283,6 +287,8 @@ _UNREADABLE_FILE = re.compile(
 
 
 def parse_unreadable_file(message: str) -> str:
-    """Return the file of its state that a plug-in cannot read, by its last words; "" if none."""
+    """Return the state file that a plug-in cannot read, according to its last message; "" if there
+    is none.
+    """
     match = _UNREADABLE_FILE.search(message)
     return (match["before"] or match["after"]) if match is not None else ""

@@ -21,30 +21,32 @@ class Term(Struct, frozen=True):
 
     key: str
     values: frozenset[str] | None
-    """The label has one of these values; None for any value."""
+    """The values of which the label must have one; None for any value."""
     negated: bool
-    """True if the label must not have them."""
+    """True if the label must not have any of these values."""
 
     def matches(self, labels: Mapping[str, object]) -> bool:
-        """Return True if the labels fulfil it; a label that is absent fulfils every negation."""
+        """Return True if the labels meet the requirement; a label that is absent meets every
+        negation.
+        """
         has = self.key in labels and (self.values is None or str(labels[self.key]) in self.values)
         return has is not self.negated
 
 
 class LabelQuery(Struct, frozen=True):
-    """Requirements that all must hold."""
+    """Requirements that must all be met."""
 
     terms: tuple[Term, ...]
 
     def matches(self, labels: Mapping[str, object]) -> bool:
-        """Return True if the labels fulfil every requirement."""
+        """Return True if the labels meet every requirement."""
         return all(term.matches(labels) for term in self.terms)
 
 
 def parse_labels(text: str, option: str = "-l") -> LabelQuery:
     """Parse a query such as ``app=web,tier!=test,zone in (a, b),!canary``.
 
-    Raises UsageError for anything else; ``option`` is where it stands.
+    Raises UsageError for anything else; ``option`` is the option that contains it.
     """
     terms = []
     for part in re.split(r",(?![^(]*\))", text):

@@ -1,7 +1,7 @@
 """A live cluster as a :class:`ClusterState`, read through kubectl in a few parallel calls.
 
 Resources that may not be listed in the whole cluster are read in one namespace; resources that may
-not be listed there either are missing. ``ClusterState.rights`` has both.
+not be listed there either are left out. ``ClusterState.rights`` names both.
 """
 
 import json
@@ -40,7 +40,7 @@ class Live(Struct, frozen=True):
     notes: tuple[str, ...]
     """Notes on unreadable resources that the answer itself does not mention."""
     kinds: Mapping[str, str]
-    """The kinds that the cluster has for words of the question."""
+    """The kinds that the cluster serves for words in the question."""
     context: str = ""
     """The context of the kubeconfig, as kubectl names it."""
 
@@ -49,10 +49,10 @@ class _Resource(Struct, frozen=True):
     """A resource to read."""
 
     name: str
-    """Its name with its group."""
+    """The resource's name with its group."""
     kind: str
     note_name: str = ""
-    """The name in notes; "" if no note names it."""
+    """The name in notes; "" if notes never name the resource."""
     namespaced: bool = True
     is_vital: bool = False
     """True if devices cannot be compared without it."""
@@ -64,14 +64,14 @@ class _Resource(Struct, frozen=True):
 
 
 class _Call(Struct, frozen=True):
-    """Resources that one kubectl reads together."""
+    """Resources that are read together by one call of kubectl."""
 
     resources: tuple[_Resource, ...]
     options: tuple[str, ...] = ()
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of the objects that it prints."""
+        """The kinds of the objects that the call prints."""
         return frozenset(resource.kind for resource in self.resources)
 
     @property
@@ -90,14 +90,16 @@ class _Configuration(Struct, frozen=True):
 
     namespace: str
     login_program: str
-    """The program that logs in, "" if none does."""
+    """The program that performs the login, "" if there is none."""
     context: str
 
 
 _NARROW_PODS_NOTE = "pods of other namespaces: what they use on a node is not counted"
 _HIDDEN_PODS_NOTE = "pods: what they use on a node is not counted"
 _NOT_REPEATED = ("reason!=FailedScheduling", "reason!=BackOff")
-"""Leaves out events that repeat the condition of a pod or the state of a container."""
+"""Field selectors that exclude events which repeat the condition of a pod or the state of a
+container.
+"""
 _EVENTS = _Resource("events", "Event", "events")
 _CALLS = (
     _Call(
@@ -172,8 +174,8 @@ VITAL = frozenset(
 )
 _EXPLAINED_KINDS = VITAL | {"Pod", "ResourceClaimTemplate", "DeviceTaintRule"}
 _VERSION_COMMAND = ("version", "-o", "json")
-# The namespace of the context, the program that logs in, if there is one, and the context: no
-# address, no secret.
+# The output: the namespace of the context, the login program if there is one, and the context. It
+# contains no address and no secret.
 _CONFIG_COMMAND = (
     "config",
     "view",
@@ -183,7 +185,9 @@ _CONFIG_COMMAND = (
 )
 _MAX_VERSION_CHARS = 100
 _MAX_OWNER_GENERATIONS = 4
-"""The owners between a workload and its pods: RayJob, RayCluster; CronJob, Job."""
+"""The maximum number of owners between a workload and its pods: RayJob, RayCluster; CronJob,
+Job.
+"""
 
 
 def read(
@@ -199,13 +203,14 @@ def read(
     """Read a cluster.
 
     ``namespace`` is the namespace of the question, unless the question is about ``everywhere``;
-    resources that may not be listed in all namespaces are read there. ``workloads`` are words of
-    the question for custom kinds (``lws``): their objects are read, too, with the kinds between
-    them and their pods. ``progress`` gets the names of the resources that are being read.
+    resources that may not be listed in all namespaces are read there. ``workloads`` are words in
+    the question for custom kinds (``lws``). Objects of these kinds are read, too, as well as the
+    kinds between them and their pods. ``progress`` gets the names of the resources that are being
+    read.
 
-    With ``partly``, the caller answers from the readable objects (``state.rights``). Otherwise the
-    kinds of ``vital`` must be readable in the whole cluster: all that devices are compared with, or
-    less.
+    With ``partly``, the caller can answer from the readable objects (``state.rights``). Otherwise
+    the kinds of ``vital`` must be readable in the whole cluster; by default these are all kinds
+    that devices are compared with.
 
     Raises InputError, with what to do, if kubectl is missing, cannot log in, or may not read needed
     objects.
@@ -244,7 +249,7 @@ def read(
 
 def _read_configuration(login: Login, progress: Callable[[str], None]) -> _Configuration:
     (result,) = kubectl.run(login, _CONFIG_COMMAND, progress=progress)
-    if result.code < 0:  # another code: there may be no kubeconfig, as in a pod
+    if result.code < 0:  # with another code there may be no kubeconfig, as in a pod
         raise kubectl.command_error("read the kubeconfig", result)
     lines = [*result.output.decode(errors="replace").split("\n"), "", ""]
     configuration = _Configuration(*(line.strip() for line in lines[:3]))
@@ -272,7 +277,7 @@ def _check_rights(
 ) -> None:
     """Raise InputError if too little may be read.
 
-    If no kind is ``vital``, pods or claims are enough.
+    If no kind is ``vital``, it is enough that pods or claims may be read.
     """
     if not vital and len(rights.unreadable("Pod", "ResourceClaim")) == 2:
         tried = (
@@ -343,7 +348,7 @@ class _Reading(Struct, frozen=True):
     """The users whom the API server refused."""
     notes: list[str]
     unserved: set[str]
-    """Kinds that this release does not have."""
+    """Kinds that the API server of this release does not serve."""
 
     def rights(self) -> Rights:
         """Return the resources that may not be read, of all that are read of a cluster."""
@@ -374,9 +379,9 @@ class _Reading(Struct, frozen=True):
     def reread_inconsistent(self) -> None:
         """Read pods and claims once more if a pod names a claim that was not listed.
 
-        The claim may have been created between the calls that list them. Now one kubectl reads
-        both, pods first. If claims are still missing, pods that are gone by then are left out:
-        claims are deleted with their pods.
+        The claim may have been created between the calls that list them. Now one call of kubectl
+        reads both, the pods first. If claims are still missing, pods that are gone by then are left
+        out, since claims are deleted with their pods.
         """
         unread_kinds = {resource.kind for resource in self.unread}
         if not self._pods_with_missing_claims() or unread_kinds & {"Pod", "ResourceClaim"}:
@@ -417,8 +422,8 @@ class _Reading(Struct, frozen=True):
     def _add_result(self, call: _Call, result: KubectlResult) -> _Call:
         """Add the objects of one call, and return the resources to read in one namespace.
 
-        If it failed for a reason other than missing rights, each of its resources is read alone to
-        learn which one failed.
+        If the call failed for a reason other than missing rights, each of its resources is read
+        separately, to find the one that failed.
         """
         if not result.is_answer(call.plurals):
             return self._read_separately(call, result)
@@ -429,7 +434,7 @@ class _Reading(Struct, frozen=True):
             resource for resource in call.resources if resource.plural in result.refused_resources
         ]
         self._record_unread(resource for resource in refused if not resource.namespaced)
-        for resource in call.resources:  # known, even if there are none
+        for resource in call.resources:  # the kind is known even if it has no objects
             if resource not in refused:
                 self.kinds.setdefault(resource.kind, {})
         return _Call(tuple(resource for resource in refused if resource.namespaced), call.options)
@@ -466,7 +471,8 @@ class _Reading(Struct, frozen=True):
     def _record_unserved(self, resource: _Resource, result: KubectlResult) -> None:
         """Record that this release does not have a resource.
 
-        Raises InputError if reading it failed for another reason, or if nothing works without it.
+        Raises InputError if reading the resource failed for another reason, or if dractl cannot
+        work without it.
         """
         if not result.is_unknown_type:
             raise kubectl.command_error(f"read {resource.plural}", result)
@@ -502,7 +508,7 @@ class _Reading(Struct, frozen=True):
     ) -> list[dict[str, Any]]:
         """Read all objects of a resource; none if the cluster does not have it or forbids it.
 
-        With ``kind`` it is known afterwards that there is no object of this kind.
+        With ``kind``, the state then shows that no object of this kind exists.
         """
         (result,) = kubectl.run(self.login, kubectl.build_get(resource, scope))
         if result.is_unknown_type:
@@ -522,8 +528,8 @@ class _Reading(Struct, frozen=True):
     def read_schedulers(self, scope: str | None) -> None:
         """Read objects of other schedulers.
 
-        They are the groups that their pending pods name and, if a pod names a scheduler that nobody
-        knows, the configuration of second kube-schedulers.
+        These are the groups that their pending pods name. If a pod names a scheduler that dractl
+        does not know, the configurations of second kube-schedulers are read as well.
         """
         pods = [pod for raw in self.kinds.get("Pod", {}).values() if (pod := Pod(raw)).is_pending]
         state = ClusterState(self.kinds)
@@ -562,7 +568,7 @@ class _Reading(Struct, frozen=True):
     def read_scale_ups(self) -> None:
         """Read the words of Cluster Autoscaler if a pod with claims waits.
 
-        It may run where nobody sees it, such as in the control plane of a cloud.
+        It may run outside the cluster, such as in a cloud's control plane.
         """
         if not self._has_waiting_claims():
             return
@@ -595,7 +601,7 @@ class _Reading(Struct, frozen=True):
                 self._add_objects(kubectl.parse_list(resource, result, (kind,)))
 
     def _read_silently(self, command: list[str], resource: str, kind: str) -> bool:
-        """Read objects that an answer can do without; False if they cannot be read."""
+        """Read objects that an answer can do without; return False if they cannot be read."""
         (result,) = kubectl.run(self.login, command)
         if result.code == 0:
             self._add_objects(kubectl.parse_list(resource, result, (kind,)))
@@ -603,7 +609,7 @@ class _Reading(Struct, frozen=True):
 
     def read_owners(self, scope: str | None, progress: Callable[[str], None]) -> None:
         """Read the custom kinds that own pods, and their owners, for a few generations."""
-        visited_kinds = {"Node"}  # owns the pods that its kubelet makes from files
+        visited_kinds = {"Node"}  # a Node owns the pods that its kubelet makes from files
         generation: list[Mapping[str, Any]] = [
             value for key, value in self.kinds.get("Pod", {}).items() if scope in (None, key[0])
         ]
@@ -639,8 +645,8 @@ class _Reading(Struct, frozen=True):
 
 
 def _is_always_read(kind: str, api_version: str) -> bool:
-    """Return True for a kind that is read of every cluster; if it is missing, it was refused or
-    does not exist.
+    """Return True for a kind that is read in every cluster; if the state lacks it, reading it was
+    refused, or it does not exist.
     """
     group = api_version.rpartition("/")[0]
     return any(
@@ -651,7 +657,9 @@ def _is_always_read(kind: str, api_version: str) -> bool:
 
 
 def _parse_release(output: bytes) -> str | None:
-    """Parse the API server's version: ``1.37.1``, or ``1.37`` if it is longer or unusual."""
+    """Parse the API server's version: ``1.37.1``, or only ``1.37`` if the version is longer or
+    unusual.
+    """
     try:
         server = at(json.loads(output), "serverVersion")
     except (ValueError, RecursionError):

@@ -1,9 +1,9 @@
-"""Tools that own an object and would overwrite a manual change, and people who own one.
+"""Tools that own an object and would overwrite a manual change, and people who own an object.
 
 Argo CD marks objects by ``argocd.argoproj.io/tracking-id`` or its instance label, Flux by labels of
 its kustomize and helm controllers, Helm by ``app.kubernetes.io/managed-by`` and the annotation of
-the release; a HorizontalPodAutoscaler (KEDA makes one, too) writes the replicas of its target. If
-no tool owns an object, labels and annotations often name a person.
+the release. A HorizontalPodAutoscaler (KEDA makes one, too) writes the replicas of its target. If
+no tool owns an object, its labels and annotations often name a person.
 """
 
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ _OWNER_KEYS = (
 )
 """The last parts of keys with which people and tools (JupyterHub, CI systems) name an owner."""
 _PURPOSE_KEYS = ("keep", "keep-until", "purpose", "note", "description", "reason", "ticket")
-"""The last parts of keys that say how long an object stays, and what for."""
+"""The last parts of keys whose values say how long an object is needed, and for what."""
 MAX_OWNERSHIP_NOTES = 2
 MAX_NOTE_CHARS = 60
 _SYSTEM_CLIENTS = ("kubelet", "kube-scheduler", "kube-controller-manager")
@@ -44,7 +44,7 @@ class Manager(Struct, frozen=True):
 
     name: str
     change_location: str
-    """The location of changes, such as ``in git``."""
+    """The place where changes have to be made, such as ``in git``."""
     reverts: bool = True
     """True if the tool undoes a manual change at once."""
 
@@ -113,10 +113,10 @@ def find_autoscaler(state: ClusterState, kind: str, key: Key) -> Manager | None:
 
 
 def describe_ownership(value: Raw | None) -> str:
-    """Return the words of an object about its owner, "" if there are none.
+    """Return the text with which an object names its owner, "" if there is none.
 
-    This is for objects that no controller makes. The words are in labels and annotations, or name
-    an owner that does not control the object, or else the first client that wrote it.
+    This is for objects that no controller makes. The text comes from labels and annotations, or
+    names an owner that does not control the object, or else the first client that wrote it.
     """
     view = View(value)
     notes: dict[str, str] = {}

@@ -10,14 +10,16 @@ class Origin(Struct, frozen=True):
     """The cluster or the files that an answer is about."""
 
     live: bool = False
-    """True if a cluster was read, with or without files."""
+    """True if a cluster was read, alone or with files."""
     context: str = ""
     """The context of the kubeconfig, as kubectl names it; "" if there is none, as in a pod."""
     server: str = ""
     """The version of the API server."""
     files: tuple[str, ...] = ()
     time: float | None = None
-    """The time at which the cluster was read, in seconds since 1970; the newest time in files."""
+    """The time at which the cluster was read, in seconds since 1970; for files, the newest time in
+    them.
+    """
 
     @property
     def title(self) -> str:
@@ -45,4 +47,4 @@ class Origin(Struct, frozen=True):
 
 
 NO_ORIGIN = Origin()
-"""The origin of objects that a program made, as callers of the library do."""
+"""The origin of objects that a program made, such as a caller of the library."""

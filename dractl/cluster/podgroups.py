@@ -32,7 +32,7 @@ def group_reference(pod: Pod) -> GroupReference:
 
 
 def group_resource(pod: Pod) -> str:
-    """Return the resource that has the object of a pod's group, "" if it is in no group."""
+    """Return the resource of the object for a pod's group, "" if the pod is in no group."""
     reference = group_reference(pod)
     if len(reference) > 1:
         return "workloads.scheduling.k8s.io"
@@ -42,7 +42,7 @@ def group_resource(pod: Pod) -> str:
 
 
 def group_object(pod: Pod) -> tuple[str, Key] | None:
-    """Return kind and key of the object that kube-scheduler reads for a pod's group.
+    """Return the kind and key of the object that kube-scheduler reads for a pod's group.
 
     None for a pod without a group, and for groups of other schedulers.
     """
@@ -54,17 +54,17 @@ def group_object(pod: Pod) -> tuple[str, Key] | None:
 
 
 class GangGroup(Struct, frozen=True):
-    """The group that kube-scheduler places a pod with."""
+    """The group with which kube-scheduler places a pod."""
 
     kind: str
     """PodGroup or, in 1.35, Workload."""
     key: Key
     value: Raw | None
-    """Its object; None if the input lacks it."""
+    """The group's object; None if the input lacks it."""
     reference: GroupReference
-    """The group as its pods name it."""
+    """The group in the form in which its pods name it."""
     min_count: int | None
-    """The pods that start together or not at all; None if the group is no gang."""
+    """The number of pods that start together or not at all; None if the group is no gang."""
     topology: str
     """The node label whose value must be the same for all pods of the group, "" if none."""
 
@@ -93,7 +93,9 @@ class GangGroup(Struct, frozen=True):
 
 
 def find_pod_group(state: ClusterState, pod: Pod) -> GangGroup | None:
-    """Return the group that kube-scheduler places a pod with; None as for :func:`group_object`."""
+    """Return the group with which kube-scheduler places a pod; None in the cases of
+    :func:`group_object`.
+    """
     target = group_object(pod)
     if target is None:
         return None
@@ -103,7 +105,7 @@ def find_pod_group(state: ClusterState, pod: Pod) -> GangGroup | None:
 
 
 class GroupClaim(Struct, frozen=True):
-    """A claim that all pods of a PodGroup share, in place of one each."""
+    """A claim that all pods of a PodGroup share, in place of a claim for each pod."""
 
     name: str
     """The name of the ResourceClaim."""
@@ -113,8 +115,9 @@ class GroupClaim(Struct, frozen=True):
 def claims_of_group(state: ClusterState, pod: Pod) -> dict[str, GroupClaim]:
     """Return the claims that a pod shares with its PodGroup, by the pod's name for each.
 
-    An entry of ``spec.resourceClaims`` is the group's if name and template are the same (gate
-    DRAWorkloadResourceClaims; dynamic-resource-allocation/resourceclaim BindTo).
+    An entry of ``spec.resourceClaims`` refers to the group's claim if its name and template are the
+    same as in the group (gate DRAWorkloadResourceClaims; dynamic-resource-allocation/resourceclaim
+    BindTo).
     """
     target = group_object(pod)
     group = PodGroup(None if target is None else state.get(*target))
@@ -143,7 +146,7 @@ def is_member(state: ClusterState, pod: Pod, kind: str, name: str) -> bool:
 
 
 def min_count(state: ClusterState, namespace: str, reference: GroupReference) -> int | None:
-    """Return the pods of a gang that start together or not at all.
+    """Return the number of pods of a gang that start together or not at all.
 
     None if the group is no gang, or not in the input.
     """

@@ -1,4 +1,4 @@
-"""Pods of a cluster that are new, that use a claim, or whose containers are stuck."""
+"""Pods of a cluster that are new, that use a claim, or that have stuck containers."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from dractl.cluster.state import ClusterState, Key
 from dractl.views import Claim, Pod, parse_timestamp
 
 NEW_POD_SECONDS = 10.0
-"""The age up to which controllers and the scheduler may not have looked at a pod yet."""
+"""The age up to which controllers and the scheduler may not have processed a pod yet."""
 MAX_NAMED_PODS = 3
 _CONSUMER_KINDS = {"podgroups": "PodGroup"}
 IMAGE_REASONS = ("ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull")
@@ -18,7 +18,7 @@ _STUCK_REASONS = (
     "CreateContainerError",
     "RunContainerError",
 )
-"""Reasons why a container waits and will not run soon (kubernetes pkg/kubelet/container)."""
+"""Reasons for which a container waits and will not run soon (kubernetes pkg/kubelet/container)."""
 
 
 def is_new(state: ClusterState, pod: Pod) -> bool:
@@ -53,7 +53,7 @@ def pods_using_claim(state: ClusterState, claim: Key) -> Sequence[Pod]:
 def describe_consumers(claim: Claim) -> str:
     """Return the users of a claim, such as ``pod a, b and 2 more, PodGroup ring``.
 
-    Empty if it is reserved for nothing.
+    The result is empty if the claim is reserved for nothing.
     """
     pods = claim.consumer_pods
     more = f" and {len(pods) - MAX_NAMED_PODS} more" if len(pods) > MAX_NAMED_PODS else ""

@@ -14,7 +14,7 @@ _DEVICES_ROLE = "dractl-devices"
 """The role for a user of one namespace."""
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 _CLUSTER_KINDS = ("ResourceSlice", "DeviceClass", "DeviceTaintRule", "Node", "Namespace")
-"""Kinds without a namespace: a user of one namespace is granted no others."""
+"""Kinds without a namespace: a user of one namespace is granted only these cluster-wide."""
 
 
 class Rights(Struct, frozen=True):
@@ -29,7 +29,7 @@ class Rights(Struct, frozen=True):
 
     @property
     def printable_user(self) -> str:
-        """The user, "" if a command cannot name them."""
+        """The user; "" if a command cannot contain the name."""
         return self.user if self.user and quote_command("{}", self.user) else ""
 
     def unreadable(self, *kinds: str) -> tuple[Unread, ...]:
@@ -60,8 +60,8 @@ class Rights(Struct, frozen=True):
     def full_grant(self) -> str:
         """The commands with which an administrator allows everything that is unread.
 
-        A user of one namespace is only allowed resources that are in no namespace. Empty if nothing
-        remains.
+        A user of one namespace is allowed only resources that have no namespace. The result is
+        empty if there is nothing to grant.
         """
         kinds = [resource.kind for resource in self.unread]
         if not any(resource.namespace for resource in self.unread):
@@ -78,8 +78,8 @@ class Rights(Struct, frozen=True):
         """Return the commands with which an administrator allows reading the unread among
         ``kinds``.
 
-        They allow all else that dractl reads, too, so that the next resource is not refused. A
-        custom kind, which only some pods have as their owner, gets a role of its own.
+        They also allow everything else that dractl reads, so that no other resource is refused next
+        time. A custom kind gets a role of its own, since only some pods have it as their owner.
         """
         missing = self._unread_resources(kinds)
         custom = {kind: name for kind, name in missing.items() if kind not in self.resources}
@@ -105,8 +105,8 @@ class Rights(Struct, frozen=True):
         option, subject = "user", self.printable_user or "NAME"
         if account != self.user and ":" in account:
             option, subject = "serviceaccount", account
-        # Two users have two bindings. k8s.io/apimachinery pkg/api/validation/path refuses / and %,
-        # a shell more.
+        # Two users need two bindings. k8s.io/apimachinery pkg/api/validation/path refuses / and %
+        # in their names, and a shell refuses more.
         binding = re.sub(r"[^A-Za-z0-9.]+", "-", f"{role}-{subject}").strip("-")
         return quote_command(
             f"kubectl create clusterrole {role} --verb=get,list --resource={{}} && "

@@ -1,5 +1,5 @@
-"""The scheduler that a pod names: the workloads that run it, its profile, and its words about the
-pod.
+"""The scheduler that a pod names: the workloads that run it, its profile, and its messages about
+the pod.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,9 @@ _SYSTEM = "kube-system"
 _EVENT, _PHASE = "event", "phase"
 _MAX_EVENTS = 2
 _MAX_CONFIGURATION = 1 << 16
-"""Characters of a configuration that are parsed: a profile with every plugin has a tenth."""
+"""The number of characters of a configuration that are parsed; a profile with every plugin has a
+tenth of that.
+"""
 
 
 class Profile(Struct, frozen=True):
@@ -54,7 +56,7 @@ class Profile(Struct, frozen=True):
     enabled: tuple[str, ...]
     """Plugins that it enables by name."""
     disabled: tuple[str, ...]
-    """Plugins that it disables; ``*`` are all of an extension point."""
+    """Plugins that it disables; ``*`` stands for all plugins of an extension point."""
     allocates: bool
     """True if plugin DynamicResources is on."""
 
@@ -68,13 +70,15 @@ class SchedulerWorkload(Struct, frozen=True):
     """The scheduler of its image; None for an unknown image."""
     version: str
     names: tuple[str, ...]
-    """Scheduler names that its arguments and its configuration give, else the names that belong to
+    """The scheduler names in its arguments and its configuration, or else the names that belong to
     its image.
     """
     hints: tuple[str, ...]
-    """Texts that give its name where nothing else does: its own, and parts of its arguments."""
+    """Texts that indicate its name if nothing else does: the workload's own name, and parts of its
+    arguments.
+    """
     ready: bool
-    """False if it has no replica that is available."""
+    """False if no replica of it is available."""
 
     @property
     def runs_kube_scheduler(self) -> bool:
@@ -87,21 +91,21 @@ class SchedulerWorkload(Struct, frozen=True):
 
 
 class Survey(Struct, frozen=True):
-    """The schedulers of a cluster, so far as the input shows them."""
+    """The schedulers of a cluster, as far as the input shows them."""
 
     workloads: tuple[SchedulerWorkload, ...]
     profiles: tuple[Profile, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that something answers to."""
+        """The names for which some workload schedules pods."""
         running = (name for workload in self.workloads for name in workload.names)
         profiles = (profile.name for profile in self.profiles)
         return tuple(dict.fromkeys((DEFAULT_SCHEDULER, *running, *profiles)))
 
 
 class Utterance(Struct, frozen=True):
-    """A condition or event in which a scheduler speaks of a pod or its group."""
+    """A condition or event with a scheduler's message about a pod or its group."""
 
     origin: str
     """``condition PodScheduled``, ``event``, ``PodGroup ml/ring``."""
@@ -112,7 +116,9 @@ class Utterance(Struct, frozen=True):
 
     @property
     def is_own(self) -> bool:
-        """False for the phase of a group, which its controller writes as well."""
+        """True if only the scheduler writes it; False for the phase of a group, which its
+        controller writes as well.
+        """
         return self.reason != _PHASE
 
     @property
@@ -130,17 +136,19 @@ class PodScheduler(Struct, frozen=True):
     facts: SchedulerFacts | None
     """The facts about the scheduler; None for an unknown one."""
     workloads: tuple[SchedulerWorkload, ...]
-    """The workloads that run it in this input."""
+    """The workloads that run it in the input."""
     profile: Profile | None
     """The profile of that name, if a configuration is in the input."""
     words: tuple[Utterance, ...]
-    """Its own words about the pod, words about the pod itself come first."""
+    """Its messages about the pod and its group, those about the pod first."""
     absent: bool
-    """True if the input shows all pods and nothing that runs it."""
+    """True if the input shows all pods, and none of them runs it."""
     nearest: str
-    """A similar name that something answers to, or that is known; empty without one."""
+    """A similar name for which a workload schedules pods, or that dractl knows; empty if there is
+    none.
+    """
     nearest_runs: bool
-    """True if something answers to the nearest name."""
+    """True if a workload schedules pods for the nearest name."""
 
     @property
     def is_default(self) -> bool:
@@ -149,20 +157,20 @@ class PodScheduler(Struct, frozen=True):
 
     @property
     def runs(self) -> bool | None:
-        """True if something runs it or it has spoken of the pod; None: not known."""
+        """True if a workload runs it or it has written about the pod; None if that is not known."""
         if self.is_default or self.workloads or any(word.is_own for word in self.words):
             return True
         return False if self.absent else None
 
     @property
     def may_run(self) -> bool:
-        """True if it runs, or is known and may run: nothing moves its pods to another one."""
+        """True if it runs, or is known and may run; its pods then stay with it."""
         return self.runs is True or self.facts is not None
 
     @property
     def is_kube_scheduler(self) -> bool:
-        """True if kube-scheduler's verdict is its verdict: it is a profile or a workload of that
-        program, not of a scheduler that is built on it.
+        """True if kube-scheduler's verdict is its verdict: it is a profile or a workload of
+        kube-scheduler itself, not of a scheduler that is built on it.
         """
         if self.is_default:
             return True
@@ -185,7 +193,7 @@ class PodScheduler(Struct, frozen=True):
 
     @property
     def version(self) -> str:
-        """The version in the tag of its image; empty where none is known."""
+        """The version in the tag of its image; empty if none is known."""
         return next((workload.version for workload in self.workloads if workload.version), "")
 
     @property
@@ -199,7 +207,9 @@ class PodScheduler(Struct, frozen=True):
 
 
 def identify(state: ClusterState, name: str) -> PodScheduler:
-    """Return the scheduler of a name, as far as the input shows it, without words about a pod."""
+    """Return the scheduler of a name, as far as the input shows it, without its messages about a
+    pod.
+    """
     if name == DEFAULT_SCHEDULER:
         return PodScheduler(name, None, (), None, (), False, "", False)
     survey = survey_of(state)
@@ -227,7 +237,7 @@ def scheduler_of(state: ClusterState, pod: Raw, key: Key) -> PodScheduler:
 
 
 def as_default(state: ClusterState, name: str) -> ClusterState:
-    """Return the cluster in which the pods of one scheduler name no scheduler, so that
+    """Return the cluster in which the pods of one scheduler name the default one, so that
     kube-scheduler would queue them.
     """
     with_pods = [kind for kind in state.kinds if kind == "Pod" or kind not in API_GROUPS]
@@ -250,16 +260,19 @@ def _drop_name(objects: Mapping[Key, Raw], name: str) -> dict[Key, Raw] | None:
 
 
 def _nearest(name: str, survey: Survey) -> str:
-    """Return the known name nearest to a misspelt one; names that run come first."""
+    """Return the known name that is nearest to a misspelt one; names of schedulers that run come
+    first.
+    """
     if name == KUBE_SCHEDULER:
-        return DEFAULT_SCHEDULER  # the name of the program, not of its profile
+        return DEFAULT_SCHEDULER  # a pod may name the program instead of its profile
     every = (known for facts in schedulers().values() for known in facts.names)
     return nearest(name, survey.names) or nearest(name, every) or ""
 
 
 def _shows_all_pods(state: ClusterState) -> bool:
-    """Return True if pods of all namespaces are in the input. This is true for a live cluster that
-    says so, and for a dump with pods of kube-system, where every cluster has some.
+    """Return True if pods of all namespaces are in the input. This is so for a live cluster in
+    which all pods may be read, and for a dump with pods of kube-system, since every cluster has
+    such pods.
     """
     if state.read_at is not None:
         return not any(unread.kind == "Pod" for unread in state.rights.unread)
@@ -316,7 +329,7 @@ def _workload(
 
 
 def _namesakes(state: ClusterState, name: str) -> Iterator[SchedulerWorkload]:
-    """Yield the workloads and pods that are named like an unknown scheduler."""
+    """Yield the workloads and pods that have the name of an unknown scheduler."""
     for kind in (*_WORKLOADS, "Pod"):
         for key, value in state.objects(kind).items():
             if name in _workload_names(kind, key[1]) and Workload(value).replicas != 0:
@@ -324,8 +337,8 @@ def _namesakes(state: ClusterState, name: str) -> Iterator[SchedulerWorkload]:
 
 
 def _workload_names(kind: str, name: str) -> Iterator[str]:
-    """Yield the names that a workload's own name may contain: a pod's name has up to two
-    suffixes.
+    """Yield the scheduler names that a workload's own name may contain; the name of a pod has up to
+    two suffixes.
     """
     for _ in range(3 if kind == "Pod" else 1):
         if name and name != KUBE_SCHEDULER:
@@ -334,7 +347,7 @@ def _workload_names(kind: str, name: str) -> Iterator[str]:
 
 
 def _argument_names(words: Sequence[str]) -> Iterator[str]:
-    """Yield the parts of a command line in which people put a kube-scheduler's name."""
+    """Yield those parts of a command line in which people write a kube-scheduler's name."""
     yield from _options(words, "--leader-elect-resource-name")
     for path in _options(words, "--config"):
         yield from (part.partition(".")[0] for part in path.split("/") if part)
@@ -411,8 +424,8 @@ def _profiles_in(target: str, text: str) -> Iterator[Profile]:
 
 
 def _allocates(profile: SchedulerProfile) -> bool:
-    """Return True unless a profile turns plugin DynamicResources off at a point that it needs
-    (kubernetes pkg/scheduler/framework/runtime/framework.go, expandMultiPointPlugins).
+    """Return True unless a profile disables plugin DynamicResources at an extension point that it
+    needs (kubernetes pkg/scheduler/framework/runtime/framework.go, expandMultiPointPlugins).
     """
     for point in _POINTS:
         enabled, disabled = profile.list_enabled(point), profile.list_disabled(point)
@@ -428,12 +441,14 @@ def _allocates(profile: SchedulerProfile) -> bool:
 
 
 def group_name(pod: Pod, facts: SchedulerFacts | None) -> str:
-    """Return the name of the object of a scheduler for a pod's group; empty without one."""
+    """Return the name of the object that a scheduler uses for a pod's group; empty if there is
+    none.
+    """
     return _metadata_value(pod, facts.group.keys) if facts is not None and facts.group else ""
 
 
 def queue_name(pod: Pod, facts: SchedulerFacts | None) -> str:
-    """Return the queue that a pod names; empty without one."""
+    """Return the queue that a pod names; empty if it names none."""
     return _metadata_value(pod, facts.queue_keys) if facts is not None else ""
 
 
@@ -446,7 +461,7 @@ def _metadata_value(pod: Pod, keys: Iterable[str]) -> str:
 def _words(
     state: ClusterState, pod: Pod, name: str, facts: SchedulerFacts | None
 ) -> Iterator[Utterance]:
-    """Yield the words that a scheduler has written about a pod and its group."""
+    """Yield the messages that a scheduler has written about a pod and its group."""
     types = facts.condition_types if facts is not None else ("PodScheduled",)
     messages = set()
     for condition in pod.condition_entries:

@@ -1,6 +1,6 @@
-"""Next steps, and commands that are printed to be pasted into a shell.
+"""Next steps, and commands that users paste into a shell.
 
-Names in them come from anybody's dumps.
+The names in them come from dumps of unknown origin.
 """
 
 import re
@@ -12,7 +12,8 @@ _SAFE_NAME = re.compile(r"[A-Za-z0-9_.:@%+=,/][A-Za-z0-9_.:@%+=,/-]*")
 
 
 def is_safe_name(name: str) -> bool:
-    """Return False for a name that a shell reads as something else, or kubectl as an option.
+    """Return False for a name that a shell would interpret, or that kubectl would take for an
+    option.
 
     No API server accepts such a name: k8s.io/apimachinery pkg/util/validation IsDNS1123Subdomain.
     """
@@ -22,7 +23,7 @@ def is_safe_name(name: str) -> bool:
 def quote_command(text: str, *words: str) -> str:
     """Replace each ``{}`` of a command by one of ``words``, quoted if a shell needs it.
 
-    Returns "", no command, if kubectl would read a word as an option, or if a word holds control
+    The result is "" if kubectl would take a word for an option, or if a word has control
     characters.
     """
     if any(word.startswith("-") or not word.isprintable() for word in words):
@@ -35,4 +36,4 @@ class NextStep(Struct, frozen=True):
 
     text: str
     command: str = ""
-    """The command that does or shows it, "" if none does."""
+    """The command that does or shows it, "" if there is none."""

@@ -19,7 +19,9 @@ _UNKNOWN_ANNOTATION = "dractl/unknown"
 
 
 def annotate_unknown(item: dict[str, Any], unknown: Mapping[str, frozenset[str]]) -> dict[str, Any]:
-    """Return an object with the names that its driver's devices have without known values."""
+    """Return an object annotated with the names of attributes and capacities whose values are
+    unknown for its driver's devices.
+    """
     view = View(item)
     names = unknown.get(Slice(view.spec).driver) if view.kind == "ResourceSlice" else None
     if not names:

@@ -36,8 +36,8 @@ class Sources(Struct, frozen=True):
     devices: tuple[str, ...] = ()
     """The inputs of devices: files, ``local``, or ``cluster``."""
     described: bool = False
-    """True if machines that an option describes are all the nodes, unless files or devices are
-    named.
+    """True if the described machines are all the nodes, because an option describes them and no
+    files or devices are named.
     """
     values: ValueChoice | None = None
     """The user's values for charts."""
@@ -57,7 +57,8 @@ def classify_arguments(
 ) -> Sources:
     """Distinguish names from files among the arguments, and machine snapshots from other files.
 
-    An argument that exists, or ends like a file, is one. Snapshots bring devices.
+    An argument is a file if it exists, or if it ends like a file's name. Snapshots are read as
+    devices.
     """
     names: list[str] = []
     paths = list(files)
@@ -89,14 +90,16 @@ def read_state(
 
 
 def make_state(inputs: Inputs, namespace: str | None = None) -> ClusterState:
-    """Return the state of an input, which knows the files that were not rendered."""
+    """Return the state of an input, with the files that were not rendered in its coverage."""
     state = ClusterState.from_documents(inputs.documents, namespace=namespace)
     rows = list_unread_files(inputs)
     return state.with_unrendered(rows) if rows else state
 
 
 def list_unread_files(inputs: Inputs) -> tuple[Unread, ...]:
-    """Return the files of an input that were not rendered or built, and may decide."""
+    """Return the files of an input that were not rendered or built, and that may affect the
+    answer.
+    """
     return tuple(
         Unread("", omission.place, why="not-rendered", reason=omission.why)
         for omission in omissions(list_unrendered(inputs))
@@ -141,7 +144,7 @@ def read_published(source: str) -> ClusterState | None:
         return state
     own_documents = [
         document for document in documents if document.file == display_path(source)
-    ]  # not of an archive
+    ]  # the file is not a member of an archive
     if any("schema" not in document.value for document in own_documents) or not (
         own_documents or _may_be_a_machine(source)
     ):
@@ -158,19 +161,19 @@ def read_published(source: str) -> ClusterState | None:
 
 
 def _may_be_a_machine(source: str) -> bool:
-    """Return True if a source may contain a machine's files, judging without reading it."""
+    """Return True if a source may contain a machine's files, judging by its name."""
     if os.path.isdir(source):
         return any(os.path.isdir(os.path.join(source, name)) for name in ("sys", "devices"))
     return not source.lower().endswith((".yaml", ".yml", ".json"))
 
 
 def from_objects(objects: Iterable[Mapping[str, Any]]) -> ClusterState:
-    """Return a state of objects that were made here, such as rendered slices."""
+    """Return a state of objects that dractl itself made, such as rendered slices."""
     return ClusterState(_by_kind(objects), coverage=DEVICES_SEEN)
 
 
 def from_manifests(objects: Iterable[Mapping[str, Any]]) -> ClusterState:
-    """Return a state of objects that people wrote, which are a part of a cluster."""
+    """Return a state of objects that people wrote, which show only a part of a cluster."""
     return ClusterState(_by_kind(objects))
 
 

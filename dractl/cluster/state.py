@@ -1,8 +1,7 @@
 """The objects of a cluster as one immutable value: from a dump, from manifests, or live.
 
-Objects stay the mappings that they were read as; the parts that the allocator needs are decoded
-when they are first used. A kind that the input lacks is *not in the input*: objects of it may
-exist.
+Objects stay the mappings that were parsed; the parts that the allocator needs are decoded on first
+use. A kind that the input lacks is *not in the input*: objects of it may exist.
 """
 
 from __future__ import annotations
@@ -81,16 +80,18 @@ API_GROUPS = {
     "NodePool": "karpenter.sh",
     "NodeClaim": "karpenter.sh",
 }
-"""The kinds that explain reads, with their API group. Others are kept if they have a pod
+"""The kinds that explain reads, with their API groups. Other kinds are kept if they have a pod
 template.
 """
 SCHEDULER_CONFIGURATION = "KubeSchedulerConfiguration"
-"""The kind that has the profiles of a kube-scheduler. Only ConfigMaps that hold one are kept."""
+"""The kind that contains the profiles of a kube-scheduler. Only ConfigMaps that contain one are
+kept.
+"""
 _GANG_GROUPS = {
     "PodGroup": ("scheduling.k8s.io", "scheduling.x-k8s.io"),
     "Workload": ("scheduling.k8s.io",),
 }
-"""The kinds of gangs, with the API groups in which they are kept."""
+"""The kinds of gangs, with the API groups that define them."""
 CLUSTER_SCOPED = frozenset(
     {
         "DeviceClass",
@@ -121,7 +122,7 @@ def parse_key(full_name: str) -> Key:
 class ClusterState:
     """The objects of a cluster by kind and name.
 
-    It never changes: :meth:`replace` makes another one.
+    It never changes: :meth:`replace` makes a new state.
     """
 
     def __init__(
@@ -144,13 +145,13 @@ class ClusterState:
         self.coverage = cover(kinds) if coverage is None else coverage
         """How much of each kind the input shows, apart from the objects that may not be read."""
         self.read_at = read_at
-        """The time at which a live cluster began to be read, in seconds since 1970."""
+        """The time at which reading a live cluster began, in seconds since 1970."""
         self.machines: Machines = machines or {}
-        """The hardware of nodes, where it is known, and its source: a snapshot or a description."""
+        """The hardware of nodes, if it is known, with its source: a snapshot or a description."""
         self.files: Mapping[int, str] = files or {}
         """The file that an object was read from, by the identity of the object."""
         self.cache = DerivedValues() if cache is None else cache
-        """The values computed from objects, shared by all states that come from one."""
+        """The values computed from objects, shared by all states that are made from one."""
 
     @classmethod
     def from_documents(
@@ -158,10 +159,10 @@ class ClusterState:
     ) -> ClusterState:
         """Return the state that loaded documents describe.
 
-        Objects that no API server has stored get its defaults. If an object comes twice, the
-        later one counts. Objects without a namespace get ``namespace`` (kubectl's ``-n``).
-        Raises InputError for an object without a valid name: without
-        it, the answer would be about another cluster.
+        Objects that no API server has stored get its defaults. If an object comes twice, the later
+        one counts. Objects without a namespace get ``namespace`` (kubectl's ``-n``). Raises
+        InputError for an object without a valid name: without that object, the answer would be
+        about another cluster.
         """
         kinds: dict[str, dict[Key, Raw]] = {}
         files: dict[int, str] = {}
@@ -183,7 +184,7 @@ class ClusterState:
     def objects(self, kind: str) -> Mapping[Key, Raw]:
         """Return every object of a kind.
 
-        It is the same mapping at every call, so that callers can see that nothing changed.
+        Every call returns the same mapping object, so that callers can recognize an unchanged kind.
         """
         return self._kinds.get(kind, _NO_OBJECTS)
 
@@ -205,8 +206,8 @@ class ClusterState:
         return forbidden or self.coverage.extent(kind)
 
     def shows(self, kind: str, namespace: str = "") -> bool:
-        """Return True if the input shows every object of a kind in a namespace, so that one which
-        it lacks does not exist.
+        """Return True if the input shows every object of a kind in a namespace, so that an object
+        which it lacks does not exist.
         """
         if any(row.kind == kind for row in self.rights.unread):
             return self.rights.can_read(kind, namespace)
@@ -259,7 +260,7 @@ class ClusterState:
         return self._copy_with({**self._kinds, **kinds})
 
     def with_edited(self, kind: str, edited: Mapping[Key, Raw]) -> ClusterState:
-        """Return the state with other contents of objects, which keep the names of their files."""
+        """Return the state with edited contents of objects, which keep the names of their files."""
         before = self.objects(kind)
         state = self.with_objects({kind: edited})
         names = {
@@ -335,40 +336,40 @@ class ClusterState:
         return _events(self)
 
     def pod(self, key: Key) -> Pod:
-        """Return a pod; one without fields if there is none."""
+        """Return a pod; an empty one if it does not exist."""
         return self.pods.get(key) or Pod(None, key)
 
     def node(self, name: str) -> Node:
-        """Return a node; one without fields if there is none."""
+        """Return a node; an empty one if it does not exist."""
         key = ("", name)
         return self.nodes.get(key) or Node(None, key)
 
     def claim(self, key: Key) -> Claim:
-        """Return a ResourceClaim; one without fields if there is none."""
+        """Return a ResourceClaim; an empty one if it does not exist."""
         return self.claims.get(key) or Claim(None, key)
 
     def claim_template(self, key: Key) -> ClaimTemplate:
-        """Return a ResourceClaimTemplate; one without fields if there is none."""
+        """Return a ResourceClaimTemplate; an empty one if it does not exist."""
         return ClaimTemplate(self.get("ResourceClaimTemplate", key), key)
 
     def workload(self, kind: str, key: Key) -> Workload:
-        """Return an object that makes pods; one without fields if there is none."""
+        """Return a workload; an empty one if it does not exist."""
         return Workload(self.get(kind, key), key)
 
     def namespace(self, name: str) -> Namespace:
-        """Return a namespace; one without fields if there is none."""
+        """Return a namespace; an empty one if it does not exist."""
         return Namespace(self.get("Namespace", ("", name)), ("", name))
 
     def pod_group(self, key: Key) -> PodGroup:
-        """Return a PodGroup; one without fields if there is none."""
+        """Return a PodGroup; an empty one if it does not exist."""
         return PodGroup(self.get("PodGroup", key), key)
 
     # -- objects as the allocator takes them --
 
     def decode(self, value: Raw) -> Any:
-        """Return an object as the model has it.
+        """Return an object as a value of the model.
 
-        Raises InputError if no API server would hold it.
+        Raises InputError if no API server would accept it.
         """
         return self.cache.from_object("decode", value, lambda: self._decode(value))
 
@@ -377,32 +378,32 @@ class ClusterState:
         return decode(value, origin)
 
     def decode_all(self, kind: str) -> tuple[Any, ...]:
-        """Return all objects of a kind as the model has them."""
+        """Return all objects of a kind as values of the model."""
         return tuple(self.decode(value) for value in self.objects(kind).values())
 
     def decode_claim(self, key: Key) -> ResourceClaim | None:
-        """Return a ResourceClaim as the model has it; None if there is none."""
+        """Return a ResourceClaim as a value of the model; None if it does not exist."""
         value = self.get("ResourceClaim", key)
         return None if value is None else cast("ResourceClaim", self.decode(value))
 
     @property
     def decoded_claims(self) -> tuple[ResourceClaim, ...]:
-        """All ResourceClaims as the model has them."""
+        """All ResourceClaims as values of the model."""
         return cast("tuple[ResourceClaim, ...]", self.decode_all("ResourceClaim"))
 
     @property
     def slices(self) -> tuple[ResourceSlice, ...]:
-        """All ResourceSlices as the model has them."""
+        """All ResourceSlices as values of the model."""
         return cast("tuple[ResourceSlice, ...]", self.decode_all("ResourceSlice"))
 
     @property
     def classes(self) -> tuple[DeviceClass, ...]:
-        """All DeviceClasses as the model has them."""
+        """All DeviceClasses as values of the model."""
         return cast("tuple[DeviceClass, ...]", self.decode_all("DeviceClass"))
 
     @property
     def taint_rules(self) -> tuple[DeviceTaintRule, ...]:
-        """All DeviceTaintRules as the model has them."""
+        """All DeviceTaintRules as values of the model."""
         return cast("tuple[DeviceTaintRule, ...]", self.decode_all("DeviceTaintRule"))
 
 
@@ -442,7 +443,7 @@ def _events(state: ClusterState, previous: Mapping[Key, Event] | None) -> Mappin
 def _update_views(
     view: Callable[[Raw, Key], V], objects: Mapping[Key, Raw], previous: Mapping[Key, V]
 ) -> Mapping[Key, V]:
-    """Return a view of each object; unchanged objects keep their views of ``previous``."""
+    """Return a view of each object; unchanged objects keep their views from ``previous``."""
     return {
         key: old_view if (old_view := previous.get(key)) and old_view.raw is raw else view(raw, key)
         for key, raw in objects.items()
@@ -469,7 +470,7 @@ def _events_by_object(state: ClusterState) -> Mapping[Key, Sequence[Event]]:
 def add_object(kinds: dict[str, dict[Key, Raw]], value: dict[str, Any], namespace: str) -> bool:
     """Add an object to its kind, if explain reads the kind.
 
-    Returns False for an object of such a kind without a name.
+    Returns False if an object of such a kind has no name.
     """
     kind, api_version = value.get("kind"), value.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):

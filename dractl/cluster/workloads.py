@@ -1,4 +1,4 @@
-"""Workloads, the pods that they make, and which pod a controller ends first.
+"""Workloads, the pods that they make, and the order in which a controller ends pods.
 
 kubernetes pkg/controller/controller_utils.go ActivePodsWithRanks, pkg/controller/statefulset,
 pkg/controller/job.
@@ -21,7 +21,7 @@ SCALABLE_KINDS = ("Deployment", "ReplicaSet", "StatefulSet")
 WORKLOAD_KINDS = (*SCALABLE_KINDS, "DaemonSet", "Job")
 """Kinds whose pod template is at ``spec.template``."""
 _PHASES = ("Pending", "Unknown", "Running")
-"""In the order in which a ReplicaSet ends pods."""
+"""The phases in the order in which a ReplicaSet ends pods."""
 
 
 def workload_target(pod: Raw | None, namespace: str) -> str | None:
@@ -31,9 +31,9 @@ def workload_target(pod: Raw | None, namespace: str) -> str | None:
 
 
 def pods_of_workload(state: ClusterState, kind: str, key: Key) -> Iterator[tuple[Key, Raw]]:
-    """Yield the pods of a PodGroup, or below a workload.
+    """Yield the pods of a PodGroup or a workload.
 
-    Any number of owners may be between: a CronJob's Jobs, a RayJob's RayCluster.
+    Other owners may be between the workload and its pods: a CronJob's Jobs, a RayJob's RayCluster.
     """
     owners = {(kind, key[1])}
     owned_objects = [
@@ -44,7 +44,7 @@ def pods_of_workload(state: ClusterState, kind: str, key: Key) -> Iterator[tuple
         if other_key[0] == key[0] and (view := View(value)).owners
     ]
     size = 0
-    while size < len(owners):  # the objects are in any order
+    while size < len(owners):  # repeated, since objects may come in any order
         size = len(owners)
         owners |= {(kind, name) for kind, name, view in owned_objects if _has_owner(view, owners)}
     for pod_key, pod in state.pods.items():
@@ -62,7 +62,7 @@ class _Refusal(Struct, frozen=True):
     """A refusal to create a pod."""
 
     kind: str
-    """The kind of the object that may not create it, such as ReplicaSet."""
+    """The kind of the object whose attempt to create it was refused, such as ReplicaSet."""
     key: Key
     time: str
     message: str
@@ -89,7 +89,7 @@ def workloads_with_refusals(state: ClusterState) -> set[tuple[str, Key]]:
 
 
 def topmost(state: ClusterState, kind: str, key: Key) -> tuple[str, Key]:
-    """Return kind and key of the topmost owner of a workload, so far as the input has it."""
+    """Return the kind and key of the topmost owner of a workload, as far as the input has it."""
     visited: set[tuple[str, Key]] = set()
     while (kind, key) not in visited:
         visited.add((kind, key))
@@ -104,7 +104,7 @@ def topmost(state: ClusterState, kind: str, key: Key) -> tuple[str, Key]:
 def _iter_refusals(state: ClusterState) -> Iterator[_Refusal]:
     """Yield the refusals to create a pod, from events and from conditions.
 
-    ReplicaSets and Deployments have such a condition (kubernetes
+    ReplicaSets and Deployments report refusals in a condition (kubernetes
     pkg/controller/replicaset/replica_set_utils.go).
     """
     for (namespace, _), event in state.events.items():
@@ -132,7 +132,7 @@ def _count_wanted_pods(kind: str, workload: Workload) -> int:
     if kind == "DaemonSet":
         return _default_to(workload.desired_number_scheduled, 1)
     if kind == "Job":
-        # Without completions, none is started after the first success:
+        # Without completions, no pod is started after the first success:
         # pkg/controller/job/job_controller.go manageJob.
         parallelism, succeeded = _default_to(workload.parallelism, 1), workload.succeeded or 0
         completions = _default_to(workload.completions, 0 if succeeded else parallelism)
@@ -146,9 +146,9 @@ def _default_to(number: int | None, default: int) -> int:
 
 
 class ActivePods:
-    """The pods that have neither ended nor are Terminating, by workload.
+    """The pods that have not ended and are not Terminating, by workload.
 
-    They are indexed when first needed.
+    They are indexed on first use.
     """
 
     def __init__(self, state: ClusterState) -> None:
@@ -167,11 +167,11 @@ class ActivePods:
 
 
 def deletion_rank(kind: str, active: Sequence[Raw]) -> Callable[[Raw], tuple[int, ...]]:
-    """Return the sort key by which a controller ends pods, the least first.
+    """Return the sort key by which a controller ends pods, the smallest first.
 
-    A StatefulSet begins with the highest ordinal. A ReplicaSet takes pods without a node, pending,
-    not ready, cheap, many on one node. It compares the age next, by its logarithm: that is left to
-    chance here.
+    A StatefulSet begins with the highest ordinal. A ReplicaSet prefers pods without a node, then
+    pending ones, those that are not ready, those with a low deletion cost, and those with many
+    others on their node. Then it compares the logarithms of ages, which is left out here.
     """
     if kind == "StatefulSet":
         return lambda raw: (-ordinal(raw),)
@@ -229,11 +229,11 @@ class IdleState(Struct, frozen=True):
 
     why: str
     resume: str = ""
-    """The command that makes it create some, "" if there is none."""
+    """The command that makes the workload create pods, "" if there is none."""
 
 
 def idle_state(kind: str, workload: Workload) -> IdleState | None:
-    """Return why a workload of a cluster wants no pods now; None if it wants some."""
+    """Return why an existing workload wants no pods now; None if it wants some."""
     if not workload.uid:
         return None
     namespace, name = workload.key
@@ -260,7 +260,7 @@ def idle_state(kind: str, workload: Workload) -> IdleState | None:
 
 
 def _job_end(conditions: Mapping[str, Condition]) -> str:
-    """Return how a Job has ended, such as ``is done``, "" if it has not."""
+    """Return how a Job has ended, such as ``is done``; "" if it still runs."""
     if conditions.get("Complete", Condition()).status == "True":
         return "is done"
     failure = conditions.get("Failed", Condition())

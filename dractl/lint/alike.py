@@ -14,7 +14,9 @@ from msgspec.structs import replace
 from dractl.lint.finding import Finding, Report
 
 MAX_SEPARATE: Final = 2
-"""Findings of one cause that are shown one by one; a reader can visit so few places."""
+"""The number of findings with one cause that are shown one by one, since a reader can visit only so
+many places.
+"""
 _DEVICE = re.compile(r"\bspec\.devices\[\d+\]")
 
 
@@ -36,8 +38,8 @@ def merge_alike(report: Report) -> Report:
 
 
 def _key(finding: Finding) -> Hashable:
-    """Return a key that findings of one cause have in common; a finding elsewhere than in a device
-    has a key of its own.
+    """Return a key that findings of one cause have in common; a finding that is not in a device has
+    its own key.
     """
     path = _DEVICE.sub("spec.devices[]", finding.path)
     if path == finding.path:

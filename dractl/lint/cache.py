@@ -2,8 +2,8 @@
 
 The key of a report covers all of its inputs: the names and contents of all files that may concern
 DRA, the kustomizations around them, the release and its gates, the configuration, and the code of
-dractl itself. So a cached report is never wrong, only missing: of a repository with objects of Flux
-or Argo CD there is none.
+dractl itself. So a cached report is never wrong. There is none for a repository with objects of
+Flux or Argo CD.
 """
 
 import os
@@ -34,7 +34,7 @@ class Cache:
 
     @property
     def empty(self) -> bool:
-        """True if it has no report of anything."""
+        """True if no report is stored."""
         return self._store.empty
 
     def get(self, key: str) -> Report | None:
@@ -53,7 +53,7 @@ class Cache:
 def digests_of(read: Relevant, kustomizations: Kustomizations) -> list[str]:
     """Return the digests of the files that matter, and of the kustomizations around them."""
     digests = [str((read.files, read.alone))]
-    if read.appliers:  # the applied objects depend on files of any kind
+    if read.appliers:  # the applied objects can come from any file
         digests.append(os.urandom(16).hex())
     folders: set[str] = set()
     for item in read.contents:
@@ -84,7 +84,7 @@ def _pack() -> str:
 
 
 def key_of(terms: Terms, digests: Sequence[str]) -> str:
-    """Return the key of a report on the input with these digests, without devices."""
+    """Return the key of a report that uses no devices, for an input with these digests."""
     target, config = terms.target, terms.config
     parts = (
         _FORMAT,
@@ -108,7 +108,9 @@ def key_of(terms: Terms, digests: Sequence[str]) -> str:
 
 
 def _code() -> str:
-    """Return a digest of dractl's code: versions stay the same while somebody works on it."""
+    """Return a digest of dractl's code, since a version stays the same while somebody works on
+    it.
+    """
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     files = []
     folders = [top]

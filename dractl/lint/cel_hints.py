@@ -14,7 +14,8 @@ from dractl.program import program_name
 
 _QUANTITY = "kubernetes.Quantity"
 _DEVICE = ("driver", "attributes", "capacity", "allowMultipleAllocations")
-_GATES = ("DRAConsumableCapacity", "DRAListTypeAttributes")  # they extend the language of selectors
+# These gates extend the language of selectors
+_GATES = ("DRAConsumableCapacity", "DRAListTypeAttributes")
 _WORDS = {
     "and": "&&",
     "or": "||",
@@ -195,7 +196,7 @@ def rewrite(written: str, issues: Sequence[Issue]) -> tuple[tuple[int, int, str]
             text = _compare_quantities(written, sides, operands)
             return (
                 ((start, end, text),) if other in (_QUANTITY, "string") else ()
-            )  # a number lacks its unit
+            )  # the operand is a number without a unit
     names: dict[str | None, str | None] = {
         issue.undeclared: nearest(issue.undeclared, ("device",))
         for issue in issues
@@ -241,7 +242,7 @@ def _compare_quantities(written: str, sides: tuple[_Span, _Span], operands: Oper
 
 
 def _sides(written: str, offset: int | None) -> tuple[_Span, _Span] | None:
-    """Return the places of the operands of the operator at ``offset``."""
+    """Return the ranges of the two operands of the operator at ``offset``."""
     tokens = tokenize(written)
     at = next((i for i, token in enumerate(tokens) if token.start == offset), None)
     if not at or at + 1 >= len(tokens):
@@ -293,7 +294,7 @@ def _hint_for_names(written: str, issues: Sequence[Issue], target: Target) -> st
 
 
 def _join_name(tokens: Sequence[Token], first: str) -> str:
-    """Return the name with all that is joined to it by dots, dashes and slashes:
+    """Return the name at ``first`` with everything that dots, dashes and slashes join to it:
     ``gpu.nvidia.com/type``.
     """
     start = next((i for i, token in enumerate(tokens) if token.text == first), None)

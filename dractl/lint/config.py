@@ -43,12 +43,14 @@ from dractl.program import program_name
 NAMES: Final = ("dractl.toml", ".dractl.toml", "pyproject.toml")
 TOP: Final = ("kubernetes-version", "feature-gates", "exclude", "markdown", "lint", "charts")
 MAX_BYTES: Final = 64 << 20
-"""The size of all files together that a key of a configuration names."""
+"""The maximum size of all files together that one key of a configuration names."""
 MAX_ENTRIES: Final = 10_000
 MAX_CONFIG_BYTES: Final = 1 << 20
-"""The size of a configuration file."""
+"""The maximum size of a configuration file."""
 MAX_PATTERNS: Final = 1_000
-"""Patterns of ``lint.per-file-ignores``: each is tried on every file with findings."""
+"""The maximum number of patterns of ``lint.per-file-ignores``, since each is tried on every file
+with findings.
+"""
 CHART: Final = ("values", "set")
 LINT: Final = (
     "select",
@@ -91,7 +93,7 @@ class Config(Struct, frozen=True):
     severity: Mapping[str, Severity] = MappingProxyType({})
     consumers: tuple[str, ...] = ()
     charts: Mapping[str, ChartSettings] = MappingProxyType({})
-    """By the absolute path of the chart's folder."""
+    """The settings of charts, by the absolute path of the chart's folder."""
 
 
 def find(start: Path) -> Path | None:
@@ -166,9 +168,7 @@ def read(path: Path) -> Config:
 
 
 def _refuse_nul(value: Any, key: str, path: Path) -> None:
-    """Raise UsageError for a setting or a name of one with a NUL, which no path, pattern or rule
-    has.
-    """
+    """Raise UsageError for a key or value with a NUL, since no path, pattern or rule has one."""
     if isinstance(value, str) and "\0" in value:
         raise UsageError(
             f"{key} contains a NUL character: {value!r}",
@@ -219,8 +219,8 @@ def _bytes(path: Path, max_bytes: int) -> bytes:
 
 
 def _devices(sources: tuple[str, ...], path: Path) -> tuple[str, ...]:
-    """Raise UsageError for the cluster: a pull request brings its configuration along, and kubectl
-    would run with the credentials of the reviewer.
+    """Raise UsageError for a source that is the cluster: a pull request can contain a
+    configuration, and kubectl would run with the reviewer's credentials.
     """
     if "cluster" in sources:
         hint = (
@@ -238,8 +238,8 @@ def _devices(sources: tuple[str, ...], path: Path) -> tuple[str, ...]:
 def _check_path(text: str, key: str, path: Path) -> str:
     """Return the path of a file or folder that a configuration names.
 
-    UsageError unless these are regular files of its repository, of a size to be read: a pull
-    request can bring along any configuration, and links. Nothing is read.
+    Raises UsageError unless these are regular files of its repository with a bounded size, since a
+    pull request can contain any configuration, and links. The files are not read here.
     """
     target = path.parent / text
     home = _repository(path.parent)
@@ -267,7 +267,9 @@ def _check_path(text: str, key: str, path: Path) -> str:
 
 
 def _list_entries(path: Path) -> Iterator[Path]:
-    """Yield a path and, of a folder, all that is in it; folders behind links are not entered."""
+    """Yield a path and, if it is a folder, everything in it; folders behind links are not
+    entered.
+    """
     yield path
     if os.path.isdir(path) and not path.is_symlink():
         for folder, names, files in os.walk(path):
@@ -275,7 +277,9 @@ def _list_entries(path: Path) -> Iterator[Path]:
 
 
 def _refusal(path: Path, home: Path) -> str | None:
-    """Return why a path is not read for a configuration; None if it is, or does not exist."""
+    """Return why a configuration may not name a path; None if it may, or if the path does not
+    exist.
+    """
     try:
         real = path.resolve()
         mode = real.stat().st_mode

@@ -1,4 +1,4 @@
-"""Configurations for drivers, wherever objects of DRA have them."""
+"""Configurations for drivers, in all objects of DRA that can have them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from dractl.objects import items, mapping, text
 
 
 class Configuration(Struct, frozen=True):
-    """A configuration for a driver, of a claim, a template or a class."""
+    """A configuration for a driver in a claim, a template or a class."""
 
     subject: Manifest
     """The object that has it."""

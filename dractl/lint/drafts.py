@@ -20,7 +20,7 @@ from dractl.validation.schemas import schemas_of
 from dractl.validation.violation import Path, Violation
 
 HIDING = frozenset({"wrong-type", "unknown-field", "duplicate-key", "merged-key", "not-served"})
-"""Violations that keep the server from the later steps."""
+"""Violations that keep the server from its later steps."""
 
 _SIMILAR_VERSIONS = {
     "resource.k8s.io/v1alpha3": ("resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2"),
@@ -28,16 +28,16 @@ _SIMILAR_VERSIONS = {
     "resource.k8s.io/v1beta2": ("resource.k8s.io/v1",),
     "resource.k8s.io/v1": ("resource.k8s.io/v1beta2",),
 }
-"""Versions with the same fields, except the fields of later releases; of DeviceTaintRule the second
-for v1alpha3.
+"""Versions with the same fields, except for fields of later releases; a DeviceTaintRule in v1alpha3
+uses the second version.
 """
 
 
 class Draft:
     """A document's value as it was probably meant.
 
-    ``doubtful`` are maps that lost a field, or places that lost a value: missing values there are
-    not reported.
+    ``doubtful`` has the maps that lost a field, and the paths that lost a value; missing values
+    there are not reported.
     """
 
     def __init__(self, document: Document) -> None:
@@ -53,7 +53,7 @@ class Draft:
         before = self.value
         for holder, alike in groupby(violations, _holder_of_homeless):
             if holder is not None:
-                # At once: there can be many.
+                # All violations are corrected in one step, since there can be many.
                 self.value = _remove_keys(
                     self.value, holder, frozenset(violation.path[-1] for violation in alike)
                 )
@@ -90,12 +90,13 @@ class Draft:
     def _convert(self, violation: Violation) -> None:
         path, value = violation.path, violation.meant
         written = value_at(self.value, *path)
-        if path[-2:] in (("limits", "claims"), ("requests", "claims")):  # they belong beside these
+        # These fields belong beside limits and requests
+        if path[-2:] in (("limits", "claims"), ("requests", "claims")):
             self.value = _remove_keys(self.value, path[:-1], path[-1:])
             self._put((*path[:-2], "claims"), written, path)
             return
         if value is None or holds_placeholder(written):
-            value = None  # null is absent everywhere
+            value = None  # null counts as absent everywhere
             self.doubtful.add(path)
         elif isinstance(value, dict) and isinstance(written, list):
             self._moves.append((path, self.source_path((*path, 0))))
@@ -118,7 +119,7 @@ class Draft:
     def _put(self, path: Path, value: Any, old: Path) -> bool:
         if value_at(self.value, *path) is not None:
             return False
-        for end in range(1, len(path)):  # the maps on the way there
+        for end in range(1, len(path)):  # the maps on the path to the value
             if isinstance(path[end], str) and value_at(self.value, *path[:end]) is None:
                 self.value = _set_value(self.value, path[:end], {})
         self.value = _set_value(self.value, path, value)
@@ -156,7 +157,7 @@ class Draft:
 
 
 class _SourcePlaces(Within):
-    """The locator of a draft: asks for the place where a value was written."""
+    """The locator of a draft: it asks for the position at which a value was written."""
 
     def __init__(self, draft: Draft, document: Document) -> None:
         super().__init__(document)
@@ -183,7 +184,9 @@ def _newest(kind: object, target: Target) -> tuple[str, ...]:
 
 
 def _set_value(value: Any, path: Path, new: Any) -> Any:
-    """Return a copy of ``value`` with ``new`` at ``path``; everything beside the path is shared."""
+    """Return a copy of ``value`` with ``new`` at ``path``; everything outside the path is
+    shared.
+    """
     if not path:
         return new
     step, below = path[0], path[1:]

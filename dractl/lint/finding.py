@@ -99,18 +99,21 @@ class Finding(Struct, frozen=True):
     origin: str | None = None
     fix: TextFix | None = None
     excerpt: str = ""
-    """The source line of ``position``, for formats that show it; no part of the JSON."""
+    """The source line of ``position``, for formats that show it; the JSON leaves it out."""
     key: Position | None = None
-    """The place of the key in a template or a patch, where an ignore comment counts as well; no
-    part of the JSON.
+    """The place of the key in a template or a patch, where an ignore comment counts as well; the
+    JSON leaves it out.
     """
     releases: tuple[str, ...] = ()
-    """The releases that report it, if several were asked for and not all do."""
+    """The releases that report the finding, if several releases are checked and not all report
+    it.
+    """
 
     @property
     def lines(self) -> list[tuple[str, int]]:
-        """The files and lines at which an ignore comment counts: a string of several lines contains
-        no comments, and text that a template or a kustomization inserts is written elsewhere.
+        """The files and lines at which an ignore comment counts. A string of several lines cannot
+        contain comments, and text that a template or a kustomization inserts is written in another
+        file.
         """
         places = (self.position, self.key) if self.key is not None else (self.position,)
         return list(dict.fromkeys((place.file, place.line) for place in places))
@@ -173,7 +176,7 @@ class Report(Struct, frozen=True):
     digests: Mapping[str, str] = MappingProxyType({})
     """The digests of the bytes that the findings are in, by file: only these may be edited."""
     notes: tuple[str, ...] = ()
-    """The facts that were left aside because something else is seen."""
+    """Notes on facts that were ignored because the input shows otherwise."""
 
     def number_of(self, severity: Severity) -> int:
         """Return the number of findings with exactly this severity."""

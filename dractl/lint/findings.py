@@ -40,7 +40,7 @@ _PATCH_RULES = frozenset({"DRA153"})
 
 
 class Terms(Struct, frozen=True):
-    """The terms of linting."""
+    """The settings that apply to a run of lint."""
 
     target: Target
     """The release and its gates."""
@@ -49,7 +49,9 @@ class Terms(Struct, frozen=True):
     devices: TriedDevices | None = None
     """The inventory on which selectors, constraints and capacities are tried."""
     assumed: bool = False
-    """True if nobody named the release, so that a fix to another ``apiVersion`` is not safe."""
+    """True if neither an option nor a setting names the release; a fix to another ``apiVersion`` is
+    then not safe.
+    """
     consumers: frozenset[str] = frozenset()
     """Programs that read claims, of registry.CONSUMERS."""
     versions: Mapping[str, str] = MappingProxyType({})
@@ -64,9 +66,9 @@ class Surroundings(Struct, frozen=True):
     evidence: Evidence = NOTHING
     """The facts about drivers in its other objects."""
     files: frozenset[str] = frozenset()
-    """The files that were read, and that nobody asked about."""
+    """The files that were read although nobody asked about them."""
     undecided: Sequence[str] = ()
-    """The files that may define anything."""
+    """The files that may define objects of any name."""
     worlds: Mapping[str, Namespaces] = MappingProxyType({})
     """The namespaces of each cluster to which Flux or Argo CD applies objects of the input."""
     schemas: PodSchemas = NO_SCHEMAS
@@ -93,7 +95,7 @@ def findings(
 ) -> list[Located]:
     """Return the findings in an input, before fixes are proven and findings suppressed.
 
-    ``references``: objects that names may refer to, but that are not checked.
+    ``references`` are objects that names may refer to, and that are not checked themselves.
     """
     located: list[Located] = []
     objects: list[IntendedObject] = []
@@ -118,7 +120,7 @@ def findings(
 
 
 def _list_outside_worlds(subjects: Sequence[Manifest]) -> Iterator[Manifest]:
-    """Yield the objects that have no form of their own in any world.
+    """Yield the objects that no world contains in a final form.
 
     These are objects of files that no GitOps controller applies, and objects whose names are
     completed by variables.
@@ -139,7 +141,7 @@ def _concerns_asked_files(together: Sequence[IntendedObject], around: Container[
 
 
 def _is_other(document: Document, around: Container[str]) -> bool:
-    """Return True if no finding in an object is in a file that was asked about."""
+    """Return True if a finding in an object cannot be in a file that was asked about."""
     return not document.rendered and document.file in around
 
 
@@ -222,7 +224,7 @@ def _advice(
 
 
 def _advice_without_devices(run: Run) -> dict[tuple[int, Path], Advice]:
-    """Return the advice that is known without the devices, by subject and path."""
+    """Return the advice that is known even without devices, by subject and path."""
     return {
         (id(advice.subject), advice.path): advice
         for rule in registry.checks()
@@ -232,7 +234,9 @@ def _advice_without_devices(run: Run) -> dict[tuple[int, Path], Advice]:
 
 
 def _add_cause(advice: Advice, without_devices: Mapping[tuple[int, Path], Advice]) -> Advice:
-    """Return advice about devices with the cause and the fix that are known without them."""
+    """Return advice about devices with the cause and the fix that are known even without
+    devices.
+    """
     cause = without_devices.get((id(advice.subject), advice.path))
     if cause is None:
         return advice
@@ -254,7 +258,8 @@ def _group_by_home(
         document = item.subject.document
         together = document.world or document.rendered
         home = f"{together} rendered" if together else kustomizations.home_of(document.file)
-        if document.file.endswith(SUFFIXES):  # the examples alone, without the files beside them
+        # Only the examples of this file belong together, without the files beside it
+        if document.file.endswith(SUFFIXES):
             home = document.file
         homes.setdefault(home, []).append(item)
     return list(homes.values())

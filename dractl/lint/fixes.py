@@ -74,8 +74,8 @@ def fix_for_violation(document: Document, violation: Violation) -> TextFix | Non
 
 
 def _drop_unit(document: Document, violation: Violation) -> TextFix | None:
-    """Return the fix that drops the word behind a quantity, or spells the suffix of bytes as
-    quantities have it.
+    """Return the fix that drops the word after a quantity, or that writes the suffix for bytes in
+    the form of quantities.
     """
     written = document.at(violation.path)
     match = (
@@ -90,9 +90,9 @@ def _drop_unit(document: Document, violation: Violation) -> TextFix | None:
 
 
 def _move_into(document: Document, path: Path, to: Path) -> TextFix | None:
-    """Return the fix that moves a field into a map that exists, behind its other fields.
+    """Return the fix that moves a field into an existing map, after the map's other fields.
 
-    The map that it leaves empty is removed.
+    A map that becomes empty by the move is removed.
     """
     holder = document.at(to[:-1])
     if not isinstance(holder, dict) or not holder or to[-1] in holder:
@@ -104,7 +104,7 @@ def _move_into(document: Document, path: Path, to: Path) -> TextFix | None:
     title = f"move it to {to[-2]}" if to[:-1] else "move it to the top of the object"
     if cut is None or (not remaining and removed == path):
         return None
-    if not remaining:  # the map that it stood in becomes the field itself
+    if not remaining:  # the map around the field would be empty, so the field replaces it
         return _in_place(document, removed, path, title)
     text = _lines(document, key, value)
     end = document.locate((*to[:-1], remaining[-1]))
@@ -115,13 +115,13 @@ def _move_into(document: Document, path: Path, to: Path) -> TextFix | None:
     indent = document.locate((*to[:-1], remaining[0]), key=True).column - 1
     shifted = "".join(f"{' ' * indent}{line}\n" for line in text.splitlines())
     place = Position(end.file, end.end_line + 1, 1, end.end_line + 1, 1)
-    if end.end_column == 1:  # a block that ends with its line
+    if end.end_column == 1:  # the block ends with its line
         place = Position(end.file, end.end_line, 1, end.end_line, 1)
     return TextFix(title, (cut, Edit(place, shifted)), safe=False)
 
 
 def _lines(document: Document, key: Position, value: Position) -> str:
-    """Return the text of a field, its lines from its own column on."""
+    """Return the text of a field, with its lines cut before its own column."""
     first = document.line(key.line)
     if key.line == value.end_line:
         return first[key.column - 1 : value.end_column - 1]
@@ -132,7 +132,7 @@ def _lines(document: Document, key: Position, value: Position) -> str:
 
 
 def _in_place(document: Document, outer: Path, inner: Path, title: str) -> TextFix | None:
-    """Return the fix that puts a field in place of the map that has nothing else."""
+    """Return the fix that replaces a map by the only field that it has."""
     whole, end = document.locate(outer, key=True), document.locate(outer)
     key, value = document.locate(inner, key=True), document.locate(inner)
     if key.line == whole.line and value.line != value.end_line:
@@ -161,8 +161,8 @@ def _rewrite_expression(document: Document, violation: Violation) -> TextFix | N
 
 
 def _respell(written: str, violation: Violation) -> str | None:
-    """Return the name in the form that the rule wants: a standard attribute with its domain, a
-    label in lower case.
+    """Return the name in the form that the rule requires: a standard attribute with its domain, or
+    a label in lower case.
     """
     if violation.rule in ("RC-22", "RC-23"):
         return qualify(written)
@@ -175,8 +175,8 @@ def _respell(written: str, violation: Violation) -> str | None:
 
 
 def _guess_request(written: str, violation: Violation) -> str | None:
-    """Return the request that was meant: the only one, or the alternative whose request was left
-    out.
+    """Return the request that was meant: the only request, or the alternative, if the name of its
+    request is missing.
     """
     if violation.type != "FieldValueInvalid" or "name of a request" not in violation.message:
         return None
@@ -187,7 +187,7 @@ def _guess_request(written: str, violation: Violation) -> str | None:
 
 def _guess_claim(document: Document, violation: Violation) -> str | None:
     """Return the only claim of a pod, if no container names it."""
-    container = violation.path[:-4]  # its resources, claims, number, name
+    container = violation.path[:-4]  # the path without resources, claims, the index and the name
     if violation.rule != "PC-09" or len(violation.allowed) != 1 or len(container) < 2:
         return None
     path = container[:-2] if isinstance(container[-1], int) else container[:-1]
@@ -199,8 +199,8 @@ def _guess_claim(document: Document, violation: Violation) -> str | None:
 def _move(document: Document, path: Path, to: Path) -> TextFix | None:
     """Return the fix that moves a field.
 
-    It gets its right name, goes below ``exactly`` if it is a request's, or a wrapper's content
-    takes the wrapper's place.
+    The field gets its right name, or is moved below ``exactly`` if it belongs to a request; the
+    content of a wrapper replaces the wrapper.
     """
     # For pods and workloads, only errors about claims would be reported.
     if not (document.api_version or "").startswith("resource.k8s.io/") and _CLAIM_FIELDS.isdisjoint(
@@ -231,7 +231,7 @@ def _is_similar(written: str, nearest: str) -> bool:
 
 
 def replacement(document: Document, change: Replacement) -> TextFix:
-    """Return the edit of one scalar or key, quoted as it was; or of a part of a scalar."""
+    """Return the edit of a scalar or key, which keeps its quotes, or of a part of a scalar."""
     position, new = document.locate(change.path, key=change.key), change.text
     quote = document.line(position.line)[position.column - 1 : position.column]
     if change.span is None:
@@ -263,8 +263,8 @@ def _quote(text: str, quote: str) -> str:
 
 
 def _convert(document: Document, violation: Violation) -> TextFix | None:
-    """Return the fix that converts a value to the required type: without or with quotes, or in the
-    map that it belongs in.
+    """Return the fix that converts a value to the required type: it adds or removes quotes, or puts
+    the value into the map that it belongs in.
     """
     meant, place = violation.meant, document.locate(violation.path)
     value = document.at(violation.path)
@@ -301,11 +301,11 @@ def _wrap_in_list(document: Document, path: Path) -> TextFix | None:
 
 
 def _move_below_exactly(document: Document, path: Path) -> TextFix | None:
-    """Return the fix that moves the fields of a request next to its name, as in v1beta1, one level
-    deeper.
+    """Return the fix that moves the fields of a request, which are next to its name as in v1beta1,
+    one level deeper.
 
-    They must be consecutive, and follow ``exactly`` if the request has it. The first of them
-    carries the fix for all.
+    The fields must be consecutive, and follow ``exactly`` if the request has it. The first field
+    carries the fix for all of them.
     """
     holder = path[:-1]
     request = document.at(holder)
@@ -405,9 +405,9 @@ def _unwrap(document: Document, path: Path) -> TextFix | None:
 
 
 def _remove_empty(document: Document, path: Path) -> TextFix | None:
-    """Return the fix that removes a field without content, up to the next of its map.
+    """Return the fix that removes a field without content, up to the next field of its map.
 
-    The last field goes with the separator before it.
+    The last field is removed together with the separator before it.
     """
     holder = document.at(path[:-1])
     key, names = document.locate(path, key=True), list(holder) if isinstance(holder, dict) else []
@@ -428,14 +428,14 @@ def _remove_empty(document: Document, path: Path) -> TextFix | None:
         )
         span = Position(key.file, before.end_line, before.end_column, *ends)
     if any("#" in document.line(line) for line in range(span.line, span.end_line + 1)):
-        return None  # a comment may be about it
+        return None  # a comment may belong to the field
     return TextFix(f"remove {path[-1]}", (Edit(span, ""),), safe=True)
 
 
 def removal(document: Document, path: Path) -> Edit | None:
     """Return the edit that removes a key of a map with its value, except comments.
 
-    None if its text is not plain.
+    Return None if the text of the value is not plain.
     """
     key, value = document.locate(path, key=True), document.locate(path)
     if not document.line(key.line)[: key.column - 1].strip():
@@ -482,7 +482,7 @@ def _line_start(place: Position, line: int, width: int = 0) -> Position:
 
 def apply_text_fixes(text: str, fixes: Iterable[TextFix]) -> tuple[str, int]:
     """Return a file's text with the fixes, and the number of fixes that were applied: a fix that
-    touches an earlier one has to wait.
+    touches an earlier one is left for the next round.
 
     Line ends stay as in the file.
     """
@@ -492,7 +492,7 @@ def apply_text_fixes(text: str, fixes: Iterable[TextFix]) -> tuple[str, int]:
     def offset(line: int, column: int) -> int:
         return min(starts[min(line, len(starts)) - 1] + column - 1, len(text))
 
-    taken: list[tuple[int, int, str]] = []  # in the order of their places; none touches another
+    taken: list[tuple[int, int, str]] = []  # in the order of their places, with no two that touch
     count = 0
     for fix in fixes:
         ranges = [
@@ -517,8 +517,8 @@ def apply_text_fixes(text: str, fixes: Iterable[TextFix]) -> tuple[str, int]:
 
 
 def _touches(span: tuple[int, int, str], taken: Sequence[tuple[int, int, str]]) -> bool:
-    """Return True if a range begins with one of others, or overlaps one; that must be the nearest
-    before it or after it.
+    """Return True if a range begins at the start of one of the taken ranges, or overlaps one; only
+    the nearest ranges before and after it can do so.
     """
     at = bisect_left(taken, span)
     return any(

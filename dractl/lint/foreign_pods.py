@@ -29,8 +29,8 @@ _ROOT = ("spec",)
 _GROUPS_WITH_VALUES = frozenset(
     {"helm.toolkit.fluxcd.io", "argoproj.io", "helm.cattle.io", "kustomize.config.k8s.io"}
 )
-"""Groups of objects with the values of charts, or with patches: they complete the objects in
-them.
+"""Groups of objects with the values of charts, or with patches, which complete the pods in these
+objects.
 """
 _GROUPS_WITH_PODS = frozenset(
     {
@@ -78,7 +78,7 @@ def needs_schema(document: Document) -> bool:
 def _flag_main_containers(
     document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]
 ) -> Iterator[Flagged]:
-    """Yield the errors in main containers that stand beside the lists of pods."""
+    """Yield the errors in main containers that are written outside the lists of containers."""
     yield from _flag_unlisted(document, specs)
     if group(document.value) not in _GROUPS_WITH_VALUES:
         for path, name in _main_container_specs(document.value):
@@ -94,8 +94,8 @@ def _flag_main_containers(
 
 
 def _main_container_specs(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Yield the pod specifications whose main container stands beside the list: their paths, and
-    its key.
+    """Yield the pod specifications with a main container outside the list: the path of each, and
+    the key of the container.
     """
     if len(path) > _DEPTH:
         return
@@ -138,7 +138,7 @@ def _flag_spec(
     complete = isinstance(spec.get("resourceClaims"), list) and listed
     for remark in verdict(pod, target, {}, matters=_concerns_claims).remarks:
         violation = remark.violation
-        if violation.rule == "PC-09" and not complete:  # existing claims are reported elsewhere
+        if violation.rule == "PC-09" and not complete:  # another rule reports existing claims
             continue
         yield _report_in_pod(document, violation, places_of_pod.path_in_document(violation.path))
     for name in spec:
@@ -155,8 +155,8 @@ def _flag_spec(
 
 def _is_pod(document: Document, spec: Mapping[str, Any], beside: Sequence[str]) -> bool:
     """Return whether a mapping is a pod's specification: by the schema of its kind, or by
-    containers with images. The settings of a chart or component may mean anything by
-    ``resourceClaims``.
+    containers with images. In the settings of a chart or component, ``resourceClaims`` may mean
+    anything.
     """
     containers = [spec[name] for name in beside]
     for field in _CONTAINERS:
@@ -167,7 +167,9 @@ def _is_pod(document: Document, spec: Mapping[str, Any], beside: Sequence[str]) 
 
 
 def _misspelt_names(path: Path, spec: Mapping[str, Any]) -> Iterator[Flagged]:
-    """Yield keys of settings that resemble the keys of a pod's claims: a chart passes them on."""
+    """Yield keys in a chart's settings that resemble the keys of a pod's claims, since the chart
+    passes them on.
+    """
     for at, entry in enumerate(items(spec.get("resourceClaims"))):
         for key in mapping(entry):
             near = (
@@ -191,8 +193,8 @@ def _fields_of_pods(target: Target) -> Collection[str]:
 
 
 def _is_whole(document: Document, spec: Mapping[str, Any]) -> bool:
-    """Return True for the pod of a workload: every container that names claims has its image; no
-    values, which charts complete.
+    """Return True for the pod of a workload, all of whose containers that name claims have an
+    image; False for values, which charts complete.
     """
     using = [
         mapping(item) for field in _CONTAINERS for item in items(spec.get(field)) if _claims(item)
@@ -213,7 +215,7 @@ def _flag_missing_list(
     """Yield the containers that name claims of a pod that has none; the list may stand at a level
     above.
 
-    ``places`` as in :class:`PodSpec`.
+    ``places`` has the meaning of :class:`PodSpec`.
     """
     list_path = (*path, "resourceClaims")
     for length in range(len(path) - 1, 0, -1):
@@ -262,7 +264,7 @@ def _pod(spec: Mapping[str, Any], beside: Sequence[str]) -> dict[str, Any]:
     """Return a pod with only the claims of ``spec`` and of its containers, which keep their
     indices.
 
-    Containers ``beside`` the list follow.
+    Containers outside the list (``beside``) come after them.
     """
     pod_spec: dict[str, Any] = {"resourceClaims": spec.get("resourceClaims")}
     for field in _CONTAINERS:
@@ -286,8 +288,8 @@ def _claims(container: Any) -> dict[str, Any]:
 def _flag_unlisted(
     document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]
 ) -> Iterator[Flagged]:
-    """Yield the containers of values (maps by name, such as a HelmRelease's) that name a claim that
-    no list has.
+    """Yield the containers in values (maps by name, such as in a HelmRelease) that name a claim
+    which no list has.
     """
     pod_paths = {tuple(path) for path, _ in specs}
     for pod in chart_pods(document, document.value):
@@ -365,7 +367,7 @@ def _lists_of_claims(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[A
 class _PodPlaces(Within):
     """Locates the values of a pod that was put together from a part of a document.
 
-    ``beside``: the keys of containers that are not in the list, by index.
+    ``beside`` has the keys of containers outside the list, by index.
     """
 
     def __init__(self, document: Document, path: Path, beside: Mapping[int, str]) -> None:
@@ -374,7 +376,7 @@ class _PodPlaces(Within):
         self._beside = beside
 
     def path_in_document(self, path: Path) -> Path:
-        """Return the path in the document of a value of the pod."""
+        """Return the path in the document for a path in the pod."""
         name = (
             self._beside.get(path[2])
             if path[1:2] == ("containers",) and isinstance(path[2], int)

@@ -1,4 +1,4 @@
-"""The devices that the selectors of a run leave of the devices on which it is tried."""
+"""The devices, among those on which a run is tried, that its selectors leave."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -43,16 +43,17 @@ class Funnel(Struct, frozen=True):
     left: list[SliceDevice]
     """The devices that satisfy all of them."""
     guessed: bool = False
-    """True if the class is unknown: the devices are then all of the drivers that the selectors
-    name, and only findings that hold for every one of them are reported.
+    """True if the class is unknown. The devices are then those of all drivers that the selectors
+    name, and only findings that hold for every such device are reported.
     """
 
 
-@lru_cache(1)  # two rules ask for the same run
+@lru_cache(1)  # two rules need the funnels of the same run
 def funnels(run: Run) -> tuple[Funnel, ...]:
     """Return the devices left by each class of the run, and by each request; none without devices.
 
-    If the input has classes, but not the class of a request, nothing else is reported.
+    If the input has classes but lacks the class of a request, only that is reported for the
+    request.
     """
     return () if run.devices is None else tuple(_funnels(run, run.devices))
 
@@ -69,7 +70,7 @@ def _funnels(run: Run, inventory: TriedDevices) -> Iterator[Funnel]:
 
 
 def candidates(run: Run, claim: Claim, request: Request) -> list[SliceDevice]:
-    """Return the devices that a request can get; none if its class is not known."""
+    """Return the devices that a request can get; none if its class is unknown."""
     if run.devices is None or not _sift_class(run, run.devices, request.device_class):
         return []
     return _sift_request(run, run.devices, claim.subject, request).left
@@ -90,7 +91,7 @@ def _sift_class(run: Run, inventory: TriedDevices, name: str) -> list[SliceDevic
 
 
 def _sift_request(run: Run, inventory: TriedDevices, subject: Manifest, request: Request) -> Funnel:
-    """Return the devices of its class that the selectors of a request leave."""
+    """Return the devices of a request's class that its selectors leave."""
     texts = tuple(expression.text for expression in request.selectors)
     sieves = [
         _last(run, inventory, request.device_class, texts[: n + 1]) for n in range(len(texts))
@@ -116,7 +117,7 @@ def _last(run: Run, inventory: TriedDevices, name: str, texts: tuple[str, ...]) 
 def _devices_of_named_drivers(
     run: Run, inventory: TriedDevices, selectors: Iterable[Expression]
 ) -> list[SliceDevice]:
-    """Return the devices of the drivers whose domains the selectors read."""
+    """Return the devices of the drivers in whose domains the selectors read."""
     drivers = {lookup.domain for selector in selectors for lookup in run.program(selector).lookups}
     return [device for device in inventory.devices if device.driver in drivers]
 
@@ -124,7 +125,8 @@ def _devices_of_named_drivers(
 def _step(run: Run, expression: Expression, devices: list[SliceDevice]) -> Sieve:
     program = environment(run.target, "stored").compile(expression.text)
     if not program.ok:
-        return Sieve(expression, devices, devices, [])  # the API server reports it
+        # The expression does not compile, which the API server reports
+        return Sieve(expression, devices, devices, [])
     left: list[SliceDevice] = []
     failed: list[tuple[SliceDevice, str]] = []
     for candidate in devices:

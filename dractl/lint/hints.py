@@ -1,4 +1,4 @@
-"""Hints for violations: the API server's messages have none."""
+"""Hints for violations, since the API server's messages contain none."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _hint_for_reference(document: Document, violation: Violation) -> str | None:
         case "RC-22" | "RC-23" if meant := qualify(document.at(violation.path)):
             return f"did you mean {meant}?"
         case "RC-24" if "multiple fields" in violation.message:
-            # The API server says "multiple fields" where neither of them is set, too.
+            # The API server says "multiple fields" even if neither of them is set.
             return "the constraint has neither: name the attribute that the devices must share"
     return None
 

@@ -1,9 +1,9 @@
 """Comments that suppress findings: ``# dractl: ignore[DRA116] why``, ``# dractl: ignore-file[DRA3,
 count-zero] why``.
 
-A comment at the end of a line applies to that line; a comment on its own line to the next line that
-is not a comment. A finding inside a string of several lines can also be suppressed at the line of
-its key.
+A comment at the end of a line applies to that line; a comment on its own line applies to the next
+line that is not a comment. A finding inside a string of several lines can also be suppressed at the
+line of its key.
 """
 
 import re
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 _MARK = "dractl:"
-# Compiled when a file has such a comment: most have none.
+# Compiled for the first file with such a comment, since most files have none.
 _COMMENT = r"(?:^|[\s])#[ \t]*dractl:[ \t]*(ignore-file|ignore)\b[ \t]*(?:\[([^\]]*)\])?"
 _ONLY_COMMENT = r"[ \t]*(?:#.*)?$"
 
@@ -25,7 +25,7 @@ class Ignore(Struct, frozen=True):
     column: int
     """Its first column."""
     end_column: int
-    """The column behind it."""
+    """The column after the comment."""
     names: tuple[str, ...]
     """The codes and names of rules in it."""
     target: int | None
@@ -33,8 +33,8 @@ class Ignore(Struct, frozen=True):
 
 
 def names_end(line: str, ignore: Ignore) -> tuple[int, bool]:
-    """Return the column where a comment's list of names ends, in its line; and whether it has
-    brackets.
+    """Return the column in its line at which the comment's list of names ends, and whether the list
+    has brackets.
     """
     match = re.compile(_COMMENT).search(line, max(ignore.column - 2, 0))
     if match is None:

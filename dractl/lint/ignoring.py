@@ -14,7 +14,7 @@ from dractl.manifests.source import Source
 from dractl.manifests.templates import holds_template
 
 ABOUT_COMMENTS = frozenset({"DRA901", "DRA902"})
-"""Rules whose findings are ignore comments themselves, which no other comment suppresses."""
+"""Rules about ignore comments, whose findings no comment suppresses."""
 
 
 class AnnotatedFile(Struct, frozen=True):
@@ -25,7 +25,7 @@ class AnnotatedFile(Struct, frozen=True):
     findings: int = 0
     """The number of findings that the comments suppress."""
     why_not: str | None = None
-    """The reason why other findings are not suppressed; None if all are."""
+    """The reason why findings remain that no comment suppresses; None if there are none."""
 
 
 def add_ignore_comments(name: str, text: str, findings: Iterable[Finding]) -> AnnotatedFile:
@@ -43,7 +43,7 @@ def add_ignore_comments(name: str, text: str, findings: Iterable[Finding]) -> An
     values = _values(name, text)
     if not any(
         isinstance(value, dict) for value in values
-    ):  # comments count where there are documents
+    ):  # comments count only in files with documents
         is_template = holds_template(text)
         refusal = "it is a template" if is_template else "it has no document that can be read"
         return AnnotatedFile(text, why_not=refusal)
@@ -82,7 +82,7 @@ class _Lines:
         }
         self._not_behind = {
             item.line for item in comments if item.target is None
-        }  # one comment a line is read
+        }  # of several comments on a line, only one counts
         self._not_above: set[int] = set()
         scalars = list(multiline_scalars(source))
         self._starts = string_starts(scalars)
@@ -92,7 +92,7 @@ class _Lines:
             self._not_behind.update(inside if scalar.is_block else range(scalar.first, scalar.last))
 
     def spot(self, finding: Finding) -> tuple[str, int] | None:
-        """Return the way to place a comment (``in`` another one, ``behind`` a line or ``above``
+        """Return how to place a comment (``in`` another comment, ``behind`` a line or ``above``
         it), and the line.
         """
         lines = [line for file, line in finding.lines if file == self._source.name]
@@ -106,7 +106,9 @@ class _Lines:
         return None
 
     def edit(self, spot: tuple[str, int], codes: Collection[str]) -> Edit | None:
-        """Return the edit that adds codes there; None if they are there already."""
+        """Return the edit that adds codes to the comment at a spot; None if the comment has them
+        already.
+        """
         manner, line = spot
         present = self._present[line].names if manner == "in" else ()
         names = ", ".join(sorted(set(codes).difference(present)))

@@ -21,7 +21,7 @@ def misspelt_implicit(run: Run) -> Iterator[tuple[Manifest, Sequence[Path], str]
 
 
 def implicit_advice(subject: Manifest, paths: Sequence[Path], name: str, near: str) -> Advice:
-    """Return the advice to write another class; a fix where the name stands once."""
+    """Return the advice to write another class, with a fix if the name occurs only once."""
     path = paths[0]
     return Advice(
         subject,

@@ -24,8 +24,8 @@ class SliceDevice(Struct, frozen=True):
     device: Device
 
     def attribute(self, name: str) -> DeviceAttribute | None:
-        """Return the attribute as constraints look it up: by its full name, else by the
-        bare one.
+        """Return the attribute that a constraint finds under a name: by its full name, or else by
+        the bare name.
         """
         return self.device.attribute(name, self.driver)
 
@@ -53,10 +53,10 @@ class TriedDevices:
     """Devices and, by name, the selectors of the device classes that came with them.
 
     Only the newest generation of a pool counts. ``homes`` are the nodes of the pools, by driver and
-    name. ``classes`` are mappings as read from a cluster or a file; ``assumed`` are classes as the
-    drivers install them, if it has none. ``refuses`` is true of a claim, with the classes of its
-    files, that no machine can satisfy. ``unknown``: names of attributes and capacities, by driver,
-    whose values are unknown here.
+    name. ``classes`` are mappings as read from a cluster or a file; if there are none, ``assumed``
+    are the classes that the drivers install. ``refuses`` takes a claim and the classes in its
+    files, and returns True if no machine can satisfy the claim. ``unknown`` has, by driver, the
+    names of attributes and capacities with unknown values.
     """
 
     def __init__(
@@ -92,8 +92,8 @@ class TriedDevices:
 
 
 def describe_published(program: Program, failed: Sequence[tuple[SliceDevice, str]]) -> str | None:
-    """Return the entries of the failing devices in the domains that the expression reads, or their
-    types.
+    """Return what the failing devices publish in the domains that the expression reads, or the
+    types of these values.
     """
     devices = [device for device, _ in failed]
     return _names_of_devices(program, devices) or _types_of_devices(program, devices)
@@ -136,8 +136,8 @@ def nearest_attribute(name: str, devices: Sequence[SliceDevice]) -> str:
 
 
 def nearest_capacity(name: str, devices: Sequence[SliceDevice]) -> str:
-    """Return the capacity that was probably meant, else the devices' capacities, as a request has
-    to write them.
+    """Return the capacity that was probably meant, or else all capacities of the devices, in the
+    form for a request.
     """
     return suggest_name(
         name, {key for device in devices for key in device.device.capacity}, "they have"
@@ -147,7 +147,7 @@ def nearest_capacity(name: str, devices: Sequence[SliceDevice]) -> str:
 def suggest_name(name: str, names: Iterable[str], lead: str) -> str:
     """Suggest the known name that was probably meant, else list all of them.
 
-    The part before the last slash counts little.
+    Differences before the last slash count little.
     """
     keys = sorted(names)
     by_last: dict[str, list[str]] = {}
@@ -243,8 +243,8 @@ def _note_type_mismatch(program: Program, name: str, devices: Sequence[SliceDevi
 
 
 def _note_units(program: Program, name: str, shown: str) -> str:
-    """Return the amounts that a capacity is compared with, in the unit in which devices publish it:
-    80Gi are 81920Mi.
+    """Return a note with the amounts that a capacity is compared with, in the unit in which devices
+    publish it: 80Gi are 81920Mi.
     """
     unit = shown.lstrip("0123456789")
     amounts = {

@@ -37,9 +37,9 @@ def lint_listed(
     """Lint files that are not read yet, as :func:`lint` does; the report does not depend on the
     number of processes.
 
-    ``named``: the user names one path and means manifests by it. ``cache``: reports of earlier
-    runs. ``complete`` adds the objects that are made of several files; with more than one process,
-    there must be nothing to add.
+    ``named`` is True if the user names one path and means manifests by it. ``cache`` has reports of
+    earlier runs. ``complete`` adds the objects that are made of several files; with more than one
+    process, it must have nothing to add.
     """
     batches = _split(entries, processes)
     if len(batches) > 1 and (cache is None or cache.empty):
@@ -59,7 +59,7 @@ def lint_listed(
         report = report_of(team.ask(others), terms)
     same_library = (
         why_not() == reason
-    )  # else selectors could not be compiled, which the key does not say
+    )  # without this, selectors could not be compiled, and the key does not contain that fact
     if cache is not None and same_library and not any(item.unread for item in report.skipped):
         cache.put(key, report)
     return report
@@ -74,10 +74,10 @@ def _work_on_batch(
     wants_digests: bool,
     has_others: bool,
 ) -> Generator[Any, Any, None]:
-    """Lint a batch of the files, a step at a time.
+    """Lint a batch of the files, one step at a time.
 
-    It yields the digests of the files if they are wanted; then its names, in exchange for the files
-    of other batches that matter to it; then the judgement.
+    The generator yields the digests of the files if they are wanted. Then it yields the batch's
+    names, and receives the files of other batches that matter to it. Then it yields the judgement.
     """
     read, kustomizations = read_relevant(entries, alone=named), Kustomizations()
     if wants_digests:
@@ -115,7 +115,7 @@ def _split(entries: Entries, processes: int) -> list[Entries]:
         cost = sum(map(size, items))
         if batches[-1] and (cost_so_far + cost / 2) * processes >= total * len(
             batches
-        ):  # most of it lies beyond the batch
+        ):  # most of the file lies outside the batch
             batches.append([])
         batches[-1] += items
         cost_so_far += cost

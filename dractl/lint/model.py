@@ -86,7 +86,7 @@ class Manifest:
         """The pod specifications in the object; pods of a custom resource are found by their
         structure.
         """
-        if self.kind in KINDS:  # a pod in a driver's parameters is no pod of the cluster
+        if self.kind in KINDS:  # pods in a driver's parameters are not pods of the cluster
             return ()
         value = self.document.value
         if self.kind:
@@ -97,7 +97,7 @@ class Manifest:
         from_charts = tuple(chart_pods(self, value))
         parts = {
             path[:-2] for pod in from_charts for path, _ in pod.claims
-        }  # the parts that these pods are made of
+        }  # the documents from which these pods are made
         specs = (
             objects.PodSpec(self, tuple(path), mapping(spec)) for path, spec in pod_specs(value)
         )
@@ -107,13 +107,13 @@ class Manifest:
 def manifest(document: Document) -> Manifest:
     """Return the object of a document.
 
-    Kinds of other groups may have the same names; of such an object only the pods matter.
+    Another API group may have a kind of the same name; in such an object, only the pods matter.
     """
     return Manifest(document, (document.kind or "") if group(document.value) in _GROUPS else "")
 
 
 class Circumstances(Struct, frozen=True):
-    """The facts about an input that its objects are judged by, besides the objects themselves."""
+    """The facts about an input, besides the objects themselves, by which its objects are judged."""
 
     applied_together: bool = False
     """True if a kustomization lists the objects."""
@@ -124,7 +124,7 @@ class Circumstances(Struct, frozen=True):
     versions: Mapping[str, str] = MappingProxyType({})
     """The versions of drivers, by name, where they are known."""
     undecided: Sequence[str] = ()
-    """Files that may define anything once they are rendered or corrected."""
+    """Files that may define objects of any name once they are rendered or corrected."""
     evidence: Evidence = NOTHING
     """The facts about drivers that other objects show."""
     checked_driver: str = ""
@@ -138,8 +138,8 @@ class Run:
     """Objects that belong together, such as the objects of a folder.
 
     They are tried on ``devices``. Names that the objects do not define are looked up in ``others``,
-    the remaining input, or in ``whole``, the run that contains them. ``bases`` are the objects that
-    those of the run change, if they are patches.
+    the rest of the input, or in ``whole``, the run that contains this one. If the objects are
+    patches, ``bases`` are the objects that they change.
     """
 
     def __init__(
@@ -182,14 +182,12 @@ class Run:
         return self._derive(self.subjects, None, None)
 
     def restrict_to(self, subjects: Sequence[Manifest]) -> Run:
-        """Return a run of some of the objects, in which names have the same meaning as among
-        all.
-        """
+        """Return a run of some of the objects, in which names mean the same as in the whole run."""
         return self._derive(subjects, self.devices, self.whole)
 
     @property
     def whole(self) -> Run:
-        """The run that contains this one and judges all objects, else itself."""
+        """Return the run that contains this one and judges all objects, or else the run itself."""
         return self._whole or self
 
     def _derive(
@@ -205,7 +203,7 @@ class Run:
         )
 
     def derive(self, build: Callable[[Run], T]) -> T:
-        """Return the value that ``build`` makes of the run; it is made once."""
+        """Return the value that ``build`` makes of the run; it is computed once."""
         if build not in self._derived:
             self._derived[build] = build(self)
         return cast("T", self._derived[build])
@@ -238,8 +236,8 @@ class Run:
     def find_object(self, kind: str, name: str) -> list[Manifest]:
         """Return the objects of a kind with this name, in any namespace.
 
-        If there are none, return the object elsewhere that has the name, if it is the only one.
-        Objects that kustomizations build count only if none is written.
+        If there are none here, return the only object of that name elsewhere. Objects that
+        kustomizations build count only if no written object has the name.
         """
         subjects = self.find_here(kind, name)
         if subjects or self.others is None:
@@ -249,7 +247,7 @@ class Run:
         return written if len(written) == 1 else []
 
     def device_class(self, name: str) -> Manifest | None:
-        """Return the DeviceClass of that name: the last one of the run, else the only one
+        """Return the DeviceClass of that name: the last one in the run, or else the only one
         elsewhere.
         """
         classes = self.whole._classes
@@ -260,7 +258,7 @@ class Run:
 
     @cached_property
     def class_names(self) -> frozenset[str]:
-        """The names for which :meth:`device_class` has a class."""
+        """The names of classes that :meth:`device_class` finds."""
         elsewhere = self.others.of("DeviceClass") if self.others is not None else ()
         names = {
             subject.name for subject in (*self.whole.of("DeviceClass"), *elsewhere) if subject.name
@@ -283,7 +281,7 @@ class Run:
     @cached_property
     def fields(self) -> frozenset[str]:
         """The fields that the claims and the classes of the run have, down to the fields of
-        requests and constraints; for slices, only ``attributes``.
+        requests and constraints; slices add only ``attributes``.
         """
         names: set[str] = {"attributes"} if self.of("ResourceSlice") else set()
         for subject in self.of("DeviceClass"):
@@ -356,9 +354,9 @@ class Replacement(Struct, frozen=True):
     title: str = ""
     """``replace by`` the text, if empty."""
     key: bool = False
-    """True if the key is replaced."""
+    """True if the key is replaced, and not the value."""
     span: tuple[int, int] | None = None
-    """The code points of its value that are replaced; None for all."""
+    """The range of the value, in code points, that is replaced; None for the whole value."""
     safe: bool = False
     """True if nothing else can be meant."""
 
@@ -375,11 +373,11 @@ class Advice(Struct, frozen=True):
     help: str | None = None
     """The remedy, as an imperative."""
     key: bool = False
-    """True if the finding is about the key."""
+    """True if the finding is about the key, and not the value."""
     span: tuple[int, int] | None = None
     """Code points inside the scalar at the path."""
     severity: Severity | None = None
-    """The severity, if it differs from the rule's own in a lesser case."""
+    """The severity, if this case is less severe than the rule's own severity."""
     confidence: Confidence = "certain"
     """The certainty of the fault."""
     fix: Replacement | None = None
@@ -394,7 +392,7 @@ Found = Iterator[Advice]
 def spot(program: Program, name: str = "") -> tuple[int, int]:
     """Return the part of an expression to point at, as code points.
 
-    It is where ``name`` is read, else the first attribute or capacity, else the first line.
+    The part reads ``name``, or else it is the first attribute or capacity, or else the first line.
     """
     lookups = [
         lookup for lookup in program.lookups if lookup.name is not None and not lookup.tested

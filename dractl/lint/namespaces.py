@@ -8,7 +8,9 @@ from dractl.lint.relevance import group
 from dractl.manifests import Document
 
 _LABELS = ("resource.kubernetes.io/admin-access", "resource.k8s.io/admin-access")
-"""k8s.io/api/resource/v1 types.go DRAAdminNamespaceLabelKey; the second one in 1.33 and before."""
+"""Labels from k8s.io/api/resource/v1 types.go DRAAdminNamespaceLabelKey; the second one is of 1.33
+and before.
+"""
 
 
 class Namespaces(Struct, frozen=True):
@@ -17,13 +19,13 @@ class Namespaces(Struct, frozen=True):
     labels: Mapping[str, Mapping[str, str]]
     """The labels of each namespace, unless a kustomization adds to them."""
     known: frozenset[str | None]
-    """The names of these namespaces, and None if some namespace of the run allows admin access: an
-    object that names no namespace may be in it.
+    """The names of these namespaces, and None if some namespace of the run allows admin access,
+    since an object that names no namespace may be meant for it.
     """
 
 
 def tells_labels(document: Document) -> bool:
-    """Return True for a namespace, and for a kustomization that adds to the labels of some."""
+    """Return True for a Namespace, and for a kustomization that adds labels to namespaces."""
     return (document.kind == "Namespace" and document.api_version == "v1") or _patches(document)
 
 
@@ -42,8 +44,8 @@ def _add(
 ) -> None:
     """Add the labels of a namespace.
 
-    A namespace that several clusters of one repository have allows admin access if it does in one
-    of them.
+    A namespace in several clusters of one repository allows admin access if it does so in one of
+    them.
     """
     if name not in labels_by_name or not _admits(labels_by_name[name]):
         labels_by_name[name] = labels

@@ -1,13 +1,15 @@
-"""A budget for reading the files around those that the user names, the nearest first."""
+"""A budget for reading the files near those that the user names, the nearest first."""
 
 import os
 import time
 from collections.abc import Callable, Iterable
 
 MAX_SCANNED_BYTES = 64 * 2**20
-"""Bytes that are searched for the words of DRA; a MiB takes a fraction of a millisecond."""
+"""The number of bytes that are searched for the words of DRA; a MiB takes a fraction of a
+millisecond.
+"""
 MAX_PARSED_BYTES = 1 * 2**20
-"""Bytes of files with such words that are parsed; a MiB takes a quarter of a second.
+"""The number of bytes of files with such words that are parsed; a MiB takes a quarter of a second.
 
 Such a file is parsed twice, to learn its definitions and to judge the named file. Together a MiB
 takes half a second.
@@ -26,8 +28,8 @@ class Budget:
         self._parsed = MAX_PARSED_BYTES
 
     def scan(self, size: int) -> bool:
-        """Take the bytes of a file that is searched; return False if they are too many, or it is
-        too late.
+        """Charge the bytes of a file that is searched; return False if the bytes or the time are
+        used up.
         """
         if size > self._scanned or self._clock() > self._end:
             return False
@@ -35,8 +37,8 @@ class Budget:
         return True
 
     def parse(self, size: int) -> bool:
-        """Take the bytes of a file that is parsed; return False if they are too many, or it is too
-        late.
+        """Charge the bytes of a file that is parsed; return False if the bytes or the time are used
+        up.
         """
         if size > self._parsed or self._clock() > self._end:
             return False
@@ -45,8 +47,8 @@ class Budget:
 
 
 def sort_by_distance(paths: Iterable[str], files: Iterable[str]) -> list[str]:
-    """Sort absolute paths by the folders between them and the nearest of some files; the order of
-    equally near ones stays.
+    """Sort absolute paths by the number of folders between each and the nearest of some files;
+    equally near paths keep their order.
     """
     steps: dict[str, int] = {}
     for folder in {os.path.dirname(file) for file in files}:

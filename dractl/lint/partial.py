@@ -1,4 +1,4 @@
-"""Patches and patterns: documents that contain only a part of an object, and are not objects by
+"""Patches and patterns: documents that contain only a part of an object, and so are no objects
 themselves.
 """
 
@@ -33,7 +33,7 @@ _MESSAGES_ABOUT_MAPS = (
     "Required value",
     "Forbidden: ",
 )
-_COLLECTIONS = (dict, list)  # a union is made and asked in three times the time
+_COLLECTIONS = (dict, list)  # creating a union here would take three times as long
 _PATCH = re.compile(r"(?:^|[\\/._-])patch(?:es)?(?:[\\/._-]|$)")
 _WORKLOADS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
 
@@ -67,8 +67,8 @@ def _is_elided(document: Document) -> bool:
 
 
 def stands_alone(violation: Violation) -> bool:
-    """Return True if a violation in a patch is one whatever object it changes: a value in the patch
-    itself is wrong.
+    """Return True if a violation in a patch holds whatever object the patch changes, since a value
+    in the patch itself is wrong.
     """
     if violation.type in ("FieldValueRequired", "FieldValueNotFound") or not violation.path:
         return False
@@ -80,8 +80,8 @@ def stands_alone(violation: Violation) -> bool:
 
 
 def _concerns_scalar(violation: Violation) -> bool:
-    """Return True unless a violation is about a map as a whole (``Invalid value: {...}``), which
-    can lack fields that another document has.
+    """Return True unless a violation is about a whole map (``Invalid value: {...}``); such a map
+    may lack fields that another document adds.
     """
     return not any(start in violation.message for start in _MESSAGES_ABOUT_MAPS)
 
@@ -90,7 +90,7 @@ def _has_directive(value: Any) -> bool:
     encoded = encode_json(value)
     if (
         b'"$' not in encoded and b')":' not in encoded
-    ):  # few documents have either without such a key
+    ):  # few documents without such a key are patches or patterns
         return False
     keys: set[object] = set()
     stack = [value]
@@ -103,14 +103,14 @@ def _has_directive(value: Any) -> bool:
     return any(map(_is_directive, keys))
 
 
-@lru_cache(4096)  # most keys are those of the API
+@lru_cache(4096)  # most keys are fields of the API
 def _is_directive(key: object) -> bool:
     return isinstance(key, str) and _DIRECTIVE.match(key) is not None
 
 
 def _is_partial(document: Document) -> bool:
     """Return True for a workload without selector whose containers have no image, and for a file
-    named as a patch that lacks a part that every such object has.
+    with the name of a patch that lacks a part which every such object has.
     """
     named = "patch" in document.file and _PATCH.search(document.file) is not None
     if not named and document.kind not in _WORKLOADS:

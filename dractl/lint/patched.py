@@ -38,10 +38,11 @@ class Loss(Struct, frozen=True):
 
     path: Path
     lost: tuple[str, ...]
-    """Fields of a request of both, ``gpu: exactly.selectors``, and whole entries, ``request gpu``.
+    """Fields of a request that is in both lists, ``gpu: exactly.selectors``, and whole entries,
+    ``request gpu``.
     """
     operations: tuple[Mapping[str, Any], ...]
-    """The JSON patch (RFC 6902) with the changes of the patch, and nothing else."""
+    """The JSON patch (RFC 6902) that makes only the changes of the patch."""
 
 
 def find_losses(base: Mapping[str, Any], patch: Mapping[str, Any]) -> Iterator[Loss]:
@@ -101,15 +102,15 @@ def _find_delivered_bases(patch: Document, subjects: Sequence[Manifest]) -> list
 
 
 def _place_of(patch: Document) -> tuple[str, int, Path, int] | None:
-    """Return a key that distinguishes an inline patch from all others; None for a patch that is no
-    inline text.
+    """Return a key that distinguishes an inline patch from all others; None for a patch that is not
+    inline.
     """
     home = patch.embedding
     return (patch.file, home.document.index, home.path, home.number) if home is not None else None
 
 
 def _targets_of(patch: Document, holder: Kustomization) -> list[Mapping[str, Any] | None]:
-    """Return the targets of the entries of a kustomization that are a patch."""
+    """Return the targets of those entries of a kustomization that are this patch."""
     if not is_kustomization(patch.file):
         file = os.path.abspath(patch.file)
         return [entry.target for entry in holder.patch_entries if entry.file == file]
@@ -131,7 +132,9 @@ def _changes_object(
 
 
 def _selects(target: Mapping[str, Any], subject: Manifest) -> bool:
-    """Return whether a target selects an object; False for a target that only kustomize can try."""
+    """Return whether a target selects an object; False for a target that only kustomize can
+    evaluate.
+    """
     try:
         return selects(target, subject.value)
     except NeedsProgram:

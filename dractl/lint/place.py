@@ -33,11 +33,11 @@ class Located(Struct, frozen=True):
     text: str | None = None
     """The text of the file; None if it could not be read."""
     built: bool = False
-    """True if it is in an object as a kustomization makes it."""
+    """True if it is in an object that a kustomization makes."""
     number: int = -1
     """The number of the document in the file."""
     trial: Document | None = None
-    """The rendered object as a fix in another file makes it, until that is proven."""
+    """The rendered object as a fix in another file would make it; None once the fix is proven."""
 
     @property
     def file(self) -> str:
@@ -64,8 +64,8 @@ def from_broken(broken: Broken) -> Located:
 
 
 def from_violation(document: Document, remark: Flagged, target: Target) -> Located:
-    """Return the API server's finding in a document, or its finding once the errors at which it
-    stops are fixed.
+    """Return the API server's finding in a document, or the finding that it would report once the
+    errors at which it stops are fixed.
     """
     violation = remark.violation
     rule = registry.for_violation(violation.rule)
@@ -92,7 +92,7 @@ def from_violation(document: Document, remark: Flagged, target: Target) -> Locat
 
 
 def _is_block(document: Document, violation: Violation) -> bool:
-    """Return True if a value as a whole is wrong that begins below its key."""
+    """Return True if the whole value is wrong, and the value begins on a line below its key."""
     whole = violation.rule == "wrong-type" or violation.type == "FieldValueTooMany"
     if not whole or not violation.path or not isinstance(document.at(violation.path), dict | list):
         return False
@@ -114,7 +114,7 @@ def _server_sentence(document: Document, violation: Violation) -> _Sentence:
     """Return the server's own sentence; causes begin with their field, as kubectl prints them.
 
     The server repeats a CEL expression with all its issues in several lines: here the first issue
-    is the sentence, and the others are further places.
+    is the sentence, and the other issues become further places.
     """
     message = violation.message
     if violation.field and violation.type and violation.type.startswith("FieldValue"):
@@ -142,13 +142,13 @@ def _api_error(violation: Violation, message: str | None) -> Api | None:
 _SYNTAX = re.compile(
     r" ?\((?:e\.g\. +('[^()]*?'), )?regex used for validation is '.*?'\)(?=$|; |\n)"
 )
-"""The syntax of a name behind the sentence that describes it:
+"""The pattern of a name that follows the sentence which describes it:
 k8s.io/apimachinery/pkg/util/validation RegexError.
 """
 
 
 def _example(syntax: re.Match[str]) -> str:
-    """Return the example alone: a page of regular expressions hides it."""
+    """Return only the example of a pattern, since a page of regular expressions would hide it."""
     return f" (such as {' '.join(syntax[1].split())})" if syntax[1] else ""
 
 
@@ -184,7 +184,7 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Located:
     position = document.locate(advice.path, key=advice.key, offset=start)
     if start is not None and end > start:
         last = document.locate(advice.path, offset=end - 1)
-        if last.file == position.file:  # else a value of another file ends there
+        if last.file == position.file:  # otherwise the last value is in another file
             position = Position(
                 position.file, position.line, position.column, last.end_line, last.end_column
             )

@@ -52,11 +52,12 @@ def depends(document: Document, violation: Violation) -> bool:
         return True
     if (
         isinstance(value, dict | list) and not violation.key
-    ):  # about a whole: its fields, such as "one of a and b"
+    ):  # the violation is about a whole map, such as "one of a and b"
         inside = value.values() if isinstance(value, dict) else value
         if any(holds_placeholder(item) for item in inside):
             return True
-    # A name is looked up among others: one of these can become the one that is missing.
+    # A name is looked up among other names, and a placeholder among these can become the missing
+    # one.
     return any(holds_placeholder(name) for name in violation.allowed)
 
 

@@ -26,13 +26,13 @@ class PodSchemas(Struct, frozen=True):
     """The schemas of the kinds of custom resources in an input."""
 
     schemas: Mapping[tuple[str, str, str], Mapping[str, Any]]
-    """The schema of an object, by group, version and kind."""
+    """The schemas of objects, by group, version and kind."""
     broken: tuple[Skipped, ...] = ()
     """Files with definitions of these kinds that are not YAML."""
 
     def is_pod(self, document: Document, path: Path) -> bool | None:
         """Return whether a map of a custom resource is a pod's specification; None if no schema
-        tells.
+        says so.
         """
         group, _, version = (document.api_version or "").rpartition("/")
         node: Mapping[str, Any] = self.schemas.get((group, version, document.kind or ""), {})

@@ -37,8 +37,8 @@ def pools(run: Run) -> Sequence[SlicePool]:
 def _list_pools(run: Run) -> Sequence[SlicePool]:
     """Return the pools of a run.
 
-    Slices of a node that are complete by themselves are a pool of their own: the scheduler uses
-    only these slices on that node (k8s.io/dynamic-resource-allocation/structured GatherPools).
+    Complete slices of one node are a pool of their own: the scheduler uses only these slices on
+    that node (k8s.io/dynamic-resource-allocation/structured GatherPools).
     """
     slices_by_pool: dict[tuple[str, str], list[Manifest]] = {}
     for subject in run.of("ResourceSlice"):
@@ -54,7 +54,7 @@ def _list_pools(run: Run) -> Sequence[SlicePool]:
 
 
 def _split_states(slices: list[Manifest]) -> Iterator[list[Manifest]]:
-    """Yield the slices of one pool by the state of the cluster that they show.
+    """Yield the slices of one pool, grouped by the state of the cluster that they show.
 
     Copies of one slice in several files show several states: each copy is judged with the slices of
     its file, and with slices that have no copy.
@@ -76,7 +76,7 @@ def _split_states(slices: list[Manifest]) -> Iterator[list[Manifest]]:
 
 
 def node_of(subject: Manifest) -> str:
-    """Return the node that a slice belongs to; empty if its nodes are selected otherwise."""
+    """Return the node that a slice belongs to; empty if the slice does not name its node."""
     return subject.slice.node
 
 

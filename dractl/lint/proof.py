@@ -10,21 +10,21 @@ from dractl.lint.place import Located
 from dractl.manifests import Document
 
 Reader = Callable[[str, str], Sequence[Sequence[Located]]]
-"""Returns the server's verdict on each document in a file, by its name and text; none if it is
-damaged.
+"""A function from a file's name and text to the server's verdict on each of its documents; it
+returns none if the file is damaged.
 """
 
 
 MAX_ROUNDS = 10
 """Rounds of fixes: a fix may uncover a finding that the next round fixes."""
-_ON_DEMAND = "DRA803"  # such a version is served only if an administrator enabled it
+_ON_DEMAND = "DRA803"  # for a version that is served only if an administrator enables it
 
 
 def keep_proven_fixes(placed: Iterable[Located], read: Reader) -> list[Located]:
     """Return the findings with the fixes whose result the server accepts.
 
-    A fix is safe only if the document is accepted once all of its safe fixes are made. Other fixes
-    are left out unless it is accepted once all of its fixes are made.
+    A fix is safe only if the document is accepted once all of its safe fixes are made. Unsafe fixes
+    are kept only if the document is accepted once all of its fixes are made.
     """
     located = list(placed)
     safe = _find_accepted(located, read, _is_safe)
@@ -54,9 +54,10 @@ def keep_proven_fixes(placed: Iterable[Located], read: Reader) -> list[Located]:
 def keep_fixes_proven_on_objects(
     placed: Iterable[Located], judge: Callable[[Document], Sequence[Located]]
 ) -> list[Located]:
-    """Return the findings with the fixes in values and patches that the rendered object proves.
+    """Return the findings with those fixes in values and patches that the rendered object proves.
 
-    The server accepts the object, or refuses it for other reasons only; then the fix is not safe.
+    The server accepts the object after such a fix. If it still refuses the object for other
+    reasons, the fix is kept as unsafe.
     """
     return [_try_on_object(item, judge) if item.trial is not None else item for item in placed]
 

@@ -24,7 +24,7 @@ AUTOSCALER = "karpenter"
 def judge_claims(run: Run, claims: Sequence[Claim]) -> Mapping[str, Judgement] | None:
     """Judge the claims of one pod on each instance type of the tables.
 
-    None if a class is not known, or if the API server refuses an object: another rule says so.
+    None if a class is not known, or if the API server refuses an object: another rule reports that.
     """
     memory = _judgements(run.whole)
     key = tuple((id(claim.subject), claim.path) for claim in claims)
@@ -58,8 +58,8 @@ def _judge(run: Run, claims: Sequence[Claim]) -> Mapping[str, Judgement] | None:
 
 
 def is_served(run: Run, claims: Sequence[Claim]) -> bool | None:
-    """Return True if an instance type serves the claims, False if none does, None if nobody
-    knows.
+    """Return True if an instance type serves the claims, False if none does, None if that is
+    unknown.
     """
     judgements = judge_claims(run, claims)
     if judgements is None:
@@ -76,7 +76,7 @@ def class_claim(subject: Manifest) -> Claim:
 def explain_refusal(run: Run, claims: Sequence[Claim]) -> str | None:
     """Return the reason why the nearest instance type does not serve the claims.
 
-    None if an instance type serves them, or if nobody knows.
+    Return None if an instance type serves them, or if that is unknown.
     """
     judgements = judge_claims(run, claims)
     if not judgements or any(item.verdict != "never" for item in judgements.values()):

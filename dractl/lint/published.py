@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # not for files without selectors
     from dractl.cel import Program
     from dractl.cel.lookups import Lookup
 
-# Names that everybody makes up, including names of the example driver
+# Names that everybody uses, such as the names of the example driver
 EXAMPLE_DOMAIN = ".example.com"
 Row = Attribute | Capacity
 T = TypeVar("T")
@@ -73,26 +73,28 @@ class KnownDriver(Struct, frozen=True):
         return None if row.since is None else self.fact.tags.get(row.since, (row.since,))[0]
 
     def release_date(self, version: str | None) -> str:
-        """Return the date of a version that is not released; empty for a released version."""
+        """Return the first release with an attribute; None if the attribute exists in all known
+        versions up to its last one.
+        """
         return next((release.seen for release in self.fact.releases if release.name == version), "")
 
     @property
     def newest(self) -> str:
-        """The judged version: as it was stated, else the newest release."""
+        """The judged version: the stated one, or else the newest release."""
         return self.stated or self._release(self.at)
 
     @property
     def known_to(self) -> str:
-        """The basis of an absence: ``known to v0.5.1, read on 2026-11-22``."""
+        """The basis for a statement of absence: ``known to v0.5.1, read on 2026-11-22``."""
         return f"known to {self._release(self.at)}, read on {self.fact.read}"
 
     def explain_absence(self, help: str | None = None) -> str:  # noqa: A002
-        """Return advice about an absence, with its basis."""
+        """Return the advice with the basis for a statement of absence."""
         rests = f"{self.name} is {self.known_to}"
         return f"{help} ({rests})" if help else rests
 
     def is_later(self, row: Row) -> bool:
-        """Return True if only versions after the judged one have it."""
+        """True if only versions after the judged one have a row."""
         return row.since is not None and self._index(row.since) > self._index(self.at)
 
     def version_with_value(self, row: Row, value: str) -> str | None:
@@ -112,7 +114,7 @@ class KnownDriver(Struct, frozen=True):
         )
 
     def _release(self, version: str) -> str:
-        """Return the last release of a version; the version itself if it has none."""
+        """Return the last release that belongs to a version; the version itself if none does."""
         return self.fact.tags.get(version, (version,))[-1]
 
     def _index(self, version: str) -> int:
@@ -127,7 +129,7 @@ class InstalledClass(Struct, frozen=True):
     selectors: tuple[str, ...]
     """The CEL expressions."""
     types: tuple[str, ...]
-    """The values of the attribute ``type`` that its selectors leave."""
+    """The values of the attribute ``type`` that its selectors accept."""
 
 
 _PRODUCTS: dict[str, hardware.Kind] = {"gpu.nvidia.com": "nvidia", "gpu.amd.com": "amd"}
@@ -143,8 +145,8 @@ def _domains(name: str) -> frozenset[str]:
 
 @cache
 def in_domain(domain: str) -> dict[str, frozenset[str]]:
-    """Return bare names in the domain of a known driver, from any publisher, by kind; empty for
-    other domains.
+    """Return the bare names that any publisher has in the domain of a known driver, by kind; empty
+    for other domains.
     """
     if domain not in drivers():
         return {}
@@ -160,9 +162,9 @@ def in_domain(domain: str) -> dict[str, frozenset[str]]:
 
 
 def nearest_published(kind: str, domain: str, name: str) -> str | None:
-    """Return the only published name that a name resembles or begins.
+    """Return the only published name that a name resembles, or of which it is the beginning.
 
-    None if the name itself is published, or if none or several are near.
+    Return None if the name itself is published, or if it resembles none or several.
     """
     if name in in_domain(domain)["attributes"] | in_domain(domain)["capacity"] or len(name) < 3:
         return None
@@ -175,7 +177,9 @@ def nearest_published(kind: str, domain: str, name: str) -> str | None:
 
 @cache
 def drivers() -> dict[str, KnownDriver]:
-    """Return every known driver but the example's, whose name everybody uses for examples."""
+    """Return every known driver except the example driver, whose name everybody uses in
+    examples.
+    """
     drivers_by_name = {}
     for fact in (facts.driver(name) for name in facts.names() if not name.endswith(EXAMPLE_DOMAIN)):
         attributes = {
@@ -242,14 +246,14 @@ def driver_of_run(run: Run, known: KnownDriver) -> KnownDriver:
 
 @lru_cache(1)  # every rule asks for the same run
 def image_versions(run: Run) -> dict[str, str]:
-    """Return the versions of drivers whose images are in the input."""
+    """Return the versions of drivers, from their images in the input."""
     return versions_that_run(subject.document.value for subject in run.subjects if subject.pods)
 
 
 @lru_cache(1)  # every rule asks for the same run
 def values_in_input(run: Run) -> dict[tuple[str, str], frozenset[object]]:
     """Return the attributes and capacities that ResourceSlices of the input have, by driver and
-    full name, with the values of attributes: seen values win over known ones.
+    full name, with the values of attributes: values in the input take precedence over facts.
     """
     values: dict[tuple[str, str], set[object]] = {}
     others = run.others.of("ResourceSlice") if run.others is not None else ()
@@ -277,7 +281,7 @@ class RequestDevices(Struct, frozen=True):
     compiled: Callable[[], tuple[Program, ...]]
     """Compiles the selectors of the class on demand."""
     types: tuple[str, ...]
-    """The values of the driver's attribute ``type`` that the selectors leave; empty for any."""
+    """The values of the driver's attribute ``type`` that the selectors accept; empty for any."""
 
     @property
     def classes(self) -> tuple[Program, ...]:
@@ -288,13 +292,15 @@ class RequestDevices(Struct, frozen=True):
         return self.driver.rows(kind).get(name)
 
     def narrow(self, selectors: Iterable[Program]) -> RequestDevices:
-        """Return the devices after further selectors; unchanged if these leave no type (DRA721)."""
+        """Return the devices after further selectors; the same devices if the selectors would
+        accept no type (DRA721).
+        """
         types = types_left(self.driver, selectors)
         both = tuple(sorted(set(types) & set(self.types))) if types and self.types else types
         return replace(self, types=both or self.types)
 
     def lacks(self, row: Row) -> bool:
-        """Return True if devices of these types never have it."""
+        """Return True if devices of these types never have the attribute or capacity."""
         return bool(row.devices and self.types) and not set(row.devices) & set(self.types)
 
 
@@ -344,7 +350,7 @@ def driver_at(run: Run, subject: Manifest, expression: Expression) -> str | None
 
 
 def devices_of_selectors(selectors: Iterable[Program]) -> RequestDevices | None:
-    """Return the devices that the selectors of a class leave; None where they name no known
+    """Return the devices that the selectors of a class accept; None if they name no known
     driver.
     """
     programs = tuple(selectors)
@@ -359,7 +365,7 @@ def devices_of_selectors(selectors: Iterable[Program]) -> RequestDevices | None:
 
 
 def types_left(known: KnownDriver, programs: Iterable[Program]) -> tuple[str, ...]:
-    """Return the values of the attribute ``type`` that selectors leave; empty: any."""
+    """Return the values of the attribute ``type`` that selectors accept; empty for any."""
     row = known.attributes.get(f"{known.name}/type")
     kinds = set(map(str, row.values)) if row else set()
     demands = [
@@ -377,8 +383,8 @@ def types_left(known: KnownDriver, programs: Iterable[Program]) -> tuple[str, ..
 
 
 def _compile(run: Run, written: str) -> Program:
-    """Compile a selector of a driver's own class, in the environment of the input's selectors: one
-    more costs 5 ms.
+    """Compile a selector of a driver's own class in the environment of the input's selectors, since
+    another environment costs 5 ms.
     """
     from dractl.cel import environment  # not for files without selectors
 
@@ -386,7 +392,9 @@ def _compile(run: Run, written: str) -> Program:
 
 
 def _cache_per_run(compute: Callable[[Run], Iterator[T]]) -> Callable[[Run], tuple[T, ...]]:
-    """Cache the result of a function for a run until the next one: every rule asks for the same."""
+    """Cache the result of a function until the next run, since every rule asks for the same
+    result.
+    """
     return lru_cache(1)(lambda run: tuple(compute(run)))
 
 
@@ -400,14 +408,14 @@ class Selectors(Struct, frozen=True):
     selectors: tuple[tuple[Expression, Program], ...]
     """Each selector, with its program."""
     devices: RequestDevices | None
-    """The devices before the selectors of a request, or after the selectors of a class, as far as
-    they are known.
+    """The devices before the selectors of a request, or after the selectors of a class; None if
+    they are unknown.
     """
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The values of the attribute ``type`` that class and selectors leave together; empty: any,
-        or none.
+        """The values of the attribute ``type`` that class and selectors accept together; empty for
+        any, and for none.
         """
         if self.devices is None:
             return ()
@@ -428,7 +436,7 @@ class Selectors(Struct, frozen=True):
         help: str | None = None,  # noqa: A002
         **others: Any,
     ) -> Advice:
-        """Return advice on one of them."""
+        """Return advice on one of the selectors."""
         return Advice(self.subject, expression.path, message, help, **others)
 
 
@@ -461,7 +469,9 @@ class Read(Struct, frozen=True):
     lookup: Lookup
     driver: KnownDriver
     guessed: bool = False
-    """True if only the domain tells the driver, and others may publish in it."""
+    """True if only the domain of the attribute indicates the driver; other drivers may publish in
+    that domain.
+    """
 
     @property
     def row(self) -> Row | None:
@@ -470,7 +480,9 @@ class Read(Struct, frozen=True):
 
     @property
     def guarded(self) -> bool:
-        """True if a device without it is no error here: written with ``?``, or tested before."""
+        """True if the selector handles a device without the attribute: by ``?``, or by an earlier
+        test.
+        """
         if self.lookup.optional or self.lookup.tested:
             return True
         programs, class_devices = (
@@ -490,7 +502,7 @@ class Read(Struct, frozen=True):
         )
 
     def advice(self, message: str, help: str | None = None, **others: Any) -> Advice:  # noqa: A002
-        """Return advice on it, placed at its name unless ``others`` have a ``span``."""
+        """Return advice on the lookup, placed at its name unless ``others`` has a ``span``."""
         lists = f"`{program_name()} rule {self.driver.name}` lists what its devices have"
         help = help or lists  # noqa: A001
         others = {"span": self.lookup.name_span, "confidence": "likely", **others}
@@ -499,8 +511,8 @@ class Read(Struct, frozen=True):
 
 @_cache_per_run
 def reads(run: Run) -> Iterator[Read]:
-    """Yield every lookup by name whose driver is known. This is the driver of the class, else the
-    driver that the selector names, else, for an unknown class, the driver that owns its domain.
+    """Yield every lookup by name whose driver is known. The driver is that of the class, or else
+    the one that the selector names, or else, for an unknown class, the owner of the domain.
     """
     supplied = {device.driver for device in run.devices.devices} if run.devices else set()
     values = values_in_input(run)
@@ -525,7 +537,7 @@ def reads(run: Run) -> Iterator[Read]:
                 ):
                     driver_read = driver(
                         lookup.domain
-                    )  # the part of a selector that is for another driver
+                    )  # this part of the selector is for another driver
                 if (
                     driver_read is not None
                     and lookup.name is not None

@@ -30,7 +30,7 @@ _EXTENDED_RESOURCES = frozenset({"PC-13", "PC-15", "PC-16"})
 
 
 class Reading(Struct, frozen=True):
-    """A document that concerns DRA, as rules see it, and how it is read."""
+    """A document that concerns DRA, in the form that rules see, and the way in which it is read."""
 
     subject: Manifest
     number: int
@@ -40,18 +40,18 @@ class Reading(Struct, frozen=True):
     foreign: bool = False
     """True for a custom resource."""
     values: bool = False
-    """True if a chart completes it before the API server sees it."""
+    """True if a chart completes the document before the API server sees it."""
     resources: bool = False
-    """True if only its extended resources matter."""
+    """True if only extended resources in the document matter."""
     described: bool = False
-    """True if a controller writes all but its spec."""
+    """True if a controller writes everything but the spec."""
 
     @property
     def document(self) -> Document:
         return self.subject.document
 
     def matters(self, violation: Violation) -> bool:
-        """Return True if a violation counts in a document that is read this way."""
+        """Return True if a violation counts, given the way in which its document is read."""
         if self.patch and not stands_alone(violation):
             return False
         if self.values and violation.path[:1] == ("metadata",):

@@ -14,7 +14,7 @@ def namespace_of(subject: Manifest) -> str:
 
 
 def may_share_namespace(one: Manifest, other: Manifest) -> bool:
-    """Return False only if both objects name a namespace, and not the same one."""
+    """Return False only if both objects name a namespace, and the names differ."""
     first, second = namespace_of(one), namespace_of(other)
     return (
         first == second
@@ -36,8 +36,8 @@ def find_reference(run: Run, pod: PodSpec, entry: Mapping[str, Any]) -> Manifest
 
 
 def requests_of(run: Run, pod: PodSpec, entry: Mapping[str, Any]) -> Sequence[Request]:
-    """Return the requests of the claim or template that such an entry names; none if the run does
-    not have it.
+    """Return the requests of the claim or template that an entry of ``spec.resourceClaims`` names;
+    none if the run does not have it.
     """
     target = find_reference(run, pod, entry)
     return target.claim.alternatives if target is not None and target.claim is not None else ()
@@ -46,8 +46,8 @@ def requests_of(run: Run, pod: PodSpec, entry: Mapping[str, Any]) -> Sequence[Re
 def find_named(run: Run, kind: str, name: str, user: Manifest) -> Manifest | None:
     """Return the object of a kind that ``user`` means by this name, if the run has it.
 
-    It is the object in the user's own namespace, else one with an open namespace; an object in the
-    user's own file comes before others.
+    It is the object in the user's own namespace, or else one that names no namespace. An object in
+    the user's own file comes before others.
     """
     near = (
         subject for subject in run.find_object(kind, name) if may_share_namespace(subject, user)

@@ -105,17 +105,19 @@ class Rule(Struct, frozen=True):
     check: Callable[[Run], Found] | None = None
     """Its own check; None if it reports violations."""
     kinds: tuple[str, ...] = ()
-    """The kinds of objects; a run must have one of them."""
+    """The kinds of objects; a run must have at least one of them."""
     devices: bool = False
     """True if it needs devices."""
     fields: tuple[str, ...] = ()
-    """Fields of claims and classes; a run must have one of them; empty for any run."""
+    """Fields of claims and classes, of which a run must have at least one; empty for any run."""
     consumers: tuple[str, ...] = ()
-    """Consumers of claims; one of them must be named; empty for any run."""
+    """Consumers of claims, of which the user must name at least one; empty for any run."""
     alone: bool = False
-    """True if its advice on a claim follows from its spec and its classes."""
+    """True if its advice on a claim follows from nothing but the claim's spec and classes."""
     unless: tuple[str, ...] = ()
-    """Codes that say the same: at a place with one of their findings this rule has none."""
+    """Codes of rules about the same fault; this rule reports nothing at a place where one of them
+    does.
+    """
 
     @property
     def page(self) -> str | None:
@@ -125,7 +127,9 @@ class Rule(Struct, frozen=True):
         return f"{DOCUMENTATION}/rules/{self.code}/" if DOCUMENTATION else None
 
     def advice(self, run: Run) -> Found:
-        """Yield the advice of its check on a run; none on a run that it is not for."""
+        """Yield the advice of the rule's check on a run; none if the rule does not apply to the
+        run.
+        """
         if (
             self.check is not None
             and not run.whole.kinds.isdisjoint(self.kinds)
@@ -137,7 +141,9 @@ class Rule(Struct, frozen=True):
 
     @property
     def documentation(self) -> str:
-        """The page; an example that is a diff becomes two: the wrong one, and the right one."""
+        """The page, with an example that is a diff split into two: the wrong one, and the right
+        one.
+        """
         before, fence, remainder = self.written.partition("```diff\n")
         diff, _, after = remainder.partition("```\n")
         lines = diff.splitlines(keepends=True)
@@ -152,14 +158,14 @@ class Rule(Struct, frozen=True):
 
     @property
     def compares_snapshots(self) -> bool:
-        """True if its example is a recording of a driver's slices, which only check-driver
-        reads.
+        """True if its example is a recording of a driver's slices; only check-driver reads such
+        recordings.
         """
         return "`check-driver`" in self.section("What it does")
 
     def section(self, heading: str) -> str:
-        """Return the text below one of :data:`HEADINGS`; with "" the summary above the first, on
-        one line.
+        """Return the text below one of :data:`HEADINGS`; for "" return the summary above the first
+        heading, on one line.
         """
         parts = self.documentation.split("\n## ")
         if not heading:
@@ -289,7 +295,7 @@ def expand(selectors: Iterable[str], origin: str) -> frozenset[str]:
 def suggest(text: str, further: Sequence[str] = ()) -> str:
     """Suggest a rule for an unknown code or name.
 
-    An unknown code resembles no other: only its beginning means something.
+    Codes that look alike are unrelated, so for an unknown code only its beginning is used.
     """
     upper = text.strip().upper()
     series = sorted(code for code in rules() if code.startswith(upper[:4]))

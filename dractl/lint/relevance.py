@@ -29,16 +29,18 @@ def group(value: dict[str, Any]) -> str:
 
 
 Concern = Literal["claims", "resources"]
-"""The reason why a document matters: claims, or nothing but extended resources of a pod."""
+"""The reason why a document matters: because of claims, or only because of a pod's extended
+resources.
+"""
 
 
 def concern(value: dict[str, Any]) -> Concern | None:
     """Return the reason why a document matters to DRA, if it does.
 
-    ``claims``: it is of the group or of its kinds, holds a pod that uses claims, is a quota of
-    claims or of the devices of a class, or a role of a driver. ``resources``: it holds a pod that
-    asks for extended resources, behind which a DeviceClass may stand. Another project may have a
-    kind ``DeviceClass`` of its own: validation tells it from a misspelt group.
+    ``claims``: it is of the group or of its kinds, contains a pod that uses claims, limits claims
+    or the devices of a class by a quota, or is a driver's role. ``resources``: it holds a pod that
+    asks for extended resources, behind which a DeviceClass may stand. Another project may also have
+    a kind ``DeviceClass``; validation distinguishes it from a misspelt group.
     """
     if _is_fixture(value):
         return None
@@ -49,7 +51,7 @@ def concern(value: dict[str, Any]) -> Concern | None:
         and not value.get("apiVersion")
         and not any(map(_is_misspelt_type, value))
     ):
-        spec = value.get("spec")  # only of a claim or a slice
+        spec = value.get("spec")  # this matters only for claims and slices
         return (
             "claims"
             if "metadata" in value and isinstance(spec, dict) and "devices" in spec
@@ -64,7 +66,7 @@ def concern(value: dict[str, Any]) -> Concern | None:
 
 
 def resources_in_mappings(value: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield the resources as which the configuration of Kueue counts devices, with their paths."""
+    """Yield the resources under which Kueue's configuration counts devices, with their paths."""
     for path, entry in device_class_mappings(value):
         if isinstance(name := entry.get("name"), str):
             yield (*path, "name"), name

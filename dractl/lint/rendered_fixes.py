@@ -1,4 +1,4 @@
-"""Fixes of rendered objects: made in the values file or the patch that a value comes from, and
+"""Fixes of rendered objects: they are made in the values file or patch that a value comes from, and
 tried on the object.
 """
 
@@ -17,7 +17,7 @@ from dractl.validation.violation import Path, Violation
 
 
 class RenderedFix(Struct, frozen=True):
-    """A fix in another file, and the object that it makes."""
+    """A fix in another file, and the rendered object after it."""
 
     fix: TextFix
     """The edits of the values file or the patch."""
@@ -26,8 +26,8 @@ class RenderedFix(Struct, frozen=True):
 
 
 def fix_violation(document: Document, violation: Violation) -> RenderedFix | None:
-    """Return the fix of a violation whose value another file has as a whole; None if a fix would
-    need more of it.
+    """Return the fix of a violation if another file contains the whole value; None if the fix would
+    have to change more.
     """
     spot = document.source(violation.path)
     moves = violation.key or violation.moved_to is not None or violation.rule == "unknown-field"
@@ -38,7 +38,7 @@ def fix_violation(document: Document, violation: Violation) -> RenderedFix | Non
 
 
 def fix_advice(document: Document, change: Replacement) -> RenderedFix | None:
-    """Return the fix of a value that another file has as a whole."""
+    """Return the fix of a value that another file contains as a whole."""
     spot = None if change.key else document.source(change.path)
     if spot is None:
         return None
@@ -47,8 +47,8 @@ def fix_advice(document: Document, change: Replacement) -> RenderedFix | None:
 
 
 def _try(document: Document, path: Path, fix: TextFix | None) -> RenderedFix | None:
-    """Return a fix with the object that it makes; None if the edits do not change the value
-    alone.
+    """Return a fix with the object that it makes; None if the edits change anything but the
+    value.
     """
     spot = document.source(path)
     if fix is None or spot is None:
@@ -62,7 +62,9 @@ def _try(document: Document, path: Path, fix: TextFix | None) -> RenderedFix | N
 
 
 def _put(value: Any, path: Sequence[str | int], new: Any) -> Any:
-    """Return a value with another part at a path; the parts beside the path stay shared."""
+    """Return a copy of a value with another part at a path; everything outside the path is
+    shared.
+    """
     if not path:
         return new
     step, *below = path

@@ -1,5 +1,5 @@
-"""Claims and classes with the same content as others that gave no finding: in a large repository
-most are.
+"""Claims and classes with the same content as others without findings, as most are in a large
+repository.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 def advice_of(run: Run, rules: Sequence[Rule], silent: set[Hashable]) -> list[tuple[Rule, Advice]]:
     """Return the advice of rules on a run.
 
-    Rules that look at each claim and class alone are asked about one claim or class of each
-    content, and about the others if they have advice. ``silent``: the content without advice, in
-    runs before and now.
+    Rules that judge each claim and class by itself judge one of each content, and the others only
+    if there is advice on it. ``silent`` has the contents without advice, from earlier runs and this
+    one.
     """
     keys = (
         {} if run.of("ResourceSlice") else _keys(run)
-    )  # the drivers of slices beside them count, too
+    )  # the drivers in the slices beside them count, too
     first = {key: subject for subject, key in reversed(keys.items()) if key not in silent}
     advice = _collect_advice(run, rules, keys.keys() - first.values())
     loud = {keys.get(advice.subject) for rule, advice in advice if rule.alone}
@@ -46,7 +46,9 @@ def _collect_advice(
 
 
 def _keys(run: Run) -> dict[Manifest, Hashable]:
-    """Return the claims and classes of a run, each with a key of all that such rules go by."""
+    """Return the claims and classes of a run, each with a key of everything that such rules depend
+    on.
+    """
     versions = tuple(image_versions(run).items())
     keys: dict[Manifest, Hashable] = {
         subject: (encode_json(subject.spec), versions) for subject in run.of("DeviceClass")

@@ -1,5 +1,5 @@
-"""The content of the manifests of a repository, so that some of its files are judged as in a run of
-all.
+"""The content of the manifests of a repository, so that linting some of its files gives the
+findings that linting all files would give for them.
 
 Each file is read once, and remembered with its size and times: in the process, and in the user's
 cache from one run to the next.
@@ -42,16 +42,18 @@ from dractl.objects import text
 _FORMAT = f"6 {__version__}"
 _MAX_FILES = 50_000
 _MAX_FILES_WITHOUT_REPOSITORY = 5_000
-"""Files that are read of a folder that is no repository."""
+"""The number of files that are read in a folder that is no repository."""
 _MAX_BYTES_WITHOUT_REPOSITORY = 1024 * 1024
 """The size from which a file of such a folder counts as a dump, not as a manifest."""
 _SETTLED_SECONDS = 2.0
-"""Seconds after which a file that changes has another time, on any file system."""
+"""The seconds after which a further change of a file gives it another time stamp, on any file
+system.
+"""
 CLAIM_FIELDS = {
     "resourceClaimName": "ResourceClaim",
     "resourceClaimTemplateName": "ResourceClaimTemplate",
 }
-"""The kinds of objects that an entry of a pod's claims names, by its field."""
+"""The kinds of objects that an entry of a pod's claims can name, by the field of the entry."""
 _USABLE = frozenset({"DeviceClass", *CLAIM_FIELDS.values()})
 """The kinds of objects that others name."""
 
@@ -67,7 +69,7 @@ _DRIVERS: Name = ("ResourceSlice", "")
 
 
 class Part(Struct, frozen=True, array_like=True):
-    """A manifest, with the names that tie it to others."""
+    """A manifest, with the names that connect it to others."""
 
     state: tuple[int, int, int]
     """Its size, and its times in nanoseconds."""
@@ -78,7 +80,7 @@ class Part(Struct, frozen=True, array_like=True):
     parts: tuple[str, ...] = ()
     """The files and folders that a kustomization consists of."""
     undecided: bool = False
-    """True if it is a template, or not YAML, and may define anything."""
+    """True if it is a template, or not YAML, and so may define objects of any name."""
     affix: tuple[str, str] = ("", "")
     """The prefix and suffix that a kustomization adds to names."""
     applies: bool = False
@@ -99,7 +101,7 @@ class Index(Struct, frozen=True):
     parts: Mapping[str, Part]
     """The manifests by absolute path."""
     unread: Sequence[str] = ()
-    """The paths that there was no time to read."""
+    """The paths for which the budget of time was not enough."""
 
 
 class _StoredIndex(Struct, frozen=True, array_like=True):
@@ -109,8 +111,8 @@ class _StoredIndex(Struct, frozen=True, array_like=True):
 
 
 class Repositories:
-    """The manifests of repositories, remembered in ``store``; ``exclude`` and ``gitignore`` as in
-    :func:`listed`.
+    """The manifests of repositories, cached in ``store``. ``exclude`` and ``gitignore`` have the
+    meaning of :func:`listed`.
     """
 
     def __init__(
@@ -122,8 +124,8 @@ class Repositories:
         self._parts: dict[str, dict[str, Part]] = {}
 
     def parts(self, top: str, files: Collection[str] = ()) -> Index:
-        """Return the manifests below a folder by absolute path, in the order of a run of all, as
-        far as a budget reaches: those near some ``files`` first.
+        """Return the manifests below a folder by absolute path, in the order of a run over all
+        files. If the budget is not enough for all, those near ``files`` come first.
         """
         if top not in self._parts:
             self._parts[top] = self._load_parts(top)
@@ -138,7 +140,7 @@ class Repositories:
         budget, kustomizations = Budget(), Kustomizations()
         unread: list[str] = []
         for path in sort_by_distance(changed, files) if changed else ():
-            # Files that were asked about are read in any case.
+            # Files that the user named are read in any case.
             part = _read_part(path, states[path], kustomizations, None if path in files else budget)
             if part is None:
                 unread.append(path)
@@ -185,8 +187,8 @@ class Repositories:
 def _list_manifests(
     top: str, exclude: Sequence[str], *, gitignore: bool
 ) -> Iterator[Entry | Skipped]:
-    """Yield the manifests of a repository, or of the working directory; for any other folder, only
-    the manifests directly in it.
+    """Yield the manifests of a repository or of the working directory; in any other folder, yield
+    only the files directly in it.
     """
     if os.path.exists(os.path.join(top, ".git")) or top == os.getcwd():
         yield from list_files([top], exclude, gitignore=gitignore)
@@ -249,13 +251,15 @@ class Names(Struct, frozen=True):
     used: Collection[Name]
     """The names that it uses."""
     through: Mapping[str, Collection[Name]]
-    """The names that defining files use, needed by the users of their objects."""
+    """The names that the defining files use in turn, so that users of their objects need them as
+    well.
+    """
     undecided: Sequence[str]
-    """The files that may define anything."""
+    """The files that may define objects of any name."""
 
 
 def names_of(inputs: Inputs, readable: Iterable[Reading]) -> Names:
-    """Return the names in an input; prose defines nothing for others."""
+    """Return the names in an input; examples in prose define nothing for other files."""
     defined: defaultdict[Name, dict[str, None]] = defaultdict(
         dict
     )  # with files in order, each once
@@ -288,7 +292,9 @@ def names_of(inputs: Inputs, readable: Iterable[Reading]) -> Names:
 
 
 def _list_uses(reading: Reading) -> Iterator[Name]:
-    """Yield the names that judgements about a document look up in others."""
+    """Yield the names on which judgements about a document depend, and that other documents may
+    define.
+    """
     subject = reading.subject
     yield _DRIVERS
     if reading.foreign and needs_schema(reading.document):
@@ -318,7 +324,7 @@ class _Neighbours(Struct, frozen=True):
     unread: Sequence[str]
     """Files that may define a name, and are too large or too many to be read."""
     undecided: Sequence[str]
-    """Files that may define anything once they are rendered."""
+    """Files that may define objects of any name once they are rendered."""
     appliers: Sequence[str]
     """Files with a Flux or Argo CD applier."""
 
@@ -356,10 +362,10 @@ def _find_neighbours(inputs: Inputs, files: Collection[str], index: Index) -> _N
 def add_neighbours(
     inputs: Inputs, repositories: Repositories, render: Renderer | None = None
 ) -> Inputs:
-    """Add the files of its repositories on which the findings in an input depend, in the order of a
-    run of all.
+    """Add the files on which the findings in an input depend, in the order of a run over all files
+    of its repositories.
 
-    ``render`` as in :func:`load_readable`.
+    ``render`` has the meaning of :func:`load_readable`.
     """
     rank: dict[str, int] = {}
     paths: list[str] = []
@@ -370,7 +376,7 @@ def add_neighbours(
         rank |= {path: len(rank) + at for at, path in enumerate(index.parts)}
         neighbours = _find_neighbours(inputs, files, index)
         paths += neighbours.files
-        if neighbours.appliers:  # they may apply any file of the repository
+        if neighbours.appliers:  # the appliers may apply any file of the repository
             applicable |= {display_path(path) for path in index.parts if path not in files}
         whole = _note_neighbours(whole, neighbours)
     return _load_neighbours(whole, paths, rank, applicable, render) if rank else whole
@@ -395,7 +401,9 @@ def _load_neighbours(
     applicable: Iterable[str],
     render: Renderer | None,
 ) -> Inputs:
-    """Add the documents of neighbours to an input, all by the rank of their files."""
+    """Add the documents of neighbours to an input; all documents are sorted by the rank of their
+    files.
+    """
     charts = {_chart(os.path.abspath(name)) for name in inputs.digests}
     more = load_readable(
         list(map(display_path, paths)),
@@ -419,7 +427,7 @@ def _load_neighbours(
 def _may_define(paths: Sequence[str], used: Iterable[Name], parts: Mapping[str, Part]) -> list[str]:
     """Return the files among the unread ones that may define a name which nothing else defines.
 
-    The name stands in their bytes, or they are too large even to search.
+    Such a file contains the name, or is too large even to be searched.
     """
     defined = {name for part in parts.values() for name in part.defines} if paths else ()
     names = [text.encode() for kind, text in used if text and (kind, text) not in defined]
@@ -446,12 +454,12 @@ class Needs(Struct, frozen=True):
     files: Sequence[str]
     """The files that define names which it uses."""
     undecided: Sequence[str]
-    """The files that may define anything."""
+    """The files that may define objects of any name."""
 
 
 def needs_of_batches(shares: Sequence[Names]) -> list[tuple[Needs, Needs]]:
-    """Return the files that matter to each batch of an input, before it and after it, by the names
-    in all batches.
+    """Return the files that matter to each batch of an input, those before it and those after it,
+    by the names in all batches.
     """
     return [
         (_needs(share, shares[:at]), _needs(share, shares[at + 1 :]))
@@ -481,8 +489,8 @@ def add_needs(
     readable: Sequence[Reading],
     kustomizations: Kustomizations,
 ) -> tuple[Inputs, list[Reading]]:
-    """Add to a batch of an input the files of other batches that matter to it; return its documents
-    as they are read.
+    """Add to a batch of an input the files of other batches that matter to it, and return its
+    documents as they are read.
     """
     before, after = (
         load_readable(side.files, choice=FileFilter(changed_files=True)) for side in others
@@ -502,8 +510,8 @@ def add_needs(
 
 
 def _homes(inputs: Inputs) -> dict[str, set[str]]:
-    """Return the files of an input by repository, without the files of repositories that the input
-    has as a whole.
+    """Return the files of an input by repository; a repository that the input contains as a whole
+    has none.
     """
     folders: dict[str, list[str]] = {}
     for path in inputs.digests:
@@ -523,7 +531,7 @@ def _is_within(top: str, folders: Iterable[str]) -> bool:
 
 
 def is_whole(paths: Iterable[str]) -> bool:
-    """Return True if paths are folders with all of their repositories."""
+    """Return True if every path is a folder that contains its whole repository."""
     return all(
         os.path.isdir(path) and _is_within(repository(os.path.abspath(path)), [path])
         for path in paths
@@ -551,7 +559,7 @@ class _NeededFiles:
         return [path for path in self._parts if path in self._found]
 
     def add_belonging(self, files: Iterable[str]) -> None:
-        """Add the files that belong together with some files: in a folder, a kustomization or a
+        """Add the files that belong together with some files: in the same folder, kustomization or
         chart.
         """
         kustomizations = Kustomizations()
@@ -577,7 +585,9 @@ class _NeededFiles:
         self._add_kustomizations(files)
 
     def _add_kustomizations(self, files: Iterable[str]) -> None:
-        """Add the kustomizations that consist of some of the files, and all files of these."""
+        """Add the kustomizations that contain some of the files, and all files of these
+        kustomizations.
+        """
         wholes = self._wholes
         reached: dict[str, None] = {}
         above = [
@@ -604,8 +614,8 @@ class _NeededFiles:
         self._found.update(reached)
 
     def add_named(self, wanted: Iterable[Name]) -> None:
-        """Add the files with the objects of these names, and with the objects that these use in
-        turn.
+        """Add the files with the objects of these names, and the files with the objects that these
+        use in turn.
         """
         definitions: dict[Name, list[str]] = {}
         for path, part in self._parts.items():
@@ -639,7 +649,7 @@ class _NeededFiles:
                 queue += (item for path in defining for item in self._parts[path].uses)
 
     def _find_renaming(self, name: Name, definitions: Container[Name]) -> list[str]:
-        """Return the kustomizations that make an object of this name from one with another."""
+        """Return the kustomizations that make an object of this name by renaming another one."""
         kind, text = name
         kustomizations = []
         for path, (before, behind) in self._naming.items():

@@ -21,10 +21,12 @@ FIRST_RELEASE: Final = "1.34"
 
 
 class RuleRow(Struct, frozen=True):
-    """The result of linting the example of a rule."""
+    """The result of linting the example on a rule's page."""
 
     fix: Literal["safe", "unsafe", ""] = ""
-    """``safe`` is applied by ``--fix``, ``unsafe`` with ``--unsafe-fixes``; empty without a fix."""
+    """``safe`` if ``--fix`` applies it, ``unsafe`` if ``--unsafe-fixes`` does, and empty without a
+    fix.
+    """
     releases: tuple[str, ...] = ()
     """The releases that report it with their default gates; empty for all."""
 
@@ -44,5 +46,5 @@ class RuleRow(Struct, frozen=True):
 
 @cache
 def rule_table() -> Mapping[str, RuleRow]:
-    """Return the rows by code; a rule whose page has no example has none."""
+    """Return the rows by code; a rule whose page has no example has no row."""
     return msgspec.convert(json.loads(TABLE.read_bytes()), dict[str, RuleRow])

@@ -81,13 +81,13 @@ class Judgement(Struct, frozen=True):
     digests: Mapping[str, str]
     """The digests of the files, by name."""
     unknown: Mapping[str, Sequence[str]] = MappingProxyType({})
-    """Values that the facts do not know, by name."""
+    """Values that the facts do not have, by name."""
     beyond: Sequence[str] = ()
-    """The neighbours that were not read."""
+    """The neighbours that were not read because of their number or size."""
 
 
 class _Trial(Struct, frozen=True):
-    """An input with everything by which its documents are judged."""
+    """An input with everything that the judgement of its documents needs."""
 
     inputs: Inputs
     terms: Terms
@@ -115,11 +115,13 @@ class _Trial(Struct, frozen=True):
         return located
 
     def surroundings_with(self, documents: Sequence[Document]) -> Surroundings:
-        """Return the surroundings of the manifests and of more documents."""
+        """Return the surroundings of the manifests together with more documents."""
         return _surroundings_of((*self.manifests, *documents), self.inputs, self.schemas)
 
     def judge_text(self, file: str, text: str) -> list[list[Located]]:
-        """Return the findings in each document of a corrected text; none if it is more broken."""
+        """Return the findings in each document of a corrected text; none if the text is more broken
+        than before.
+        """
         items = read_text(file, text)
         documents = [
             item for item in items if isinstance(item, Document) and isinstance(item.value, dict)
@@ -219,8 +221,8 @@ def _surroundings_of(
 
 
 def report_of(parts: Sequence[Judgement], terms: Terms) -> Report:
-    """Return the report on an input that was judged in parts: without suppressed findings, in the
-    order of the places.
+    """Return the report on an input that was judged in parts, without suppressed findings, sorted
+    by place.
     """
     placed = [item for part in parts for item in part.placed]
     placed = _drop_doubles(placed) if len(parts) > 1 else placed
@@ -268,21 +270,21 @@ def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations) -> R
 
 
 def _sources_with_comments(documents: Sequence[Document], others: Container[str]) -> list[Source]:
-    """Return the files with ignore comments, among those of the documents and those whose values
-    are in them (such as a chart's values), without files that nobody asked about.
+    """Return the files with ignore comments: those that contain the documents, and those that
+    contain their values (such as a chart's values), without files that nobody asked about.
     """
     layers = (layer for item in documents for layer in item.layers if layer.file not in others)
     texts = {
         (item.file, id(item.text)): item.text for item in chain(documents, layers)
-    }  # one a file, however many its documents are
+    }  # one source for each file, however many documents it has
     return list(
         {file: Source(file, text) for (file, _), text in texts.items() if ignores(text)}.values()
     )
 
 
 def _drop_doubles(located: Sequence[Located]) -> list[Located]:
-    """Drop each finding in an object that a kustomization builds if the object's own file, or
-    another kustomization before it, shows the same one.
+    """Drop a finding in an object that a kustomization builds, if the object's own file or an
+    earlier kustomization has the same finding.
     """
     spots = {_spot(item) for item in located if not item.built}
     distinct = []

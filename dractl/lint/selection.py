@@ -26,7 +26,7 @@ class Selection(Struct, frozen=True):
     per_file: tuple[tuple[str, frozenset[str]], ...] = ()
     """Patterns as in .gitignore, with the codes that are off in matching files."""
     known: Mapping[str, int] = MappingProxyType({})
-    """The number of times that each fingerprint of a baseline may occur."""
+    """The maximum number of occurrences of each fingerprint, from a baseline."""
     severities: Mapping[str, Severity] = MappingProxyType({})
     """The severities that differ from the rules' own."""
 
@@ -92,7 +92,8 @@ def select(
 def _make_start_finder(notes: Sequence["_Note"]) -> Callable[[str, int], int]:
     """Return the function that finds the line at which a string of several lines begins.
 
-    A file is composed only for a finding below a comment, which may stand where the string begins.
+    A file is composed only for a finding below a comment, since the comment may be at the line
+    where the string begins.
     """
     sources = {note.source.name: note.source for note in notes}
     first_lines: dict[str, int] = {}

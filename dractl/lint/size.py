@@ -8,15 +8,15 @@ from dractl.manifests.files import Entry
 from dractl.manifests.templates import chart_of
 
 _FILE_COST = 4096
-"""Bytes that take as long to lint as a file to open."""
+"""The number of bytes whose linting takes as long as opening a file."""
 REPAYS_A_PROCESS = 512 * 1024
-"""Bytes that repay another process."""
+"""The number of bytes from which another process saves time."""
 
 
 def is_large(entries: Sequence[Entry | Skipped]) -> bool:
-    """Return True if several processes or a report of an earlier run may be quicker than to lint.
-    Return False where a chart may have to be rendered: this is done once for all of its files, and
-    depends on further ones.
+    """Return True if several processes, or the report of an earlier run, may save time. Return
+    False if a chart may have to be rendered, since rendering is done once for all of its files and
+    depends on further files.
     """
     if sum(map(size, entries)) < 2 * REPAYS_A_PROCESS:
         return False

@@ -22,7 +22,7 @@ def qualify(name: object) -> str | None:
 def guess_standard(domain: str, name: str) -> str | None:
     """Return the standard attribute that a name was certainly or probably meant to be.
 
-    None if it is one, or belongs to another domain.
+    Return None if the name is standard already, or belongs to another domain.
     """
     if (domain == STANDARD_DOMAIN and name in STANDARD) or not _STANDARD_PARTS.search(
         domain.lower()

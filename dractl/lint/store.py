@@ -1,7 +1,7 @@
 """Files in the user's cache directory, by keys.
 
 Damaged files, files that another user could have written, and errors of the file system are
-ignored: a cache is no reason to fail.
+ignored, since a cache must not make a run fail.
 """
 
 import os
@@ -53,7 +53,7 @@ class Store:
         return body if digest == digest_of_parts([body]).encode() else None
 
     def put(self, key: str, body: bytes) -> None:
-        """Store bytes atomically; others are deleted if there are too many."""
+        """Store bytes atomically, and delete others if there are too many."""
         if len(body) > MAX_BYTES // 4:
             return
         with suppress(OSError):
@@ -108,8 +108,8 @@ def digest_of_parts(parts: Iterable[bytes]) -> str:
 
 
 def _is_ours(status: os.stat_result) -> bool:
-    """Return True for a file or folder that nobody else could have written; a symbolic link is
-    neither.
+    """Return True for a file or folder that no other user could have written; False for a symbolic
+    link.
     """
     if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
         return False

@@ -1,4 +1,4 @@
-"""Manifests beside a kustomization that does not list them: nothing applies them with the
+"""Manifests beside a kustomization that does not list them, so that nothing applies them with the
 others.
 """
 
@@ -17,7 +17,7 @@ def find_unlisted(
     readings: Iterable[Reading], kustomizations: Kustomizations, others: Container[str]
 ) -> Iterator[Skipped]:
     """Find the files with DRA objects that the kustomization in their folder does not name, except
-    for ``others``, which nobody asked about, and files that Flux or Argo CD applies.
+    for ``others``, about which nobody asked, and for files that Flux or Argo CD applies.
     """
     read = list(readings)
     delivered = {item.document.file for item in read if item.document.rendered}

@@ -20,7 +20,9 @@ _DOUBLED = frozenset({"duplicate-key", "merged-key"})
 _ROUNDS = 4
 _LACKS_A_VALUE = ("FieldValueInvalid", "FieldValueRequired")
 _OF_VERSIONS = frozenset({"not-served", "served-on-demand", "dropped-field"})
-"""Rules about the served version, which do not count if a document is judged in another one."""
+"""Rules about the version of the document, which do not count if it is judged in another
+version.
+"""
 
 
 class Flagged(Struct, frozen=True):
@@ -30,9 +32,9 @@ class Flagged(Struct, frozen=True):
     server: bool = True
     """True if the API server reports it for the document as it is."""
     severity: Severity | None = None
-    """The severity, if it differs from the rule's own in a lesser case."""
+    """The severity, if this case is less severe than the rule's own severity."""
     confidence: Confidence = "certain"
-    """Less than certain where it is a guess that the document holds a pod."""
+    """The certainty that the document contains a pod, if that is a guess."""
 
 
 class DocumentVerdict(Struct, frozen=True):
@@ -40,7 +42,7 @@ class DocumentVerdict(Struct, frozen=True):
 
     remarks: tuple[Flagged, ...]
     document: Document
-    """The document as it was probably meant: itself, if its types are right."""
+    """The document as it was probably meant; the document itself if its types are right."""
 
 
 def verdict(
@@ -52,8 +54,8 @@ def verdict(
 ) -> DocumentVerdict:
     """Return all errors in a document that ``matters`` accepts.
 
-    ``namespaces``: the labels of the namespaces in the input. An object that names no namespace may
-    be meant for any of them.
+    ``namespaces`` has the labels of the namespaces in the input. An object that names no namespace
+    may be meant for any of them.
     """
     if not document.namespace:
         namespaces = {}
@@ -92,7 +94,7 @@ def verdict(
         )
         is_doubled = any(violation.rule in _DOUBLED for violation in hiding)
         if is_doubled:
-            faults = ()  # reported; the last value of a key counts
+            faults = ()  # duplicate keys are reported already; the last value counts
         if not (draft.improve(hiding, target) or is_doubled):
             break
     return DocumentVerdict(
@@ -106,8 +108,8 @@ def _belongs_elsewhere(violation: Violation) -> bool:
 
 
 def _join_dropped_fields(remarks: Sequence[Flagged]) -> Iterator[Flagged]:
-    """Join a refusal with the field that the server drops first: it is one mistake, said where it
-    refuses.
+    """Join a refusal with the field that the server drops before it: both come from one mistake,
+    which is reported at the refusal.
     """
     dropped = {
         item.violation.path: item.violation
@@ -136,10 +138,10 @@ def _report_placeholder(document: Document, violation: Violation) -> Violation:
 def merge_violations(
     violations: Iterable[Violation], seen: set[tuple[Any, ...]] | None = None
 ) -> list[Violation]:
-    """Return one violation for each cause that the server reports at one place; further sentences
-    are joined to the first.
+    """Return one violation for each cause that the server reports at a place, with further
+    sentences joined to the first.
 
-    Causes that are in ``seen`` are left out; the others are added to it.
+    Causes in ``seen`` are left out, and the other causes are added to it.
     """
     by_cause: dict[tuple[Any, ...], Violation] = {}
     for violation in _flat_requests(violations):
@@ -157,8 +159,8 @@ def merge_violations(
 
 
 def _flat_requests(violations: Iterable[Violation]) -> list[Violation]:
-    """Merge the violations of a request that is written as in v1beta1: it is one fault, however
-    many fields it has.
+    """Merge the violations of a request in the form of v1beta1 into one, since it is one fault,
+    however many fields the request has.
     """
     groups: dict[tuple[Any, ...], list[Violation]] = {}
     for violation in violations:

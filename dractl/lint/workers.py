@@ -45,10 +45,10 @@ def can_fork() -> bool:
 
 
 class Team(Generic[Value]):
-    """A generator for each value, as ``work`` makes it: the first in this process, each other in
-    one of its own.
+    """One generator for each value, made by ``work``: the first in this process, and each of the
+    others in a process of its own.
 
-    Their values are pickled. An exception of one of them is raised here; WorkerDied if a process
+    Their values are pickled. An exception of a generator is raised here; WorkerDied if its process
     ends otherwise.
     """
 
@@ -66,8 +66,8 @@ class Team(Generic[Value]):
             self._pool = ProcessPoolExecutor(len(self._others), context, _begin, given)
 
     def ask(self, sent: Sequence[Any] | None = None) -> list[Any]:
-        """Return the next value of each generator, in their order; each gets its part of
-        ``sent``.
+        """Return the next value of each generator, in their order; each generator receives its part
+        of ``sent``.
         """
         futures = [
             self._pool.submit(_continue, number, sent) for number in self._others if self._pool
@@ -87,7 +87,7 @@ class Team(Generic[Value]):
     def __exit__(self, kind: object, *_: object) -> None:
         if self._pool is not None:
             if kind is not None:
-                for child in active_children():  # nobody needs their further work
+                for child in active_children():  # their further work is not needed
                     child.terminate()
             self._pool.shutdown()
 
@@ -111,7 +111,8 @@ def _begin(
 ) -> None:
     global _given  # noqa: PLW0603 - once, at the start of a child
     _given = work, values, barrier
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted too, and ends it
+    # The parent receives the interrupt too, and ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -123,11 +124,9 @@ def _end_with_parent() -> None:
 
 
 def _continue(number: int, sent: Sequence[Any] | None) -> tuple[int, Any]:
-    """Return the next step of this child, which begins with the value of the number that it got
-    first.
-    """
+    """Return the next step of this child; its first call fixes the number of its value."""
     work, values, barrier = _given
-    barrier.wait()  # until each child has got one number, and none two
+    barrier.wait()  # each child waits here, so that every one of them gets exactly one number
     if not _own:
         _own.append(_Child(number, work(values[number])))
     (answer,) = _own

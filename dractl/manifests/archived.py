@@ -25,8 +25,8 @@ from dractl.manifests.content import (
 from dractl.manifests.documents import Skipped
 
 MAX_ARCHIVE = 128 * 1024 * 1024
-"""Bytes of all manifests of one archive together: they are held unpacked, as bytes, as text and as
-values.
+"""The maximum number of bytes of all manifests in one archive together, since they are held as
+bytes, as text and as values.
 """
 MAX_MEMBERS = 2_000_000
 
@@ -93,8 +93,8 @@ class _Budget:
             raise InputError(f"more than {MAX_MEMBERS} members", place=self.name)
 
     def read(self, file: IO[bytes], size: int) -> bytes | None:
-        """Return the file's bytes, or None if it alone is too large by the ``size`` that the
-        archive says.
+        """Return the file's bytes, or None if the ``size`` that the archive declares is already too
+        large.
         """
         if size > MAX_FILE:
             return None

@@ -1,5 +1,5 @@
-"""Builds the kustomizations of the input: bases with their patches, placed in the files they come
-from.
+"""Builds the kustomizations of the input, and places the resulting objects in the files that they
+come from.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def add_built_objects(
 
     Only the outermost kustomizations are built. They must have a document that ``concerns`` the
     reader, in a file whose bytes ``may_concern`` the reader, and refer to nothing but files and
-    folders of this machine. The others are in ``skipped``: their files are linted as they are.
-    ``overlay`` gives the content of files that are not written yet.
+    folders of this machine. All other kustomizations are in ``skipped``, and their files are linted
+    as they are. ``overlay`` gives the content of files that are not written yet.
     """
     names = {os.path.abspath(file): file for file in files}
     folders = [os.path.dirname(path) for path in names if is_kustomization(path)]
@@ -85,7 +85,7 @@ def _report_not_built(root: str, why: str) -> Skipped:
 
 
 class _Kustomizations:
-    """The kustomizations in some folders, and the kustomizations they consist of."""
+    """The kustomizations in some folders, and those that they refer to."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class _Kustomizations:
         """
         if path not in self._concern:
             self._concern[path] = (
-                False  # while kustomizations that name each other are looked through
+                False  # the answer while kustomizations that refer to each other are examined
             )
             if os.path.isdir(path):
                 kustomization = self._read.kustomization(path)
@@ -148,8 +148,8 @@ class _Kustomizations:
         return not of_objects or any(map(self._matters, documents))
 
     def rivals(self, roots: Iterable[str]) -> frozenset[str]:
-        """Return the kustomizations among ``roots`` that use a file which another one uses, too:
-        they are for different clusters, or namespaces, as the overlays of a base are.
+        """Return the kustomizations among ``roots`` that share a file with another one: they are
+        for different clusters or namespaces, as the overlays of a base are.
         """
         files = {root: self._files(root) for root in roots}
         uses = Counter(path for paths in files.values() for path in paths)
@@ -222,7 +222,7 @@ class _Written:
         return content
 
     def documents_of(self, path: str) -> list[Document]:
-        """Return the documents of a file, read now unless they are part of the input."""
+        """Return the documents of a file, which is read now unless it is part of the input."""
         if path not in self._files:
             items = read_text(self._names.get(path) or display_path(path), decode(self.data(path)))
             documents = [
@@ -286,8 +286,8 @@ def strip_origin(value: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
 
 
 def find_before(value: dict[str, Any], documents: Iterable[Document]) -> Document | None:
-    """Return an object before kustomize changed it: the object of its kind whose name is its own,
-    or a part of it.
+    """Return an object as it was before kustomize changed it: the document of the same kind with
+    the same name, or with a part of the name.
     """
     alike = [document for document in documents if document.kind == value.get("kind")]
     name = str(value["metadata"].get("name"))
@@ -311,7 +311,7 @@ class Places(Within):
         self.patches = patches
 
     def source(self, path: Path) -> Spot | None:
-        """Return the value of a patch that makes up a value as a whole."""
+        """Return the value of a patch that supplies a value as a whole."""
         value = value_at(self._value, *path)
         route = _route(self._value, path, self._outer.value)
         if len(route) == len(path) and self._outer.at(route) == value:
@@ -329,7 +329,7 @@ class Places(Within):
         for patch in self.patches if not whole else ():
             place, covered = _in_patch(self._value, path, patch.value)
             if covered == len(path) and patch.at(place) == value:
-                # What the operation's own path names
+                # The value that the operation's own path names
                 if key and isinstance(patch.value, list) and len(place) == 2:
                     return patch.locate((place[0], "path"), key=False, offset=None)
                 return patch.locate(place, key=key, offset=offset)
@@ -341,7 +341,7 @@ class Places(Within):
 
 
 def _inline(kustomization: Document) -> Iterator[Document]:
-    """Yield the patches that stand in a kustomization itself."""
+    """Yield the patches that are written in a kustomization itself."""
     for field in ("patches", "patchesJson6902", "patchesStrategicMerge"):
         rows = kustomization.value.get(field)
         for at, row in enumerate(rows if isinstance(rows, list) else ()):
@@ -367,8 +367,8 @@ def _changes(patch: Any, value: Mapping[str, Any]) -> bool:
 
 
 def _in_patch(value: Any, path: Path, patch: Any) -> tuple[Path, int]:
-    """Return the place in a patch of a value of the object, and how many steps of its path the
-    patch has.
+    """Return the place in a patch for a value of the object, and the number of steps of its path
+    that the patch has.
     """
     if isinstance(patch, dict):
         route = _route(value, path, patch)
@@ -389,8 +389,8 @@ def _in_patch(value: Any, path: Path, patch: Any) -> tuple[Path, int]:
 
 
 def _route(value: Any, path: Path, other: Any) -> Path:
-    """Return the path in another form of an object, as far as it has it; items of lists are
-    recognized by their names.
+    """Return the path in another form of an object, as far as the path exists there; items of lists
+    are matched by their names.
     """
     route: list[str | int] = []
     for step in path:

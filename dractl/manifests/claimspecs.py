@@ -1,5 +1,5 @@
-"""Claims that custom resources describe in fields of their own, as the ResourceClaimTemplates made
-of them.
+"""Claims that custom resources describe in their own fields, in the form of the
+ResourceClaimTemplates that a controller makes of them.
 """
 
 import json
@@ -16,7 +16,7 @@ _SELECTORS = ("exactly", "selectors")
 
 def claim_specs(document: Document) -> Iterator[Document]:
     """Yield the templates that a controller makes of a custom resource, without metadata; places
-    are in the file.
+    are those in the file.
     """
     maker = _MAKERS.get(((document.api_version or "").partition("/")[0], document.kind or ""))
     for path, value, outward, derived in maker(document) if maker else ():
@@ -33,7 +33,7 @@ own.
 
 
 def _grove_templates(document: Document) -> Iterator[_Made]:
-    """Yield the ResourceClaimTemplateSpecs of a PodCliqueSet, as they are (grove
+    """Yield the ResourceClaimTemplateSpecs of a PodCliqueSet, unchanged (grove
     operator/api/core/v1alpha1/podcliqueset.go ResourceClaimTemplateConfig).
     """
     for path, entry in _entries(document, ("spec", "template", "resourceClaimTemplates")):
@@ -69,8 +69,8 @@ def _nim_templates(document: Document) -> Iterator[_Made]:
 
 
 def _nim_selectors(device: dict[str, Any]) -> list[tuple[Path, str]]:
-    """Return the expressions, each with the path of its description: as they are, or as the
-    operator writes them (internal/shared/ resourceclaims.go GetDRADeviceCELExpressions,
+    """Return the expressions, each with the path of its description. They are unchanged, or in the
+    form that the operator writes (internal/shared/ resourceclaims.go GetDRADeviceCELExpressions,
     internal/k8sutil/cel/cel.go BuildExpr).
     """
     expressions = device.get("celExpressions")

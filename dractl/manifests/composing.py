@@ -1,5 +1,5 @@
 """The nodes of a YAML document, as PyYAML composes them; documents that go-yaml refuses are refused
-in its words.
+with its messages.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _LARGE = 1 << 20
 
 
 class _Resolver:
-    """The resolver that PyYAML's composers ask for the tag of a node without one: ours only reports
-    whether the text decides.
+    """The resolver that PyYAML's composers ask for the tag of a node without one; this one only
+    reports that the text decides.
     """
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:  # noqa: ARG002
@@ -58,7 +58,7 @@ def composer_class() -> Any:
 
 
 def python_composer() -> Any:
-    """Return the parser and composer in Python alone: 20 times slower."""
+    """Return the parser and composer that are written in Python, which are 20 times slower."""
 
     class PythonComposer(_Resolver, Reader, Scanner, Parser, Composer):
         def __init__(self, text: str) -> None:
@@ -116,9 +116,9 @@ class MultilineScalar(Struct, frozen=True):
     last: int
     """Its last line."""
     is_block: bool
-    """True for a block scalar: a hash sign in it is text."""
+    """True for a block scalar, in which a hash sign is part of the text."""
     is_readable: bool = True
-    """False for a document that cannot be read, which may be text as a whole."""
+    """False for a document that cannot be read; all of it may be text."""
 
 
 def multiline_scalars(source: Source) -> Iterator[MultilineScalar]:
@@ -143,7 +143,9 @@ def multiline_scalars(source: Source) -> Iterator[MultilineScalar]:
 
 
 def string_starts(scalars: Iterable[MultilineScalar]) -> dict[int, int]:
-    """Return the line at which a string of several lines begins by each of its further lines."""
+    """Return, for each further line of a string of several lines, the line at which the string
+    begins.
+    """
     return {
         line: scalar.first
         for scalar in scalars
@@ -157,7 +159,7 @@ def _check_bounds(parser: Any, shift: int) -> None:
     them.
     """
     events: Any = yaml.events
-    room: list[float] = []  # of each open collection how many nodes it may still have
+    room: list[float] = []  # for each open collection, the number of nodes that it may still have
     while (event := parser.get_event()) is not None:
         if room and isinstance(event, events.NodeEvent):
             room[-1] -= 1
@@ -178,8 +180,8 @@ def _check_bounds(parser: Any, shift: int) -> None:
 
 
 def _compose_events(parser: Any, shift: int) -> Any:
-    """Compose documents that only PyYAML's composers refuse, because an anchor is set again; report
-    documents that go-yaml refuses, too.
+    """Compose documents that only PyYAML's composers refuse because an anchor is defined again;
+    report documents that go-yaml refuses as well.
     """
     events: Any = yaml.events
     nodes: Any = yaml.nodes
@@ -267,10 +269,10 @@ _TAGGED_NON_SPECIFIC = r"(?:&\S+\s+)?!(?:<!>)?\s"
 
 
 def _keep_texts(root: Any, text: str) -> None:
-    """Keep a scalar behind ``!`` as a string (go-yaml v2 resolve.go: no resolvable tag); libyaml
-    drops that tag.
+    """Keep a scalar with the tag ``!`` as a string (go-yaml v2 resolve.go: no resolvable tag),
+    since libyaml drops that tag.
 
-    ``! <<`` is a merge all the same (decode.go isMerge).
+    ``! <<`` is a merge nevertheless (decode.go isMerge).
     """
     behind_tag = re.compile(_TAGGED_NON_SPECIFIC).match
     for node in _scalars(root):
@@ -298,7 +300,7 @@ def _scalars(root: Any) -> Iterator[Any]:
 
 
 def _explain(error: Any, text: str, offset: int, end: int, shift: int) -> Unreadable:
-    """Return the parser's problem in go-yaml's words, with its place and its usual cause."""
+    """Return the parser's problem in go-yaml's words, with its place and its most likely cause."""
     problem = error.problem or str(error)
     hint = None
     if _DESCRIBED.match(text):
@@ -324,7 +326,7 @@ def _explain(error: Any, text: str, offset: int, end: int, shift: int) -> Unread
     if not text[offset:end].strip() and problem.startswith(
         ("did not find expected", "found unexpected end")
     ):
-        # At the end of the text nothing is visible: point at the opening character
+        # Nothing is visible at the end of the text, so point at the opening character
         mark = error.context_mark
         if mark is not None:
             offset = shift + mark.index

@@ -11,8 +11,8 @@ from dractl.errors import InputError
 
 MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
 MAX_FILE = 256 * 1024 * 1024
-"""Bytes of one uncompressed file: twice the size of the largest DRA state that etcd holds in
-practice.
+"""The maximum number of bytes of one uncompressed file: twice the size of the largest DRA state
+that etcd holds in practice.
 """
 COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\0", "lzma"))
 """The first bytes of compressed files, and the modules that read them."""
@@ -25,10 +25,10 @@ class Content(Struct, frozen=True):
     name: str
     data: bytes
     named: bool = False
-    """True if the user asked for this very file (or stream)."""
+    """True if the user named this very file (or stream)."""
     on_disk: bool = False
     chart: str | None = None
-    """The packed chart it is a template of."""
+    """The packed chart that the file is a template of."""
 
 
 def read_bounded(file: IO[bytes], name: str, limit: int = MAX_FILE) -> bytes:
@@ -65,8 +65,8 @@ def reason(error: Exception) -> str:
 
 
 def single_file(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content]:
-    """Yield a named file that is no archive. Its bytes are not kept: the values read from it may be
-    as large.
+    """Yield a named file that is no archive. Its bytes are not kept in memory, since the values
+    parsed from it may be as large.
     """
     contents = [Content(name, data, named=True, on_disk=on_disk)]
     del data

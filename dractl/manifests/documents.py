@@ -21,14 +21,14 @@ class DoubledKey(Struct, frozen=True):
     path: Path
     position: Position
     merged: bool = False
-    """True if one of the two comes from a merge key (``<<``), which only the server's own YAML
+    """True if one of the two keys comes from a merge key (``<<``), which only the server's own YAML
     decoder rejects.
     """
 
 
 class Broken(Struct, frozen=True):
-    """A document that cannot be read: the reason, in the API server's words if it has any, and the
-    place.
+    """A document that cannot be read, with its place, and with the reason in the API server's words
+    if it has any.
     """
 
     file: str
@@ -37,15 +37,15 @@ class Broken(Struct, frozen=True):
     message: str
     hint: str | None = None
     excerpt: str = ""
-    """The source line that ``position`` begins in."""
+    """The source line at which ``position`` begins."""
     refused: bool = True
-    """True if the API server refuses it too; kubectl alone refuses text after an object, which
-    go-yaml ignores.
+    """True if the API server refuses the document too. Only kubectl refuses text after an object,
+    which go-yaml ignores.
     """
 
 
 class Skipped(Struct, frozen=True):
-    """A file or folder that was not read, or not whole."""
+    """A file or folder that was not read, or not as a whole."""
 
     file: str
     why: str
@@ -53,7 +53,7 @@ class Skipped(Struct, frozen=True):
     hint: str | None = None
     """The remedy, as an imperative."""
     unread: bool = False
-    """True if it could not be read, so that the results for the others are incomplete."""
+    """True if it could not be read, so that the results for other files are incomplete."""
     judged: bool = False
     """True if the file itself was judged, but not the files and objects that it lists, makes or
     applies.
@@ -76,22 +76,24 @@ class Spot(Struct, frozen=True):
     document: Document
     """The document that has the value."""
     path: Path
-    """The value's path in it."""
+    """The value's path in that document."""
 
 
 class Embedding(Struct, frozen=True):
-    """The string of another document whose text a document is, or is a part of."""
+    """The place of a text in another document, if a string there contains the text of this
+    document.
+    """
 
     document: Document
     """The document that has the string."""
     path: Path
-    """The string's path in it."""
+    """The string's path in that document."""
     number: int
     """The position of the document among the documents of the string."""
 
 
 class Within:
-    """The base of locators of a document that stands in another document, ``outer``, in another
+    """The base of locators of a document that is written inside another one, ``outer``, in another
     form.
     """
 
@@ -99,7 +101,7 @@ class Within:
         self._outer = outer
 
     def source(self, path: Path) -> Spot | None:  # noqa: ARG002
-        """Return None: the value stands in the outer document."""
+        """Return None, since the value is in the outer document."""
         return None
 
     def faults(self) -> Sequence[DoubledKey]:
@@ -113,7 +115,7 @@ class Within:
 
 
 class Provenance(Struct, frozen=True):
-    """The way in which a document was rendered, if it was."""
+    """The way in which a document was rendered, if it was rendered."""
 
     origin: str | None = None
     """The template named by Helm's ``# Source:``."""
@@ -122,17 +124,17 @@ class Provenance(Struct, frozen=True):
     template or resource, whose text differs.
     """
     variant: str | None = None
-    """The values file, if the chart was rendered with others before."""
+    """The values file, if the chart was rendered with other values before."""
     layers: Sequence[Document] = ()
     """Documents of other files whose values are in it: a chart's values, a kustomization's
     patches.
     """
     world: str | None = None
-    """The name of the cluster that a GitOps controller applies it to, with all other objects of
-    that world.
+    """The name of the cluster to which a GitOps controller applies the document, together with all
+    other objects of that world.
     """
     embedding: Embedding | None = None
-    """The string that it is the text of, if it does not stand in a file by itself."""
+    """The string whose text the document is, if the document is not a file's."""
 
 
 _AS_WRITTEN = Provenance()
@@ -144,8 +146,9 @@ class Document:
     ``value`` is a plain dict of str, int, float, bool, None, list and dict, as the API server gets
     it from sigs.k8s.io/yaml; it may share parts (YAML aliases) and must not be changed. ``index``
     counts the documents of the file from 0; the items of a List have the index of the List.
-    ``derived``: values are made of others in the file, and cannot be edited there. ``paged``: its
-    List goes on elsewhere (ListMeta.continue of k8s.io/apimachinery pkg/apis/meta/v1).
+    ``derived`` is True if its values are computed from others in the file, and so cannot be edited
+    there. ``paged`` is True if its List continues in another response (ListMeta.continue of
+    k8s.io/apimachinery pkg/apis/meta/v1).
     """
 
     __slots__ = (
@@ -203,7 +206,7 @@ class Document:
 
     @property
     def variant(self) -> str | None:
-        """The values file, if the chart was rendered with others before."""
+        """The values file, if the chart was rendered with other values before."""
         return self.provenance.variant
 
     @property
@@ -213,29 +216,29 @@ class Document:
 
     @property
     def world(self) -> str | None:
-        """The cluster that a GitOps controller applies it to."""
+        """The cluster to which a GitOps controller applies the document."""
         return self.provenance.world
 
     @property
     def embedding(self) -> Embedding | None:
-        """The string of another document that it is the text of."""
+        """The string of another document whose text the document is."""
         return self.provenance.embedding
 
     @property
     def built(self) -> bool:
-        """True for an object as a kustomization makes it, whose file has it as it was before, and
-        for one that a chart makes with further values.
+        """True for an object that a kustomization makes, whose file has it in an earlier form, and
+        for an object that a chart makes with other values.
         """
         return self.rendered is not None and (self.origin is None or self.variant is not None)
 
     @property
     def is_kustomized(self) -> bool:
-        """True for an object as a kustomization makes it."""
+        """True for an object that a kustomization makes."""
         return self.rendered is not None and self.origin is None
 
     @property
     def editable(self) -> bool:
-        """True if the file has its values as they are."""
+        """True if the file contains the values unchanged."""
         return self.rendered is None and not self.derived
 
     @property
@@ -291,17 +294,18 @@ class Document:
         return value_at(self.value, *path)
 
     def locate(self, path: Path, *, key: bool = False, offset: int | None = None) -> Position:
-        """Return the place of the value at ``path``; with ``key``, of its key; with ``offset``, of
-        that code point of its text.
+        """Return the place of the value at ``path``; with ``key``, the place of its key; with
+        ``offset``, the place of that code point of its text.
 
-        ``offset`` counts in the value, so it is right in quoted strings with escapes and in block
-        scalars too. If the path does not exist (a required field), the place is the nearest
-        enclosing value's: its key, or its beginning. An empty value is placed at its key.
+        ``offset`` counts code points of the value, so it is also right for quoted strings with
+        escapes and for block scalars. If the path does not exist (a missing required field), the
+        place is that of the nearest enclosing value: its key, or its beginning. An empty value is
+        placed at its key.
         """
         return self._locator.locate(self._prefix + tuple(path), key=key, offset=offset)
 
     def source(self, path: Path) -> Spot | None:
-        """Return the value of another file that makes up the value at a path as a whole; None if
+        """Return the value of another file that supplies the value at a path as a whole; None if
         there is none.
         """
         return self._locator.source(self._prefix + tuple(path))
@@ -311,8 +315,8 @@ class Document:
         return self._locator.line(number)
 
     def excerpt(self, position: Position) -> str:
-        """Return the line at the beginning of a position, which may be in another file that has a
-        value of this document.
+        """Return the line at which a position begins; the position may be in another file that
+        supplies a value of this document.
         """
         homes = (item for item in (self, *self.layers) if item.file == position.file)
         home = next(homes, None)
@@ -320,7 +324,9 @@ class Document:
 
     @property
     def text(self) -> str:
-        """The whole text of the file, the same for all its documents; comments are only there."""
+        """The whole text of the file, which is the same for all its documents, and which alone
+        contains the comments.
+        """
         return self._locator.text()
 
     def __repr__(self) -> str:
@@ -343,18 +349,18 @@ class Inputs(Struct, frozen=True):
     files: int
     """The number of files that were examined."""
     digests: dict[str, str] = {}
-    """The digests of their bytes, by name, for files that may concern DRA."""
+    """The digests of the files' bytes, by name, for files that may concern DRA."""
     folders: tuple[str, ...] = ()
     """Folders that were walked."""
     undecided: tuple[str, ...] = ()
-    """Files that may define anything once they are rendered or corrected."""
+    """Files that may define objects of any name once they are rendered or corrected."""
     around: frozenset[str] = frozenset()
     """Files that nobody asked about, but whose objects the other files may refer to."""
     kustomizations: tuple[str, ...] = ()
     """The kustomizations of ``around``."""
     beyond: tuple[str, ...] = ()
-    """Files like the ones of ``around`` that were not read, because there are too many, or they are
-    too large.
+    """Files like those of ``around`` that were not read, because there are too many of them, or
+    they are too large.
     """
     appliers: tuple[str, ...] = ()
     """Files with objects of Flux or Argo CD, which apply other files."""
@@ -376,8 +382,8 @@ def expand(document: Document, depth: int = 0) -> Iterable[Document]:
 
     Items of a typed list without apiVersion or kind inherit them (``ResourceClaimList``:
     ``ResourceClaim``), as apimachinery's unstructured decoder does
-    (pkg/apis/meta/v1/unstructured/helpers.go decodeToList). Items that are not objects are
-    included, so that they can be reported: their value is not a dict.
+    (pkg/apis/meta/v1/unstructured/helpers.go decodeToList). Items that are not objects are included
+    so that they can be reported; their value is not a dict.
     """
     kind = document.kind or ""
     items = (

@@ -1,4 +1,4 @@
-"""Objects as YAML that the API server reads as they are."""
+"""Objects as YAML that the API server decodes to the same values."""
 
 from functools import cache
 from typing import Any

@@ -18,7 +18,7 @@ _MAX_DEPTH = 32
 def objects_within(document: Document, group: str) -> Iterator[Document]:
     """Yield the objects of an API group inside a document of another group: maps with
     ``apiVersion``, ``kind`` and ``spec`` or ``metadata`` (others only refer to an object), and the
-    YAML of strings. Their places are in the containing file.
+    YAML of strings. Their places are positions in the containing file.
     """
     mark = f"{group}/"
     stack: list[tuple[Path, Any]] = [((), document.value)]
@@ -42,9 +42,9 @@ def objects_within(document: Document, group: str) -> Iterator[Document]:
 
 def _body(raw: Document) -> Document:
     """Return the object that an entry of ``rawResources`` describes, whose ``spec`` contains all
-    its fields except the metadata: so in bjw-s' common chart before ``manifest``
-    (charts/library/common/templates/classes/_rawResource.tpl). An entry that is complete by itself
-    is left alone.
+    its fields except the metadata: this is how bjw-s' common chart did it before it had
+    ``manifest`` (charts/library/common/templates/classes/_rawResource.tpl). An entry that is
+    complete by itself is left alone.
     """
     fields = raw.value.get("spec")
     for _ in range(2 if raw.kind == "ResourceClaimTemplate" else 1):
@@ -89,7 +89,7 @@ def in_text(document: Document, path: Path, text: str) -> Iterator[Document]:
 
 
 def read_again(document: Document, text: str) -> Document | None:
-    """Return a document as it is in another text of its file; None if it is not there any more."""
+    """Return the same document in another text of its file; None if it is no longer there."""
     home = document.embedding
     if home is None:
         items = read_text(document.file, text)
@@ -105,8 +105,8 @@ def read_again(document: Document, text: str) -> Document | None:
 
 
 def is_inline_patch(document: Document) -> bool:
-    """Return True for the text of an inline patch: of a kustomization, or of the input that Flux
-    and Argo CD hand to kustomize.
+    """Return True for the text of an inline patch: in a kustomization, or in the input that Flux
+    and Argo CD pass to kustomize.
     """
     home = document.embedding
     return home is not None and home.path[-1:] == ("patch",) and home.path[-3:-2] == ("patches",)

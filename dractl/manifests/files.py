@@ -26,7 +26,7 @@ from dractl.manifests.ignored import Ignored, make_exclusion
 from dractl.manifests.templates import is_bare_template
 
 _OTHER_SUFFIXES = (".go", ".py", ".sh", ".rst", ".adoc", ".rs", ".java", ".ts", ".js")
-"""The suffixes of text that often has manifests within, but is no manifest."""
+"""The suffixes of files that often contain manifests, but are no manifests themselves."""
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
 
@@ -36,9 +36,9 @@ class Entry(Struct, frozen=True):
 
     path: str
     named: bool = False
-    """True if the user asked for this very file."""
+    """True if the user named this very file."""
     status: os.stat_result | None = None
-    """The file's status when it was listed; None if it was not queried."""
+    """The file's status when it was listed; None if it was not read then."""
 
 
 def list_files(
@@ -52,10 +52,10 @@ def list_files(
     """Yield the manifests under ``paths`` in a stable order, each file once; paths that cannot be
     listed are Skipped.
 
-    ``exclude`` applies to the contents of folders; with ``force_exclude``, to the paths too, which
-    then are files that changed: files that are no manifests by their names are skipped. With
-    ``gitignore``, files that git ignores in the folders are skipped, and folders of vendored
-    packages. ``suffixes``: the ends of the names of manifests.
+    ``exclude`` applies to the contents of folders; With ``force_exclude`` it also applies to the
+    paths themselves, which are then a list of changed files, so those without a manifest's name are
+    skipped. With ``gitignore``, files that git ignores are skipped in folders, and so are folders
+    of vendored packages. ``suffixes`` are the ends of manifests' names.
     """
     walker = _Walker(exclude, gitignore=gitignore, suffixes=suffixes)
     for path in paths:
@@ -81,8 +81,8 @@ def list_files(
 def contents(
     entries: Iterable[Entry | Skipped], stdin: bytes | None = None, stdin_name: str = "<stdin>"
 ) -> Iterator[Content | Skipped]:
-    """Yield the bytes of the listed files, the members of archives one by one; unreadable ones are
-    Skipped.
+    """Yield the bytes of the listed files, with each member of an archive by itself; unreadable
+    ones are Skipped.
     """
     for entry in entries:
         if isinstance(entry, Skipped):
@@ -246,7 +246,8 @@ def _content(entry: Entry) -> Content | Skipped:
     """Return the content of a file of a folder."""
     size = entry.status.st_size if entry.status is not None else 0
     try:
-        file = os.open(entry.path, _READ)  # half the time of a file object, and there may be 50,000
+        # Takes half the time of a file object, and there may be 50,000 files
+        file = os.open(entry.path, _READ)
         try:
             # with MAX_FILE as the argument, Python would allocate that much memory for every file
             data = os.read(file, size + 1)
@@ -281,7 +282,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _open_named(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content | Skipped]:
-    """Yield a named file, or the manifests in it if it is packed."""
+    """Yield a named file, or the manifests in it if it is an archive."""
     if is_packed(data):
         from dractl.manifests.archived import unpack
 

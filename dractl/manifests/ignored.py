@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
     from pathspec import GitIgnoreSpec
 
-_MAX_PATTERN_LENGTH = 4_096  # PATH_MAX of limits.h; re2 refuses a set with twice as many ``?``
-# Patterns of one file and their characters: compiling them takes a second or two
+# PATH_MAX of limits.h; with twice as many ``?`` in a pattern, re2 refuses the set
+_MAX_PATTERN_LENGTH = 4_096
+# Limits on the patterns of one file and their characters, since compiling them takes a second or
+# two
 _MAX_PATTERNS, _MAX_CHARACTERS = (5_000, 2**17)
 
 
@@ -33,10 +35,10 @@ class _Patterns(Struct, frozen=True):
 
 
 class Ignored:
-    """Answers for the files and folders below ``top``, whose parents are asked first.
+    """The ignored files and folders below ``top``; parents must be queried before their contents.
 
     Only vendored packages are ignored outside of a repository, and below a ``top`` that is ignored
-    itself: a user who names an ignored folder wants its files.
+    itself, since a user who names an ignored folder wants its files.
     """
 
     def __init__(self, top: str) -> None:
@@ -68,8 +70,8 @@ class Ignored:
         )
 
     def _matches(self, path: str, end: str) -> bool:
-        """Return True if a path is ignored: the last pattern that matches decides; patterns of a
-        deeper folder come later.
+        """Return True if a path is ignored. The last pattern that matches decides, and patterns of
+        a deeper folder come later.
         """
         for patterns in reversed(self._patterns_for(os.path.dirname(path))):
             inside = os.path.relpath(path, patterns.folder).replace(os.sep, "/") + end
@@ -79,8 +81,8 @@ class Ignored:
         return False
 
     def _patterns_for(self, folder: str) -> tuple[_Patterns, ...]:
-        """Return the patterns for the contents of a folder, the patterns of the
-        repository first.
+        """Return the patterns for the contents of a folder, beginning with those of the
+        repository's top.
         """
         if folder not in self._specs:
             above: tuple[_Patterns, ...] = ()
@@ -128,7 +130,7 @@ def _patterns(path: str, folder: str) -> Iterator[_Patterns]:
 @lru_cache(1_000)  # a run walks a repository more than once
 def _compile(patterns: tuple[str, ...]) -> tuple[tuple[GitIgnoreSpec, tuple[str, ...]], ...]:
     """Return the patterns of a file, with the ends of the names of files that they can match."""
-    # Imports every backend, 30 modules, and many folders have no patterns
+    # Imported only here, since it loads 30 modules, and many folders have no patterns
     from pathspec import GitIgnoreSpec
 
     return tuple(
@@ -153,8 +155,8 @@ def _check_bounds(patterns: tuple[str, ...], place: str) -> tuple[str, ...]:
 
 
 def _parts(patterns: Sequence[str]) -> Iterator[list[str]]:
-    """Yield as many patterns at a time as re2 certainly compiles; a pattern that is longer than any
-    path matches none.
+    """Yield the patterns in groups that are small enough for re2 to compile. A pattern that is
+    longer than any path is replaced by one that matches nothing.
     """
     part: list[str] = []
     size = 0
@@ -170,8 +172,8 @@ def _parts(patterns: Sequence[str]) -> Iterator[list[str]]:
 
 
 def make_exclusion(patterns: Sequence[str]) -> Callable[[str], bool]:
-    """Make a function that is True for paths that patterns exclude: the last pattern that matches
-    decides. Raises UsageError for too many.
+    """Make a function that is True for paths that patterns exclude; the last pattern that matches
+    decides. Raises UsageError for too many patterns.
     """
     specs = [spec for spec, _ in _compile(_check_bounds(tuple(patterns), "exclude"))][::-1]
     return lambda path: next(
@@ -180,5 +182,5 @@ def make_exclusion(patterns: Sequence[str]) -> Callable[[str], bool]:
 
 
 def _end(pattern: str) -> str:
-    """Return the end of the names that a pattern matches, as far as it is literal."""
+    """Return the literal end of the names that a pattern matches."""
     return "" if "\\" in pattern else re.split(r"[*?\]/!]", pattern.rstrip())[-1]

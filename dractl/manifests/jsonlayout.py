@@ -1,4 +1,4 @@
-"""Changed values in JSON text: equal parts keep their text, and new ones take the layout around
+"""Changed values in JSON text: equal parts keep their text, and new parts follow the layout around
 them.
 """
 
@@ -12,13 +12,13 @@ from dractl.manifests.jsontext import end_of, items, members, top_level
 
 
 class NoPlace(Exception):
-    """The text has no place for further objects."""
+    """Raised if the text has no place for further objects."""
 
 
 def rewrite(text: str, place: int, old: Any, new: Any) -> str:
     """Return the text of ``new`` in place of the value ``old`` at an offset.
 
-    A list that grows is taken to grow at its front.
+    If a list grows, its new items are assumed to be at its front.
     """
     end = end_of(text, place)
     if old == new:
@@ -49,8 +49,8 @@ def rewrite(text: str, place: int, old: Any, new: Any) -> str:
 
 
 def with_objects(text: str, added: Sequence[Mapping[str, Any]]) -> str:
-    """Return the text with further objects: more items of its List, else in a List with the one
-    object, else behind the last object.
+    """Return the text with further objects: as items of its List; if it is one object, in a new
+    List; otherwise after the last object.
 
     Raises NoPlace for a list of objects of one kind.
     """
@@ -87,8 +87,8 @@ def with_objects(text: str, added: Sequence[Mapping[str, Any]]) -> str:
 
 
 class _Layout:
-    """The layout of a map or a list: the text before its first value, between values and behind the
-    last.
+    """The layout of a map or a list: the text before its first value, between values and after the
+    last one.
     """
 
     def __init__(self, text: str, spans: Sequence[tuple[int, int]], place: int, end: int) -> None:
@@ -110,14 +110,12 @@ class _Layout:
         return cls(text, spans, place, end_of(text, place))
 
     def newline(self, depth: int) -> str:
-        """Return a line break and the indentation of a depth; nothing if everything
-        is on one line.
-        """
+        """Return a line break and the indentation of a depth; "" if everything is on one line."""
         return self._break + self.unit * depth if self.unit else ""
 
     def write(self, value: Any, depth: int | None = None) -> str:
-        """Return a new value; ``depth`` is the depth of the line that it begins on; without it, the
-        value is a value of this map or list.
+        """Return a new value. ``depth`` is the depth of the line on which it begins; without it,
+        the value belongs to this map or list.
         """
         if not self.unit:
             return json.dumps(value, separators=("," + self._space, ":" + self._space))

@@ -38,10 +38,10 @@ def _number(text: str) -> Any:
 
 _DECODER = json.JSONDecoder(parse_constant=_constant, parse_float=_number)
 _MIN_LARGE_LENGTH = 16 * 1024 * 1024
-"""Characters from which on a list is read item by item, so that equal parts of its items are
-shared.
+"""The number of characters from which a list is read item by item, so that equal parts of its items
+are shared.
 """
-_MAX_FAULTS = 400  # faults of one document
+_MAX_FAULTS = 400  # maximum number of faults in one document
 _PARTS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
 _ITEM = msgspec.json.Decoder(float_hook=lambda text: _finite(_number(text)))
@@ -50,8 +50,8 @@ _SHARED_PARTS = frozenset(
 )
 """Parts of nodes, pods, claims and slices that many of them have in common."""
 _MAX_KEPT_VALUES = 10_000
-"""Values of attributes that are kept to compare others with: with more, such as UUIDs, no two are
-equal.
+"""The number of values of attributes that are kept for comparison; if there are more, they are like
+UUIDs, and no two are equal.
 """
 
 
@@ -112,13 +112,13 @@ class _SharedValues(Struct):
     values: dict[bytes, Any] = field(default_factory=dict)
     """Values of attributes, by their text."""
     likes: dict[tuple[int, int], tuple[dict[str, Any], Sequence[str]]] = field(default_factory=dict)
-    """The attributes of a device by its place in its slice and their number, with the names of
-    attributes that are no mere texts.
+    """The attributes of a device, by its index in its slice and their number, with the names of
+    attributes that are more than plain texts.
     """
 
 
 def _share_parts(item: Any, shared: _SharedValues) -> Any:
-    """Return an item of a list; it shares likely parts with the items before it."""
+    """Return an item of a list that shares the parts likely to be equal with earlier items."""
     for part in (*item.values(), at(item, "spec", "devices")) if isinstance(item, dict) else ():
         for name in _SHARED_PARTS.intersection(part) if isinstance(part, dict) else ():
             part[name] = shared.parts.setdefault(encode(part[name]), part[name])
@@ -140,9 +140,9 @@ def _share_parts(item: Any, shared: _SharedValues) -> Any:
 
 
 def _attributes(attributes: dict[str, Any], index: int, shared: _SharedValues) -> dict[str, Any]:
-    """Return the attributes of a device; most have the same texts as the attributes of an earlier
-    device at this place of a slice, and share their values. Others are compared as they are
-    written: True is 1.
+    """Return the attributes of a device; most have the same texts as those of an earlier device at
+    this index of a slice, and share their values. Others are compared by their text, since True
+    equals 1 in Python.
     """
     like, written = shared.likes.get((index, len(attributes)), ({}, ()))
     is_alike = list(like) == list(attributes)
@@ -230,7 +230,7 @@ def _space(text: str, place: int) -> int:
 
 def _value(text: str, place: int) -> tuple[Any, int]:
     whole = len(text) >= _MIN_LARGE_LENGTH and not place
-    deep = whole and brackets_nest_deeply(text)  # before the value takes its memory
+    deep = whole and brackets_nest_deeply(text)  # checked before the value takes its memory
     try:
         listed = _list(text) if whole else None
         value, end = _DECODER.raw_decode(text, place) if listed is None else (listed, len(text))
@@ -242,7 +242,7 @@ def _value(text: str, place: int) -> tuple[Any, int]:
         raise NotJson(str(error), place) from None
     except RecursionError:
         raise NotJson(f"nested more than {MAX_DEPTH} levels deep", place) from None
-    # Strings with brackets can make the quick test fail; then the value itself is measured.
+    # Strings with brackets can make the quick test fail, so then the value itself is measured.
     if (brackets_nest_deeply(text, place, end) if listed is None else deep) and _nests_deeply(
         value
     ):
@@ -371,7 +371,7 @@ class JsonLocator:
 
 
 def end_of(text: str, place: int) -> int:
-    """Return the offset behind the value at an offset."""
+    """Return the offset after the value at an offset."""
     return _DECODER.raw_decode(text, place)[1]
 
 

@@ -1,4 +1,4 @@
-"""Kustomizations: the files they use as resources, and as patches.
+"""Kustomizations: the files that they use as resources and as patches.
 
 Field names follow kubernetes-sigs/kustomize api/types/kustomization.go.
 """
@@ -55,11 +55,13 @@ class PatchEntry(Struct, frozen=True):
     """An entry of ``patches``, or of one of the older fields for patches."""
 
     place: tuple[str, int]
-    """The field in lower case, since its name is taken in any, and the position in it."""
+    """The field in lower case, since kustomize ignores the case of its name, and the index in
+    it.
+    """
     file: str
-    """The absolute path of the patch; "" for a patch that stands in the kustomization."""
+    """The absolute path of the patch; "" for a patch that is written in the kustomization."""
     target: Mapping[str, Any] | None
-    """The objects that it changes; None: objects of its own kind and name."""
+    """The selector of the objects that it changes; None for objects of its own kind and name."""
 
 
 class Kustomization(Struct, frozen=True):
@@ -69,13 +71,13 @@ class Kustomization(Struct, frozen=True):
     resources: frozenset[str]
     patches: frozenset[str]
     component: bool = False
-    """True if it is part of others, and nothing by itself."""
+    """True if it is a component, which is only used as a part of others."""
     barred: str | None = None
     """The reason not to build it, if any."""
     affix: tuple[str, str] = ("", "")
-    """The text that it puts before and behind the names of its objects."""
+    """The prefix and the suffix that it adds to the names of its objects."""
     files: frozenset[str] = frozenset()
-    """The names of files that stand anywhere in it, such as the files of generators."""
+    """The names of files that are mentioned anywhere in it, such as the files of generators."""
     patch_entries: tuple[PatchEntry, ...] = ()
 
 
@@ -137,8 +139,8 @@ class Kustomizations:
 
     def home_of(self, path: str) -> str:
         """Return the key that groups a file with others: the folder of the kustomization that lists
-        it, else its own. Files beside a kustomization that does not list them are a group of their
-        own.
+        it, or else its own folder. Files beside a kustomization that does not list them are a group
+        of their own.
         """
         if path not in self._homes:
             kustomization, folder = self.naming(path), self.folder(path)
@@ -157,8 +159,8 @@ class Kustomizations:
         return self._folders[folder]
 
     def resources_below(self, folder: str) -> list[str]:
-        """The absolute paths of the files, except patches, that a kustomization and the ones below
-        it consist of.
+        """Return the absolute paths of the files, except patches, that a kustomization and those
+        below it refer to.
         """
         files: dict[str, None] = {}
         seen: set[str] = set()
@@ -225,14 +227,14 @@ def _patch_entries(folder: str, value: dict[str, Any]) -> Iterator[PatchEntry]:
             entry = item if isinstance(item, dict) else {"path": item}
             path, target = entry.get("path"), entry.get("target")
             file = ""
-            if isinstance(path, str) and "\n" not in path:  # an older field has texts, too
+            if isinstance(path, str) and "\n" not in path:  # an older field also has inline texts
                 file = os.path.normpath(os.path.join(folder, path))
             target = target if isinstance(target, dict) else None
             yield PatchEntry((field.casefold(), number), file, target)
 
 
 def _file_names(value: dict[str, Any]) -> Iterator[str]:
-    """Yield the base names of the paths that may stand in a kustomization."""
+    """Yield the base names of the paths that may occur in a kustomization."""
     stack: list[Any] = [value]
     while stack:
         node = stack.pop()
@@ -299,7 +301,7 @@ def _paths(folder: str, value: dict[str, Any], fields: tuple[str, ...]) -> list[
 
 
 def _items_of(value: dict[str, Any], field: str) -> list[Any]:
-    """Return the items of a field, in any spelling of its name: kustomize decodes JSON with Go,
+    """Return the items of a field, whatever the case of its name: kustomize decodes JSON with Go,
     which ignores case.
     """
     lists = [

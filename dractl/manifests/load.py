@@ -31,8 +31,9 @@ from dractl.manifests.text import decode, digest
 from dractl.manifests.unrendered import report_unrendered
 from dractl.program import program_name
 
-# Byte strings that name DRA: the group, the kinds (also under a misspelt group), the fields of
-# pods. Searching for each is ten times faster than one regular expression with alternatives.
+# Byte strings that occur in files about DRA: the group, the kinds (also under a misspelt group),
+# and the fields of pods. Searching for each of them is ten times faster than one regular expression
+# with alternatives.
 _NAMES = (
     b"resource.k8s.io",
     b"resourceClaim",
@@ -44,8 +45,8 @@ _NAMES = (
     b"deviceClassMappings",  # of Kueue's configuration
     b"claimCreationSpec",  # of NVIDIA's NIMService
 )
-_CONTAINER_CLAIMS = rb"""\bclaims["']?\s*:"""  # of a container whose pod has none
-# An extended resource such as example.com/gpu: 1 may be provided by a device class;
+_CONTAINER_CLAIMS = rb"""\bclaims["']?\s*:"""  # in a container whose pod has no such list
+# An extended resource such as example.com/gpu: 1 may be provided by a device class; the port-like
 # example.com/app:1 is an image.
 _EXTENDED = rb"""[a-z0-9]\.[a-z0-9.-]+/[\w.-]+(?:["']\s*:\s*|\s*:\s+)["']?[0-9]"""
 _DEFINITION = rb"""(?m)^kind:\s*["']?CustomResourceDefinition\b"""
@@ -61,11 +62,12 @@ _ABOUT_DRIVERS = (
 """Objects that add attributes, gates of the NVIDIA driver in values of its chart, quotas of Kueue,
 and objects for Cluster Autoscaler: priorities, and its own settings.
 """
-NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
+# adminAccess depends on their labels
+NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""
 APPLIER_GROUPS = ("kustomize.toolkit.fluxcd.io/", "argoproj.io/")
 """Groups of objects that apply others to a cluster, of Flux and Argo CD."""
 _APPLIERS = tuple(map(str.encode, APPLIER_GROUPS))
-_WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: not searchable as bytes
+_WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16, which cannot be searched as bytes
 _LOGS_BEGIN, _LOGS_END = "==== START logs for container ", "==== END logs for container "
 _MAX_YAML_FALLBACK = 1024 * 1024
 _NO_OBJECT = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:#[^\n]*\Z|\Z|---(?:\s|\Z)|\.\.\.(?:\s|\Z))"
@@ -106,7 +108,7 @@ class FileFilter(Struct, frozen=True):
     exclude: Sequence[str] = ()
     """Patterns as in .gitignore of files that are left out."""
     changed_files: bool = False
-    """True if a path is just a file that changed, as a hook passes it."""
+    """True if a path is merely a file that changed, as a pre-commit hook passes it."""
     gitignore: bool = False
     """True to skip files that git ignores, and folders of vendored packages."""
     suffixes: tuple[str, ...] = MANIFEST_SUFFIXES
@@ -127,14 +129,15 @@ def load_readable(
     render: Renderer | None = None,
     digests: bool = True,
 ) -> Inputs:
-    """Load manifests as :func:`load` does, but unreadable files are in ``Inputs.unread``, and
-    everything else is loaded.
+    """Load manifests as :func:`load` does, but collect unreadable files in ``Inputs.unread`` and
+    load all others.
 
     Standard input and a file that is the only path are manifests because the user says so. Any part
     of them that is not a Kubernetes object is Broken, whatever it mentions. ``choice`` filters the
     files that are read. ``overlay`` has the contents of files that are not written yet, by name.
     ``render`` makes the manifests of a chart, whose templates are skipped otherwise. With
-    ``digests``, each loaded file has its digest: for a dump that takes a fortieth of an answer.
+    ``digests``, each loaded file gets its digest; for a dump, this takes a fortieth of the time of
+    an answer.
     """
     contents = read_all(
         name_paths(paths),
@@ -166,7 +169,7 @@ class Relevant(Struct, frozen=True):
     files: int
     """The number of files that were examined."""
     alone: bool
-    """True if the user names one path and means manifests by it."""
+    """True if the user names one path, and so means manifests by it."""
     appliers: Sequence[str] = ()
     """Files with objects of Flux or Argo CD, which apply other files."""
 
@@ -197,7 +200,7 @@ def load_relevant(read: Relevant) -> Inputs:
 
 
 def _is_meant(content: Content, *, alone: bool) -> bool:
-    """Return True if the user says that a file contains manifests."""
+    """Return True if the user has declared that a file contains manifests, by naming it."""
     return content.named and (alone or not content.on_disk)
 
 
@@ -212,7 +215,7 @@ def _chart(content: Content, charts: dict[str, str | None]) -> str | None:
 
 
 def _is_part(name: str) -> bool:
-    """Return True for a file that belongs to manifests, but is none itself."""
+    """Return True for a file that belongs to manifests, but is no manifest itself."""
     return is_values(name) or is_kustomization(name)
 
 
@@ -259,7 +262,7 @@ def _load_contents(
         source = Source(content.name, decode(data) if relevant_only else _drop_logs(decode(data)))
         if relevant_only and names and is_definition(data):
             definitions.append(source)
-        del data  # as large as the text
+        del data  # data is as large as the text
         content = replace(content, data=b"")  # noqa: PLW2901
         for item in _file_documents(
             source, meant=meant, names=names, definitions=not relevant_only
@@ -286,8 +289,8 @@ def _chart_documents(
     *,
     definitions: bool,
 ) -> Iterator[Document | Broken | Skipped]:
-    """Yield the documents that the templates of a chart make with each of its values, which
-    ``read`` reads.
+    """Yield the documents that the templates of a chart make with each of its values; ``read``
+    parses them.
     """
     defaults = read(os.path.join(chart, "values.yaml"))
     can_render = render is not None and os.path.isdir(chart)
@@ -338,12 +341,12 @@ def _render_without_helm(
         elif "{{" in source.text:
             hint = None if rendered.why else rendering_hint(chart)
             yield Skipped(source.name, _skip_reason(rendered), hint)
-        else:  # with any values, this is its rendering
+        else:  # this is its rendering with any values
             yield from _file_documents(source, meant=False, names=True, definitions=definitions)
 
 
 def _skip_reason(rendered: Rendered) -> str:
-    """Say why a template is skipped. No reason at all means that nothing could render it."""
+    """Say why a template is skipped; without a reason, no program could render it."""
     if rendered.why is None:
         return "a template of a Helm chart, and helm is not installed"
     return rendered.why or "a template of a Helm chart"
@@ -352,15 +355,15 @@ def _skip_reason(rendered: Rendered) -> str:
 def _file_documents(
     source: Source, *, meant: bool, names: bool, definitions: bool
 ) -> Iterator[Document | Broken | Skipped]:
-    """Yield the documents of a file. ``meant``: the user says that these are manifests; ``names``:
-    they name DRA.
+    """Yield the documents of a file. ``meant`` is True if the user has declared that these are
+    manifests; ``names`` is True if they mention DRA.
     """
     if source.name.endswith(markdown.SUFFIXES):
         for item in _read_yaml(
             Source(source.name, markdown.mask(source.text)), definitions=definitions
         ):
             if isinstance(item, Document) and isinstance(item.value, dict):
-                if item.kind and item.api_version:  # else a part of an object
+                if item.kind and item.api_version:  # otherwise the document is a part of an object
                     yield item
             elif isinstance(item, Broken):
                 yield Skipped(
@@ -422,7 +425,7 @@ def _name(chart: str) -> str:
 def _template_documents(
     text: str, chart: str, source: Source, values: Document | None
 ) -> Iterator[Document]:
-    """Yield the documents of a template whose values are filled in, line for line."""
+    """Yield the documents of a template whose values are filled in, with its lines kept."""
     for item in _read_yaml(Source(chart, text), definitions=False):
         if isinstance(item, Document) and isinstance(item.value, dict):
             path = os.path.relpath(source.name, chart)
@@ -464,7 +467,7 @@ def _may_be_substituted(source: Source, item: Broken) -> bool:
 
 def is_relevant(data: bytes) -> bool:
     """Return True if a file may contain anything that concerns DRA, judged by its bytes alone."""
-    # A claim that does not name its kind
+    # A claim whose kind is missing
     return (
         names_dra(data)
         or (b"claims" in data and re.search(_CONTAINER_CLAIMS, data) is not None)
@@ -491,7 +494,7 @@ def is_definition(data: bytes) -> bool:
 
 def names_dra(data: bytes) -> bool:
     """Return True if a file names the API group, one of its kinds or a pod's field for claims."""
-    # A generator takes five times as long, and every file is asked three times.
+    # A generator takes five times as long, and every file is tested three times.
     for word in _NAMES:  # noqa: SIM110
         if word in data:
             return True
@@ -546,7 +549,7 @@ def _read(source: Source, *, definitions: bool) -> list[Document | Broken]:
 
 def _continues(text: str, error: NotJson) -> bool:
     """Return True if a text that is not JSON may be YAML as kubectl reads it: from the start, or
-    behind one object and `---` (k8s.io/apimachinery pkg/util/yaml YAMLOrJSONDecoder). go-yaml
+    after one object and `---` (k8s.io/apimachinery pkg/util/yaml YAMLOrJSONDecoder). go-yaml
     ignores other text after an object.
     """
     return error.after == 0 or (

@@ -7,13 +7,13 @@ _FENCE = re.compile(r"( *)(`{3,}|~{3,})\s*([\w+-]*)")
 _LANGUAGES = frozenset({"yaml", "yml", "json"})
 _ELISION = re.compile(r"( *)(?:-\s+)?(\.{3}|…|\[\.{3}\]|<snip>)\s*(?:#.*)?")
 ELIDED = "#…"
-"""A comment in place of a line that marks an omission."""
+"""A comment that replaces a line which marks an omission."""
 
 
 def mask(text: str) -> str:
-    """Return the text with the lines of its YAML blocks as they are, and the others empty: places
-    stay the same. Each block begins a document, and a line that marks an omission becomes a
-    comment.
+    """Return the text with the lines of its YAML blocks unchanged and all other lines empty, so
+    that places stay the same. Each block begins a document, and a line that marks an omission
+    becomes a comment.
     """
     lines: list[str] = []
     fence: str | None = None

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 def display_path(path: str) -> str:
     """Return the path of a file from the working directory, without ``./``; the absolute path if
-    the two have nothing in common but the root of the file system.
+    the two have only the root of the file system in common.
     """
     if _is_plain(path):
         return path
@@ -27,7 +27,7 @@ def name_paths(paths: Iterable[str]) -> list[str]:
 
 
 def _is_plain(path: str) -> bool:
-    """Return True for a path that needs no look at the working directory."""
+    """Return True for a path that can be named without knowing the working directory."""
     return (
         bool(path)
         and not path.startswith((".", "/"))

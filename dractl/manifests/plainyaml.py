@@ -4,8 +4,8 @@ libyaml's nodes.
 Block mappings and lists with one space after the dash, scalars that end on their line, literal
 blocks (``|``), short flow collections of words. :func:`read` recognizes everything else (anchors,
 tags, merge keys, escapes, folded strings, duplicate keys, any error) and leaves it to
-:mod:`dractl.manifests.yamltext`, which asks libyaml. Both return the same value for every text; a
-test holds them together.
+:mod:`dractl.manifests.yamltext`, which asks libyaml. Both return the same value for every text,
+which a test verifies.
 """
 
 import math
@@ -18,12 +18,12 @@ from dractl.manifests.resolve import json_number, key_text, plain
 from dractl.manifests.text import MAX_KEYS
 
 UNKNOWN = object()
-"""The answer of :func:`read` for a text that may hold anything else."""
+"""The result of :func:`read` for a text that needs the complete parser."""
 _MAX_NESTING = 64
 _MAX_REMEMBERED_LENGTH = 256
-"""Characters of a line from which on hardly any other text has it, so that it is not remembered."""
+"""The length of a line from which it is not cached, since hardly any other text would have it."""
 
-# Quantifiers are possessive: a mismatch fails at once, however long the line.
+# Quantifiers are possessive, so that a mismatch fails at once, however long the line is.
 _KEY = r"[A-Za-z][\w./-]{0,250}+"
 _WORD = r"[^\s:]*+(?::[^\s:]++)*+"
 _SCALAR = rf"""(?:[\w./$(+]|--?[A-Za-z0-9]){_WORD}(?: ++[^\s:#]{_WORD})*+|"[^"\\\n]*+"|'[^'\n]*+'"""
@@ -45,7 +45,7 @@ class _Unknown(Exception):
 
 
 def read(text: str) -> Any:
-    """Return the value of one document, as go-yaml decodes it; UNKNOWN if it takes a complete
+    """Return the value of one document, as go-yaml decodes it; UNKNOWN if it needs a complete
     parser.
     """
     if not text.isascii() or "\r" in text or "\t" in text:
@@ -60,9 +60,9 @@ def _read(text: str) -> Any:
     lines = text.split("\n")
     numbered = enumerate(lines, 1)
     root: Any = None
-    stack: list[tuple[int, Any]] = []  # the open collections outside of the innermost
+    stack: list[tuple[int, Any]] = []  # the open collections outside the innermost one
     at, inner = -1, root  # the innermost collection and its indentation
-    opening = ""  # the key of it that still waits for its value
+    opening = ""  # the key in it that still has no value
     for number, line in numbered:
         indent, dash, name, value, form = (
             _known(line) if len(line) < _MAX_REMEMBERED_LENGTH else _line(line)
@@ -109,14 +109,14 @@ def _read(text: str) -> Any:
 
 
 _LineParts = tuple[int, bool, str, Any, int]
-"""The parts of a line: its indentation, True for a dash, its key, its value, and the form of it. A
-tuple, since the lines of all manifests are unpacked.
+"""The parts of a line: its indentation, True for a dash, its key, its value, and the form of the
+value. It is a tuple, since the lines of all manifests are unpacked.
 """
 
 
 def _line(line: str) -> _LineParts:
     """Return the parts of a line outside of literal blocks. A collection is shared by all lines
-    that read the same.
+    with the same text.
     """
     match = _LINE.fullmatch(line)
     if match is None:
@@ -135,7 +135,7 @@ def _line(line: str) -> _LineParts:
 
 
 _known = lru_cache(8192)(_line)
-"""Returns the same as ``_line``, remembered: most lines of manifests stand in others too."""
+"""A cached form of ``_line``, since most lines of a manifest occur in others too."""
 
 
 def _literal(lines: list[str], start: int, outside: int, *, keep: bool) -> tuple[str, int]:
@@ -156,7 +156,7 @@ def _literal(lines: list[str], start: int, outside: int, *, keep: bool) -> tuple
         end += 1
     while end > start and not lines[end - 1].strip(" "):
         end -= 1
-        if len(lines[end]) > indent:  # blanks that are part of the string
+        if len(lines[end]) > indent:  # spaces that are part of the string
             raise _Unknown
     if end == start or end == len(lines) or not lines[start].strip(" ") or indent <= outside:
         raise _Unknown
@@ -170,7 +170,7 @@ def _name(key: str) -> str | None:
 
 def _value(text: str) -> Any:
     first = text[0]
-    if first.isalpha() and len(text) > 5:  # longer than every word that resolves to another type
+    if first.isalpha() and len(text) > 5:  # longer than every word that is read as another type
         return text
     if first == '"' or first == "'":
         return text[1:-1]

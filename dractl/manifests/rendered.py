@@ -1,4 +1,4 @@
-"""Documents rendered from a chart, placed in the templates they come from."""
+"""Documents rendered from a chart, placed in the templates that they come from."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,9 +11,9 @@ from dractl.manifests.source import Position, Source
 from dractl.manifests.templates import list_inserted_values
 
 Renderer = Callable[[str], Sequence["Rendered"]]
-"""Renders the chart in a folder, with each of several values."""
+"""A function that renders the chart in a folder, once with each of several values."""
 Builder = Callable[[str], "Rendered"]
-"""Builds the kustomization in a folder."""
+"""A function that builds the kustomization in a folder."""
 
 
 class Rendered(Struct, frozen=True):
@@ -24,7 +24,7 @@ class Rendered(Struct, frozen=True):
     why: str | None = None
     """The reason why there are none; None if no program could render them."""
     base: str = ""
-    """The folder that the origins of a kustomization's objects are relative to."""
+    """The folder to which the origins of a kustomization's objects are relative."""
     values: tuple[str, ...] = ()
     """Values files beside the chart's own; the last one takes precedence."""
     is_variant: bool = False
@@ -37,9 +37,9 @@ def in_template(
     values: Sequence[Document] = (),
     variant: str | None = None,
 ) -> Document:
-    """Return a rendered document with places in its template, as near as possible. A value is at
-    the line with the same text, else at one with the same key, else at the first line. Values that
-    the line inserts are placed in the first of the ``values`` that has them.
+    """Return a rendered document with places in its template, as near as possible. A value is
+    placed at the line with the same text, or else at a line with the same key, or else at the first
+    line. Values that the line inserts are placed in the first of the ``values`` that has them.
     """
     beside = f" with {display_path(variant)}" if variant is not None else ""
     return Document(
@@ -97,8 +97,8 @@ class _TemplatePlaces:
         return None
 
     def _in_values(self, line: str, value: Any, offset: int | None) -> Position | None:
-        """Return the place of the value that a line inserts as ``value``, or as its only varying
-        part. None if the character at ``offset`` is not in this part.
+        """Return the place of the value that a line inserts as ``value``, or as the only varying
+        part of it. None if the character at ``offset`` is not in this part.
         """
         if isinstance(value, dict) and len(value) == 1:
             (value,) = value.values()  # such as a container's claim, which is just a name
@@ -121,7 +121,7 @@ class _TemplatePlaces:
         return values.locate(name, offset=offset - start) if is_inside else None
 
     def _holder(self, name: Path) -> Document | None:
-        """Return the values that decide about a name."""
+        """Return the values file that determines a name."""
         return next((values for values in self._values if values.at(name) is not None), None)
 
     def _line(self, written: str, near: int) -> int:

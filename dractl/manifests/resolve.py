@@ -2,7 +2,7 @@
 decoding.
 
 The rules follow go.yaml.in/yaml/v2 resolve.go and sigs.k8s.io/yaml yaml.go: YAML 1.1's booleans,
-C-like integers, no base 60, dates that stay strings. Values pass through JSON and have its form
+C-like integers, no base 60, dates that stay strings. Values pass through JSON and have JSON's form
 afterwards: ``5.0`` is 5.
 """
 
@@ -35,7 +35,8 @@ _WORDS: dict[str, tuple[str, Any]] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), (_FLOAT, -math.inf)),
 }
 _FIRST_CHARACTERS = frozenset("+-0123456789.yYnNtTfFoO~")
-# Patterns are compiled on first use (re caches them): most documents contain only decimal numbers.
+# Patterns are compiled on first use (re caches them), since most documents contain only decimal
+# numbers.
 _INTEGER = r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))\Z"
 _BINARY_INTEGER = r"(?:0b([-+]?[01]+)|-0b([01]+))\Z"
 _DECIMAL = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z"
@@ -44,14 +45,14 @@ _DATE = (
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
     r"(?:[Tt ][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:[.,][0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})?)?\Z"
 )
-# Input that Go's base64.StdEncoding decodes; Python, even if it validates, accepts superfluous "=".
+# Input that Go's base64.StdEncoding decodes. Python accepts superfluous "=" even when it validates.
 _BASE64 = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
 _INT64 = (-(2**63), 2**63 - 1)
 _UINT64_MAX = 2**64 - 1
 
 
 class Unresolvable(ValueError):
-    """A scalar that contradicts its tag, with go-yaml's text."""
+    """A scalar that contradicts its tag, with go-yaml's message."""
 
 
 def plain(text: str) -> Any:
@@ -86,7 +87,7 @@ def json_number(value: Any) -> Any:
     """Return a float as Go's encoding/json writes it and reads it back: integral below 1e21 is an
     integer.
 
-    Go writes the shortest digits that mean the same float64 and fills up with zeros.
+    Go writes the shortest digits that identify the float64, and pads them with zeros.
     """
     if type(value) is not float or not value.is_integer() or abs(value) >= 1e21:
         return value
@@ -134,8 +135,8 @@ def _resolve(text: str) -> tuple[str, Any]:
 def _number(text: str) -> tuple[str, Any] | None:
     if (match := re.match(_INTEGER, text)) is not None:
         sign, hexadecimal, binary, octal, decimal = match.groups()
-        # Beyond 19 decimal digits nothing fits in 64 bits; Python's int() refuses very long
-        # strings.
+        # No number with more than 19 decimal digits fits in 64 bits, and Python's int() refuses
+        # very long strings.
         digits = hexadecimal or binary or octal or decimal
         if len(digits) <= 64 + len(digits) - len(digits.lstrip("0")):
             base = 10
@@ -161,7 +162,7 @@ def _number(text: str) -> tuple[str, Any] | None:
 
 def _float(text: str) -> tuple[str, Any]:
     value = float(text)
-    # Out of range: Go's ParseFloat fails
+    # The number is out of range, where Go's ParseFloat fails
     return (STR, text) if math.isinf(value) else (_FLOAT, value)
 
 

@@ -2,8 +2,8 @@
 
 The scanners treat the text as libyaml does (src/scanner.c: yaml_parser_scan_block_scalar,
 _scan_flow_scalar, _scan_plain_scalar); go-yaml is a port of it. A scanner's result is compared with
-the parser's value, so a place is exact or, should they ever differ, the place of the scalar as a
-whole.
+the parser's value. So a place is exact; if the two ever differ, it is the place of the whole
+scalar.
 """
 
 import re
@@ -21,7 +21,7 @@ _ESCAPES = {
     **{char: char for char in " \"'/\\\t"},
     **dict(zip("N_LP", "\x85\xa0\u2028\u2029", strict=True)),
 }
-_MAX_INDENT = 400  # beyond, a place is the whole scalar's
+_MAX_INDENT = 400  # with a larger indentation, a place is that of the whole scalar
 _ESCAPE_DIGITS = {"x": 2, "u": 4, "U": 8}
 
 
@@ -33,7 +33,7 @@ class Piece(Struct, frozen=True):
 
 
 def value_start(text: str, start: int, end: int) -> int:
-    """Return the start of a scalar itself, after its anchor and tag."""
+    """Return the start of the scalar itself, after its anchor and tag."""
     match = _PROPERTIES.match(text, start, end)
     return match.end() if match is not None and match.end() < end else start
 
@@ -42,8 +42,8 @@ def offsets(text: str, start: int, end: int, style: str, value: str) -> list[int
     """Return the offset in ``text`` of each code point of ``value``, and of its end.
 
     ``text[start:end]`` is the scalar with its quotes or block header; ``style`` is its indicator,
-    ``""`` if plain. A line break that folding turned into a space is placed at the end of the line;
-    an escape at its beginning.
+    ``""`` if plain. A line break that folding turned into a space is placed at the end of the line,
+    and an escape at its own beginning.
     """
     start = value_start(text, start, end)
     for pieces in _readings(text, start, end, style, value):
@@ -67,8 +67,8 @@ def _value_end(pieces: list[Piece], start: int, end: int, style: str) -> int:
 
 
 def _line_break(text: str, place: int) -> tuple[Piece, int]:
-    """Return a line break as the scanner reads it (most become a newline), and where the next line
-    begins.
+    """Return a line break as the scanner reads it (most become a newline), and the offset of the
+    next line.
     """
     if text.startswith("\r\n", place):
         return Piece("\n", place), place + 2
@@ -77,10 +77,8 @@ def _line_break(text: str, place: int) -> tuple[Piece, int]:
 
 
 def _fold_breaks(leading: Piece | None, trailing: list[Piece]) -> list[Piece]:
-    """Return the part of the line breaks between two lines of a flow scalar that remains in its
-    value.
-    """
-    if leading is None:  # an escaped line break
+    """Return those line breaks between two lines of a flow scalar that remain in its value."""
+    if leading is None:  # the line break is escaped
         return trailing
     if leading.char != "\n":
         return [leading, *trailing]
@@ -119,7 +117,7 @@ def _flow(text: str, start: int, end: int, style: str) -> list[Piece]:
 
 
 def _indentation(text: str, place: int, stop: int) -> tuple[int, list[Piece]]:
-    """Skip blank lines and indentation; the breaks of the blank lines are kept."""
+    """Skip blank lines and indentation, and return the breaks of the blank lines."""
     breaks: list[Piece] = []
     while place < stop and (text[place] in _BLANKS or text[place] in _BREAKS):
         if text[place] in _BREAKS:
@@ -143,8 +141,8 @@ def _escape(text: str, place: int) -> tuple[Piece, int]:
 
 
 def _block(text: str, start: int, end: int, *, literal: bool, wanted: int) -> list[list[Piece]]:
-    """Return the readings of a block scalar, the most likely first: its indentation may be explicit
-    and relative to its parent's.
+    """Return the possible readings of a block scalar, the most likely first, since its indentation
+    may be explicit and relative to its parent's.
     """
     header = _BLOCK_HEADER.match(text, start)
     if header is None:
@@ -166,7 +164,7 @@ def _block(text: str, start: int, end: int, *, literal: bool, wanted: int) -> li
     if explicit:
         indents = list(range(int(explicit), min(deepest, _MAX_INDENT) + int(explicit) + 1))
     readings = []
-    for indent in indents or [max(deepest, 1)]:  # nothing but blank lines
+    for indent in indents or [max(deepest, 1)]:  # the scalar has only blank lines
         reading = _block_lines(text, place, end, indent, literal=literal, chomping=chomping)
         readings.append(reading)
         if len(reading) == wanted and not explicit:
@@ -216,7 +214,7 @@ class _Breaks(Struct, frozen=True):
     """Line breaks between two lines of a block scalar."""
 
     place: int
-    """The place after them and the indentation of the next line."""
+    """The offset after them and after the indentation of the next line."""
     pieces: list[Piece]
     column: int
     """The indentation of the next line."""

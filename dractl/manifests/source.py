@@ -9,7 +9,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 
 class Position(Struct, frozen=True, order=True):
-    """A range of a file: lines and columns count from 1, columns count code points, the end is
+    """A range of a file: lines and columns count from 1, columns count code points, and the end is
     exclusive.
     """
 
@@ -24,7 +24,9 @@ class Position(Struct, frozen=True, order=True):
 
 
 class Source:
-    """One file's text under the name that the user knows. Its line table is made on first use."""
+    """One file's text under the name that the user knows. Its table of lines is made on first
+    use.
+    """
 
     __slots__ = ("_shown", "_starts", "name", "text")
 
@@ -32,7 +34,7 @@ class Source:
         self.name = name
         self.text = text
         self._starts: list[int] | None = None
-        # The line that was asked for last: one line may have many findings
+        # The line of the last query, since one line may have many findings
         self._shown: tuple[int, str] = (0, "")
 
     def _line_starts(self) -> list[int]:
@@ -46,14 +48,14 @@ class Source:
         return line, offset - starts[line - 1] + 1
 
     def position(self, start: int, end: int | None = None) -> Position:
-        """Return the place of ``text[start:end]``; without ``end``, of the one character at
+        """Return the position of ``text[start:end]``; without ``end``, that of the one character at
         ``start``.
         """
         start = max(0, min(start, len(self.text)))
         end = start + 1 if end is None else max(start, min(end, len(self.text)))
         line, column = self._line_column(start)
         end_line, end_column = self._line_column(end)
-        # A line's end belongs to that line
+        # The end of a line belongs to that line
         if end_line > line and self.text[start:end].strip("\r\n") == "":
             end_line, end_column = line, column + 1
         return Position(self.name, line, column, end_line, end_column)

@@ -16,9 +16,9 @@ _STRING_OR_COMMENT = (
 )
 
 RELEASE = "release"
-"""The name that a chart is rendered under."""
+"""The release name with which a chart is rendered."""
 _INSERTED = r"\{\{ *\.((?:Values|Release|Chart)(?:\.\w+)+)( *\| *quote)? *\}\}"
-_EXPONENT = 1_000_000  # helm reads numbers as float64, and Go prints larger ones with an exponent
+_EXPONENT = 1_000_000  # helm parses numbers as float64, and Go prints larger ones with an exponent
 
 _YTT = (
     r"(?m)^[ \t]*#@(?:(?:overlay|schema|data|yaml|library)/|["
@@ -44,9 +44,9 @@ def chart_of(path: str) -> str | None:
 
 
 def is_bare_template(path: str) -> bool:
-    """Return True for a template of a chart whose name is no manifest's: helm renders every file
-    below ``templates/`` whose name does not begin with ``_`` (pkg/engine/engine.go allTemplates,
-    render).
+    """Return True for a template of a chart that is not named like a manifest: helm renders every
+    file below ``templates/`` whose name does not begin with ``_`` (pkg/engine/engine.go
+    allTemplates, render).
     """
     return (
         path.endswith(".tpl")
@@ -84,16 +84,17 @@ def holds_template(text: str) -> bool:
 
 
 def is_ytt(text: str) -> bool:
-    """Return True if a file has code of ytt in its comments: ``#@ load(...)`` on a line, ``key: #@
-    value`` behind a key (carvel-dev/ytt pkg/template/meta.go).
+    """Return True if a file has code of ytt in its comments: ``#@ load(...)`` on a line, or ``key:
+    #@ value`` after a key (carvel-dev/ytt pkg/template/meta.go).
     """
-    # One character is found thirty times as fast as two: a dump of 36 MB has none.
+    # Searching for one character is thirty times as fast as for two, and a dump of 36 MB has none.
     return "#" in text and "#@" in text and re.search(_YTT, text) is not None
 
 
 def fill(text: str, values: Mapping[str, Any], chart: str) -> str | None:
-    """Return a template as helm renders it with the values of its chart; None if it does more than
-    insert texts and whole numbers of these values, and the names of the release and the chart.
+    """Return a template as helm renders it with the values of its chart. Return None if the
+    template does more than insert texts and whole numbers of these values, or the names of the
+    release and the chart.
     """
     namespaces = {
         "Release": {"Name": RELEASE, "Namespace": "default"},

@@ -8,23 +8,23 @@ from functools import cache
 from hashlib import blake2b
 
 MAX_DEPTH = 200
-"""The depth to which a document may nest. The API server allows 10,000; no object comes near, and
-our walks recurse.
+"""The maximum depth of a document. The API server allows 10,000, but no object is nearly as deep,
+and our functions recurse.
 """
 MAX_KEYS = 100_000
-"""The keys that a map may have. An API server takes requests of 3 MiB (k8s.io/apiserver
-pkg/server/config.go MaxRequestBodyBytes); no object of Kubernetes comes near.
+"""The maximum number of keys in a map. An API server accepts requests of 3 MiB (k8s.io/apiserver
+pkg/server/config.go MaxRequestBodyBytes), and no object of Kubernetes has nearly as many keys.
 """
 
 _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\r"))
-_PART = 1 << 16  # characters that are copied at a time
+_PART = 1 << 16  # number of characters that are copied at a time
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 @cache
 def _not_yaml() -> re.Pattern[str]:
-    """Compile the pattern of characters that YAML does not allow, on first use: a set this wide
-    takes milliseconds.
+    """Compile, on first use, the pattern of characters that YAML does not allow: compiling such a
+    large set takes milliseconds.
     """
     return re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -68,11 +68,11 @@ def bad_character(text: str, start: int, end: int) -> tuple[int, str, str | None
 
 
 def brackets_nest_deeply(text: str, start: int = 0, end: int | None = None) -> bool:
-    """Return True if the brackets of a part may nest deeper than MAX_DEPTH: False is certain;
-    strings can cause a wrong True.
+    """Return True if the brackets of a part may nest deeper than MAX_DEPTH. False is certain, but
+    strings with brackets can cause a wrong True.
 
-    Everything but brackets is deleted, then the innermost pairs, ``limit`` times: each step is one
-    pass in C.
+    All characters except brackets are deleted. Then the innermost pairs are deleted ``limit``
+    times; each step is one pass in C.
     """
     end = len(text) if end is None else end
     parts = (text[at : min(at + _PART, end)] for at in range(start, end, _PART))

@@ -1,4 +1,4 @@
-"""Templates about DRA from which a chart makes nothing, because its values switch them off."""
+"""Templates about DRA whose output is empty, because the values of their chart disable them."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ def report_unrendered(
 ) -> Iterator[Skipped]:
     """Report the templates of a chart that have no output in its renderings, with the reason.
 
-    ``values``: the documents of its values, the document that takes precedence first.
+    ``values`` are the documents of its values, beginning with the one that takes precedence.
     """
     reasons: dict[str, list[str]] = {}
     for name, source in templates.items():
@@ -39,7 +39,7 @@ def report_unrendered(
 
 
 def _reason(text: str, values: Sequence[Any]) -> str:
-    """Return the values whose conditions before a mention of DRA switch it off."""
+    """Return the values in the conditions before a mention of DRA, which disable it."""
     conditions = " ".join(_CONDITION.findall(text))
     off: dict[str, None] = {}
     for path in dict.fromkeys(_VALUE.findall(conditions)):

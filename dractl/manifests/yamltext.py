@@ -1,7 +1,7 @@
 """Values and places of YAML text.
 
-A plain document is decoded without PyYAML. PyYAML composes the others for their values, and every
-document for places.
+A plain document is decoded without PyYAML. For the values of other documents, and for places in any
+document, PyYAML composes the nodes.
 
 Documents are split and decoded as kubectl and the API server do: apimachinery's YAMLReader
 (pkg/util/yaml/decoder.go) and sigs.k8s.io/yaml over go-yaml v2 (decode.go), whose messages are
@@ -37,11 +37,11 @@ _DEFINITION = (
     r"""(?m)^["']?kind["']?[ \t]*:[ \t]*["']?CustomResourceDefinition["']?[ \t]*(?:#.*)?\r?$"""
 )
 _HELM_SOURCE = r"(?m)^# Source: (\S[^\r\n]*)"
-# A possessive quantifier: backtracking would take 400 bytes of memory per line.
+# The quantifier is possessive, since backtracking would take 400 bytes of memory for each line.
 _BLANK_OR_COMMENT = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n|\Z))*+")
 
-# go-yaml v2 decode.go: between these numbers of decoded nodes, the share that aliases may yield
-# falls from 99 % to 10 %.
+# go-yaml v2 decode.go: between these numbers of decoded nodes, the allowed share of nodes from
+# aliases falls from 99 % to 10 %.
 _ALIAS_LOW, _ALIAS_HIGH = 400_000, 4_000_000
 
 
@@ -91,7 +91,7 @@ def read_definitions(source: Source, kinds: Collection[str]) -> Iterator[Documen
 
 
 def _document(source: Source, chunk: Chunk, index: int, above: str) -> Document | None:
-    """Return a document; ``above``: the comments before its first line."""
+    """Return a document; ``above`` has the comments before its first line."""
     text = source.text
     if chunk.separator is not None:
         raise Unreadable(
@@ -126,7 +126,7 @@ def _decode(source: Source, chunk: Chunk) -> tuple[Any, tuple[DoubledKey, ...]]:
 
 
 def _compose(text: str, chunk: Chunk) -> Any:
-    # Most documents are plain, and importing PyYAML takes a seventh of the time to start.
+    # Most documents are plain, and importing PyYAML takes a seventh of dractl's start.
     from dractl.manifests.composing import compose
 
     return compose(text, chunk)
@@ -196,8 +196,8 @@ class _Decoder:
         return self._alias_value(node, path, depth)
 
     def _alias_value(self, node: Any, path: Path, depth: int) -> Any:
-        """Return a collection that aliases may refer to: decoded once and counted as often as
-        go-yaml would decode it.
+        """Return a collection that aliases may refer to. It is decoded once, but counted as often
+        as go-yaml would decode it.
         """
         identity = id(node)
         if identity in self._open:
@@ -281,13 +281,14 @@ class _Decoder:
             place = self.source.position(start, self.shift + node.end_mark.index)
             message = f"key {json.dumps(name, ensure_ascii=False)} already set in map"
             self.faults.append(DoubledKey(message, (*path, name), place, merged))
-        # go-yaml v2: without strictness the last value counts, even of a later merge.
+        # go-yaml v2: unless decoding is strict, the last value counts, even the value of a later
+        # merge.
         result[name] = value
 
     def _merge(self, node: Any, result: dict[str, Any], path: Path, depth: int) -> set[str]:
         """Set the merged values, and return their names."""
         names: set[str] = set()
-        # Earlier ones take precedence
+        # Earlier maps take precedence
         merged = reversed(node.value) if node.id == "sequence" else (node,)
         for part in merged:
             if part.id != "mapping":
@@ -299,8 +300,8 @@ class _Decoder:
 
 
 def is_merge(node: Any) -> bool:
-    """Return True for a merge key (go-yaml's isMerge): a plain ``<<`` (or one that is
-    tagged so).
+    """Return True for a merge key (go-yaml's isMerge): a plain ``<<``, or one with the tag for
+    it.
     """
     return bool(node.id == "scalar" and node.value == "<<" and node.tag in (PLAIN, MERGE))
 
@@ -309,8 +310,8 @@ def is_merge(node: Any) -> bool:
 
 
 class YamlLocator:
-    """Finds values of one document in its text. The document is composed again for the first place
-    that is requested.
+    """Finds values of one document in its text. The document is composed again when the first place
+    is requested.
     """
 
     __slots__ = ("_chunk", "_faults", "_maps", "_root", "_source")
@@ -323,8 +324,8 @@ class YamlLocator:
         self._maps: dict[int, dict[str, tuple[Any, Any]]] = {}
 
     def __reduce__(self) -> tuple[type[YamlLocator], tuple[Source, Chunk, tuple[DoubledKey, ...]]]:
-        """Return a copy without nodes for another process, which composes the document again if it
-        needs a place at all.
+        """Return a copy without nodes for another process, which composes the document again only
+        if it needs a place.
         """
         return YamlLocator, (self._source, self._chunk, self._faults)
 
@@ -367,8 +368,8 @@ class YamlLocator:
         return None
 
     def _children(self, node: Any) -> dict[str, tuple[Any, Any]]:
-        """Return the entries of a map by key, read once: many findings can lie in it. The last
-        entry of a key counts.
+        """Return the entries of a map by key, read once, since many findings can be in one map. The
+        last entry of a key counts.
         """
         entries = self._maps.get(id(node))
         if entries is None:
@@ -410,8 +411,8 @@ class YamlLocator:
         return self._source.position(start, start + len(text[start : min(ends)].rstrip()))
 
     def _character(self, node: Any, offset: int) -> tuple[int, int]:
-        """Return the beginning and the end of a character of a scalar: an escaped one
-        has several.
+        """Return the offsets of the beginning and the end of a scalar's character; an escaped one
+        has several characters.
         """
         shift, text = self._shift(), self._source.text
         start, end = shift + node.start_mark.index, shift + node.end_mark.index

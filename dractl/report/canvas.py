@@ -1,14 +1,14 @@
-"""The terminal as a text report sees it: width, characters, colour. The caller
-decides them once.
+"""The terminal that a text report is printed for: its width, characters and colour. The caller
+determines them once.
 """
 
 from msgspec import Struct
 
 
 class Canvas(Struct, frozen=True):
-    """``width`` in columns; characters beyond ASCII only if ``unicode``, ANSI styles only if
-    ``color``. Tables are sorted by the column ``sort_by`` (its header in lower case), and have no
-    first line without ``headers``.
+    """The properties of the terminal. ``width`` is in columns; characters beyond ASCII are used
+    only if ``unicode``, and ANSI styles only if ``color``. Tables are sorted by the column
+    ``sort_by`` (its header in lower case), and have no header line unless ``headers``.
     """
 
     width: int = 100

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 
 def csv_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a line for the names of the columns and one for each row; no first line without
-    ``head``.
+    """Return a line with the names of the columns, and one line for each row. Without ``head``
+    there is no first line.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -49,7 +49,7 @@ def parse_columns(text: str, fields: Collection[str]) -> tuple[Column, ...]:
 def render(
     columns: Sequence[Column], objects: Iterable[Mapping[str, Any]], *, headers: bool
 ) -> str:
-    """Return the table: a line for each object, and one of headers."""
+    """Return the table: a line for each object, below a line of headers."""
     rows = [tuple(column.header for column in columns)] if headers else []
     rows += [tuple(_cell(column, value) for column in columns) for value in objects]
     widths = [max(map(len, cells)) + _GAP for cells in zip(*rows, strict=True)]

@@ -7,7 +7,7 @@ from typing import Any
 from dractl.model.releases import NEWEST
 from dractl.resources import data_dir
 
-_INTERNAL = frozenset({"cdi"})  # of files that dractl reads, not of what it writes
+_INTERNAL = frozenset({"cdi"})  # schemas of files that dractl only reads
 
 
 def names(release: str = NEWEST) -> list[str]:
@@ -18,8 +18,8 @@ def names(release: str = NEWEST) -> list[str]:
 
 
 def text(name: str, release: str = NEWEST) -> str:
-    """Return the schema of one of :func:`names`, whole in itself. Raises KeyError for
-    another name.
+    """Return the schema of one of :func:`names`, with everything that it refers to. Raises KeyError
+    for another name.
     """
     reports = _reports()
     return (
@@ -37,9 +37,7 @@ def _reports() -> dict[str, Path]:
 
 
 def _kinds(release: str) -> dict[str, Path]:
-    """Return the file of each kind; for a kind that several versions serve, the file of the
-    newest.
-    """
+    """Return the file of each kind; if several versions have the kind, the file of the newest."""
     files_by_kind: dict[str, Path] = {}
     for file in sorted((data_dir("schemas") / release).glob("*.json"), key=_maturity):
         for alternative in json.loads(file.read_text(encoding="utf-8")).get("oneOf", ()):

@@ -49,7 +49,7 @@ class Names(Struct, frozen=True):
 
 
 class Slices(Struct, frozen=True):
-    """Entries of a list by their positions."""
+    """A selection of entries of a list by their positions."""
 
     slices: tuple[slice, ...]
 
@@ -63,7 +63,7 @@ class Filter(Struct, frozen=True):
 
     left: "Path"
     operator: str
-    """Empty if it is enough that ``left`` exists."""
+    """The operator; empty if it is enough that ``left`` exists."""
     right: Any = None
     """A path, or a literal."""
 
@@ -76,7 +76,7 @@ class Path(Struct, frozen=True):
 
 
 class Loop(Struct, frozen=True):
-    """Parts that are printed for each value of a path."""
+    """Parts of a template that are printed for each value of a path."""
 
     path: Path
     parts: "tuple[Part, ...]"
@@ -124,14 +124,14 @@ def _render(parts: Iterable[Part], current: Any, root: Any) -> Iterator[str]:
 
 
 def format_value(value: Any) -> str:
-    """Format a value as kubectl does: text and numbers as they are, the rest as JSON."""
+    """Format a value as kubectl does: text and numbers as they are, everything else as JSON."""
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def find(path: Path, current: Any, root: Any) -> list[Any]:
-    """Return the values at a path; none where a field is missing."""
+    """Return the values at a path; none if a field is missing."""
     values = [root if path.from_root else current]
     for step in path.steps:
         values = [found for value in values for found in _take(step, value, root)]
@@ -363,6 +363,6 @@ class _Parser:
 
 
 def first_names(path: Path) -> Sequence[str]:
-    """Return the fields that a path reads first; none if it begins otherwise."""
+    """Return the fields that a path reads first; none if it does not begin with fields."""
     step = path.steps[0] if path.steps else None
     return (step.names or ()) if isinstance(step, Names) else ()

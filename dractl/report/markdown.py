@@ -1,4 +1,4 @@
-"""Texts and names of strangers in Markdown."""
+"""Texts and names from the input, escaped for Markdown."""
 
 import re
 
@@ -6,12 +6,14 @@ from dractl.report.plain import printable
 
 
 def escape(text: str) -> str:
-    """Text in one line whose characters mean nothing to Markdown."""
+    """Return a text on one line, with the characters escaped that mean something to Markdown."""
     shown = " ".join(printable(part) for part in text.split())
     return re.sub(r"([\\`*_\[\]<>#|~])", r"\\\1", shown)
 
 
 def code(text: str) -> str:
-    """A name as code, also in a cell of a table: a backtick would end it, and a bar the cell."""
+    """Return a name as code, even in the cell of a table, where a backtick would end the code and a
+    bar the cell.
+    """
     shown = " ".join(printable(part) for part in text.split())
     return f"`{shown.replace('`', '').replace('|', chr(92) + '|')}`"

@@ -9,7 +9,8 @@ from html import escape
 
 from dractl.facts import current
 
-# Blue, violet and orange differ with every common form of colour blindness, and words say the same.
+# Blue, violet and orange remain distinct with every common form of colour blindness, and words
+# repeat their meaning.
 PALETTE = """
 --ink: #1b1f24; --soft: #59636e; --paper: #ffffff; --box: #f3f5f8; --card: #ffffff; --edge: #c3cad3;
 --gpu: #0b5cad; --nic: #7a3fd0; --nvme: #a15c00; --other: #7b8794; --warn: #a33b00; --bad: #b3261e; --good: #1a7f37;
@@ -69,10 +70,10 @@ def cell(text: str, kind: str = "") -> str:
 
 
 def table(rows: Iterable[str], head: Sequence[str] = (), kind: str = "") -> str:
-    """Return a table from rows, each the text of its cells.
+    """Return a table from rows, each given as the text of its cells.
 
-    On a narrow page the table scrolls by itself; if its kind is ``rows``, it shows the cells of a
-    row below each other.
+    On a narrow page the table scrolls separately; if its kind is ``rows``, the cells of a row are
+    placed below each other.
     """
     titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     lines = "\n".join(f"<tr>{row}</tr>" for row in ([titles] if head else []))

@@ -1,4 +1,4 @@
-"""Names of files in reports, as services expect them."""
+"""Names of files in reports, in the form that services expect."""
 
 import os
 from pathlib import Path, PurePath
@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 
 def relative(file: str) -> str:
-    """Return a file's name with slashes, relative if it is below the working directory: services
-    know files by that.
+    """Return a file's name with slashes, relative if the file is below the working directory:
+    services identify files by such names.
     """
     path = PurePath(file)
     here = PurePath(os.getcwd())
@@ -21,4 +21,4 @@ def uri(file: str) -> str:
     path = PurePath(relative(file))
     if path.is_absolute() or ".." in path.parts:
         return Path(os.path.abspath(path)).as_uri()
-    return quote(os.fsencode(path.as_posix()))  # byte by byte: a name need not be UTF-8
+    return quote(os.fsencode(path.as_posix()))  # byte by byte, since a name need not be UTF-8

@@ -11,7 +11,7 @@ _HARMFUL = (
 
 
 # Strings that a CI system's log takes for commands: GitHub's ``::error::`` at the start of a line,
-# and lines are wrapped at blanks; its ``##[error]`` anywhere (actions/runner
+# which any space may become when lines are wrapped; its ``##[error]`` anywhere (actions/runner
 # src/Runner.Common/ActionCommand.cs), as Azure's ``##vso[`` is.
 _COMMAND = r"(?<!\S):(?=:[A-Za-z].*::)|#(?=#[a-z]*\[)"
 _COMMAND_IN_JSON = r"#(?=#[a-z]*\[)"
@@ -37,8 +37,8 @@ def _escape(match: re.Match[str]) -> str:
 
 def harmless(text: str) -> str:
     """Return a report, in any format, without control characters other than line breaks, tabs and
-    ANSI styles: the last filter for text from a file, a node or a cluster. JSON and YAML read the
-    escapes back.
+    ANSI styles: this is the last filter for text from a file, a node or a cluster. Parsers of JSON
+    and YAML restore the escaped characters.
     """
     if "##" in text and text[0] in "{[":
         text = re.sub(_COMMAND_IN_JSON, r"\\u0023", text)
@@ -51,13 +51,13 @@ def plural(count: int, noun: str) -> str:
 
 
 def wrap(text: str, width: int, indent: str = "") -> list[str]:
-    """Return the lines of at most ``width`` columns, the second and later ones indented; one empty
-    line for an empty text.
+    """Return the lines of a text with at most ``width`` columns, all but the first indented; an
+    empty text is one empty line.
 
-    Names and paths are not broken. Lists without blanks, such as 0,4,8, break after a comma where
-    they have to.
+    Names and paths are not broken. Lists without spaces, such as 0,4,8, break after a comma if they
+    have to.
     """
-    width = max(width, 8)  # boxes in boxes in boxes leave little
+    width = max(width, 8)  # nested boxes leave little room
     if len(text) <= width and not {"\n", "\t"} & set(text):
         return [text.rstrip()]
     lines: list[str] = []

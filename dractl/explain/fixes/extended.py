@@ -78,12 +78,12 @@ def _rename_resource(problem: FixProblem, resource: str, name: str) -> Iterator[
 
 
 def _vendor(resource: str) -> str:
-    """Return the domain of a resource's vendor: intel.com for gpu.intel.com/i915."""
+    """Return the vendor's domain in the name of a resource: intel.com for gpu.intel.com/i915."""
     return ".".join(resource.partition("/")[0].split(".")[-2:])
 
 
 def _remove_resource(problem: FixProblem, resource: str) -> Iterator[Candidate]:
-    """Return the vendor's domain in the name of a resource: intel.com for gpu.intel.com/i915."""
+    """Remove an extended resource that is left over from a device plugin, beside a claim."""
     operations = tuple(
         drop(problem.pod, (*path, resource))
         for path, amounts in _container_amounts(problem, ("limits", "requests"))

@@ -4,7 +4,8 @@
 
 Finds `adminAccess: true` where the claim's namespace is not part of the input. If it is, DRA119
 reports a missing label. A claim or template without a namespace is reported only if no namespace of
-the repository has the label, and no kustomization adds it; as a warning, if it defines namespaces.
+the repository has the label, and no kustomization adds it; it is a warning if the repository
+defines namespaces.
 
 ## Why is this bad
 

@@ -4,16 +4,16 @@ with a similar name.
 ## What it does
 
 Looks up the claims and templates that pods name, and the classes that requests name, among the
-objects of the input. The cluster is unknown, so a name is reported only if an object of the same
-folder or kustomization has nearly that name, if the object is in another namespace (both must name
-one), or if a claim is named where a template belongs, or the other way round. The classes in
+objects of the input. The cluster is unknown, so a name is reported only in three cases: an object
+of the same folder or kustomization has nearly that name; the object is in another namespace (both
+must name one); or a claim is named in place of a template, or the other way round. The classes in
 Kueue's `deviceClassMappings` are looked up, too, their resources among the quotas of ClusterQueues,
 and classes that containers request as `deviceclass.resource.kubernetes.io/CLASS`.
 
 Where Flux, Argo CD or a kustomization applies a pod, its claims and templates have to be applied,
-too: one that stands in a file which no kustomization lists is reported, and one that a component
-makes of its variables which is not among the components. What goes to one cluster is looked up
-there, and not in the folders of others.
+too: an object in a file that no kustomization lists is reported, and so is an object that a
+component makes of its variables if the component is not used. Names in objects for one cluster are
+looked up in that cluster, and not in the folders of others.
 
 ## Why is this bad
 
@@ -74,7 +74,9 @@ KINDS = ("Pod template", "ResourceClaim", "ResourceClaimTemplate", "")
 _DIGITS = str.maketrans("", "", "0123456789")
 _MAX_READ = 1024 * 1024
 _MAX_COMPARED = 100_000
-"""Pairs of names: where so many are unknown, their objects are in the cluster, not misspelt."""
+"""The limit of compared pairs of names. If so many names are unknown, their objects are in the
+cluster, and not misspelt.
+"""
 _FIELDS = {
     "resourceClaimName": "ResourceClaim",
     "resourceClaimTemplateName": "ResourceClaimTemplate",
@@ -88,7 +90,8 @@ def check(run: Run) -> Found:
 
 
 def _may_define(file: str, kind: str, name: str, user: Manifest) -> bool:
-    """Return True if a template, or a file that is not YAML, has the words for an object.
+    """Return True if a template, or a file that is not YAML, contains the kind and the name of an
+    object.
 
     A class may be in any folder; claims and templates of claims in other folders belong to other
     pods.
@@ -106,8 +109,8 @@ def _may_define(file: str, kind: str, name: str, user: Manifest) -> bool:
 
 
 def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
-    """Yield advice on names that no object of the run has, but that resemble an object's name, with
-    the kind and the name.
+    """Yield advice on names that no object of the run has, but that resemble the name of an object,
+    each with the kind and the name.
     """
     names = _Names(run)
     classes = [
@@ -115,7 +118,8 @@ def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
         for subject in run.of("")
         for path, name in class_mappings(subject.value)
     ]
-    for claim, request in run.requests if run.devices is None else ():  # else DRA755 knows better
+    # Otherwise DRA755 knows the classes of the cluster
+    for claim, request in run.requests if run.devices is None else ():
         classes.append((claim.subject, (*request.path, "deviceClassName"), request.device_class))
     for subject, path, name in classes:
         # A class that a driver installs is no misspelling of another one.
@@ -149,8 +153,8 @@ def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
 
 
 def _is_known(run: Run, user: Manifest, kind: str, name: str) -> bool:
-    """Return True if the run has an object of that name, or the cluster may have it: the objects
-    that Flux or Argo CD apply to a cluster are known.
+    """Return True if the run has an object of that name, or the cluster may have it. If Flux or
+    Argo CD applies the objects of a cluster, all of them are known.
     """
     if run.find_here(kind, name):
         return find_named(run, kind, name, user) is not None
@@ -160,15 +164,15 @@ def _is_known(run: Run, user: Manifest, kind: str, name: str) -> bool:
 
 
 def _is_left_out(run: Run, kind: str, name: str) -> bool:
-    """Return True if all objects of that name are in files that no kustomization lists, beside
-    files of one.
+    """Return True if all objects of that name are in files that no kustomization lists, although
+    their folders have one.
     """
     others = run.others.find_here(kind, name) if run.others is not None else []
     return bool(others) and all(_is_beside(run, other) for other in others)
 
 
 def _is_beside(run: Run, other: Manifest) -> bool:
-    """Return True for an object of a file that nothing applies, beside files that are applied."""
+    """Return True for an object of a file that nothing applies, if files beside it are applied."""
     applied = run.others.applied_files if run.others is not None else frozenset()
     file = other.document.file
     return (
@@ -211,7 +215,7 @@ def _advise_on_name(run: Run, subject: Manifest, path: Path, name: str, names: _
         yield from list(_nearest(subject, path, kind, name, names)) or [unapplied]
         return
     if any(may_share_namespace(candidate, subject) for candidate in run.find_anywhere(kind, name)):
-        return  # which of them is meant is open
+        return  # it is not clear which of them is meant
     for right, other in _FIELDS.items():
         near = [
             candidate
@@ -253,14 +257,15 @@ def _advise_unapplied(
     """Return advice on an object of the repository that Flux or Argo CD does not apply to the pod's
     cluster.
 
-    It stands beside files that they do apply, or in a component whose variables complete its name.
+    The object is beside files that they apply, or in a component with variables that complete its
+    name.
     """
     if run.find_here(kind, name) or run.others is None:
         return None
     unfinished = (item for item in run.others.unfinished if item.kind == kind)
     for other in (*run.others.find_here(kind, name), *unfinished):
         if other.name == name and not _is_beside(run, other):
-            return None  # nobody knows who applies it
+            return None  # it is unknown who applies it
         is_open = subject.document.world is not None and may_become(other.name, name)
         if other.name != name and not is_open:
             continue
@@ -279,7 +284,7 @@ def _advise_unapplied(
 
 
 def _list_delivered(run: Run, subject: Manifest, kind: str) -> str:
-    """Return the end of a sentence: the objects of a kind that are applied together with the
+    """Return the end of a sentence, with the objects of a kind that are applied together with the
     pod.
     """
     rendered = subject.document.rendered
@@ -349,10 +354,10 @@ class _Names:
         self._compared = 0
 
     def nearest(self, kind: str, name: str, user: Manifest) -> str | None:
-        """Return the name of a kind that ``name`` nearly is; None if there is none.
+        """Return the name of a kind that ``name`` nearly equals; None if there is none.
 
-        gpu-0 and gpu-1 are two things, not one misspelt: a name that differs in its digits only is
-        no candidate.
+        gpu-0 and gpu-1 are two things, not one thing misspelt: a name that differs only in its
+        digits is no candidate.
         """
         namespace = "" if kind == "DeviceClass" else namespace_of(user)
         if (kind, namespace) not in self._candidates:

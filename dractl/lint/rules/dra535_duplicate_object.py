@@ -55,7 +55,8 @@ def check(run: Run) -> Found:
     first: dict[tuple[str | None, ...], Manifest] = {}
     for subject in run.subjects:
         document = subject.document
-        if document.file.endswith(SUFFIXES):  # examples, of which one is applied
+        # Examples in prose are alternatives, of which a user applies one
+        if document.file.endswith(SUFFIXES):
             continue
         if (
             not subject.name

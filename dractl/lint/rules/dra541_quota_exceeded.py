@@ -55,7 +55,7 @@ MAX_ALLOCATION_RESULTS = 32
 
 
 class Usage(Struct, frozen=True):
-    """Usage of the namespace's quotas by one object, at ``path``."""
+    """The usage of the namespace's quotas by one object; its place is ``path``."""
 
     subject: Manifest
     path: Path
@@ -66,7 +66,7 @@ def check(run: Run) -> Found:
     charges = list(_charges(run))
     for quota in run.of("ResourceQuota"):
         if quota.spec.get("scopes") or quota.spec.get("scopeSelector"):
-            continue  # claims are in no scope
+            continue  # quotas with scopes do not count claims
         namespace_charges = [
             charge for charge in charges if namespace_of(charge.subject) == namespace_of(quota)
         ]
@@ -108,7 +108,8 @@ def _charges(run: Run) -> Iterator[Usage]:
     }
     for pod in run.pods:
         subject = pod.subject
-        # The pods and claims of a workload in a dump of a cluster are counted themselves.
+        # A dump of a cluster has the pods and claims of a workload, and these are counted by
+        # themselves.
         has_owner = "ownerReferences" in mapping(subject.value.get("metadata"))
         if has_owner or (subject.kind, subject.name, namespace_of(subject)) in owners:
             continue
@@ -122,8 +123,8 @@ def _charges(run: Run) -> Iterator[Usage]:
 
 
 def _usage(claim: Claim) -> dict[str, int]:
-    """Return the charges for a claim: of alternatives, the most devices of each class
-    (claimEvaluator.Usage).
+    """Return the charges for a claim; a request with alternatives is charged the most devices of
+    each class (claimEvaluator.Usage).
     """
     used = {CLAIMS: 1}
     for group in claim.requests:
@@ -137,7 +138,7 @@ def _usage(claim: Claim) -> dict[str, int]:
 
 
 def _replicas(pod: PodSpec) -> int:
-    """Return how many pods a workload has at once; 1 if its spec does not say."""
+    """Return how many pods a workload has at once; 1 if its spec does not specify it."""
     spec = pod.subject.spec
     field = "parallelism" if pod.subject.kind == "Job" else "replicas"
     return number(spec[field]) if field in spec else 1

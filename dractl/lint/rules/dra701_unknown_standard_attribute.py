@@ -78,7 +78,7 @@ def check(run: Run) -> Found:
 
 
 def _in_slices(run: Run) -> Found:
-    """Yield one advice for each slice and name: a driver writes the same names for all of its
+    """Yield one advice for each slice and name, since a driver uses the same names for all of its
     devices.
     """
     for subject in run.of("ResourceSlice"):

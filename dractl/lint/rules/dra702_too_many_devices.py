@@ -2,7 +2,7 @@
 
 ## What it does
 
-Adds up the smallest number of devices that each request of a claim accepts.
+Adds up the smallest numbers of devices that the requests of a claim accept.
 
 ## Why is this bad
 

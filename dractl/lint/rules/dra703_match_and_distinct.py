@@ -8,9 +8,9 @@ same devices to be equal and to be different.
 
 ## Why is this bad
 
-The API server accepts both. Of one constraint the scheduler ignores `distinctAttribute`: the
-devices may all have the same value. Of two it respects both: no devices satisfy them, and the pod
-stays pending.
+The API server accepts both. If one constraint has both fields, the scheduler ignores
+`distinctAttribute`: the devices may all have the same value. If two constraints contradict each
+other, it respects both: no devices satisfy them, and the pod stays pending.
 
 ## Example
 

@@ -97,7 +97,9 @@ def check(run: Run) -> Found:
 
 
 def _is_unkept(toleration: Mapping[str, Any], tolerations: list[Mapping[str, Any]]) -> bool:
-    """Return True for a toleration of every effect that no toleration of NoExecute covers."""
+    """Return True for a toleration without an effect if no toleration with the effect NoExecute
+    covers it.
+    """
     if toleration.get("effect") or toleration.get("tolerationSeconds") is not None:
         return False
     return not any(
@@ -106,7 +108,7 @@ def _is_unkept(toleration: Mapping[str, Any], tolerations: list[Mapping[str, Any
 
 
 def _covers(item: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return True if ``item`` tolerates, within its effect, all that ``other`` does."""
+    """Return True if ``item`` tolerates, for its effect, everything that ``other`` tolerates."""
     if item.get("key") and item.get("key") != other.get("key"):
         return False
     if item.get("operator") == "Exists":

@@ -7,8 +7,8 @@ Checks the amounts in `capacity.requests`.
 ## Why is this bad
 
 The API server does not check them. Zero reserves nothing, unless the device's policy has a minimum.
-A negative amount ends the scheduling of the pod from 1.37 on ("capacity value is negative");
-before, it leaves more of a shared device to others than there is.
+A negative amount ends the scheduling of the pod from 1.37 on ("capacity value is negative"); before
+1.37, it leaves more of a shared device to others than the device has.
 
 ## Example
 

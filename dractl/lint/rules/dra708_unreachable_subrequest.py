@@ -2,9 +2,9 @@
 
 ## What it does
 
-Compares the subrequests of `firstAvailable`: no additional selector, no more devices, and the same
-class, or one whose selectors require nothing that those of the later subrequest and its class do
-not require.
+Compares the subrequests of `firstAvailable`. An earlier one matches all devices of a later one if
+it has no additional selector, asks for no more devices, and names the same class, or a class whose
+selectors require nothing beyond those of the later subrequest and its class.
 
 ## Why is this bad
 
@@ -45,7 +45,7 @@ FIELDS = ("firstAvailable",)
 def check(run: Run) -> Found:
     for claim in run.claims:
         if claim.constraints:
-            continue  # they may fit the later alternative only
+            continue  # such devices may fit only the later alternative
         for group in claim.requests:
             for at, later in enumerate(group):
                 earlier = next(

@@ -97,8 +97,8 @@ def _is_for_another_driver(fault: OpaqueFault, parameters: Mapping[str, Any]) ->
     """Return True if the parameters belong to the API of another driver of the same name, such as a
     fake one.
 
-    An API that moved (gpu.nvidia.com to resource.nvidia.com) or is misspelt keeps its domain, or
-    nearly so.
+    An API that moved (gpu.nvidia.com to resource.nvidia.com) or is misspelt has nearly the same
+    domain.
     """
     if fault.path != ("apiVersion",) or not fault.nearest:
         return False

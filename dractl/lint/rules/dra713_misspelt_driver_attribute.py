@@ -67,7 +67,7 @@ def check(run: Run) -> Found:
                 continue
             meant = nearest_published(lookup.kind, lookup.domain, lookup.name)
             if meant and (lookup.domain, f"{lookup.domain}/{lookup.name}") in values_in_input(run):
-                continue  # a published attribute is no misspelling
+                continue  # a published attribute cannot be a misspelling
             fix: Replacement | None
             if meant:
                 fix = Replacement(expression.path, meant, span=lookup.name_span)

@@ -4,9 +4,10 @@ equal.
 ## What it does
 
 Looks up the attribute of a constraint in the catalogues of the drivers of the requests' classes.
-Reports attributes that a driver does not publish for these devices, capacities, attributes of
-different types, the identity of devices (`uuid`, `pciBusID`) across several of them, and values
-that are known to differ or to be equal. A constraint that always holds is an info.
+Reports attributes that a driver does not publish for these devices, names of capacities, attributes
+with different types, attributes that identify a device (`uuid`, `pciBusID`) in a constraint over
+several devices, and values that are known to differ or to be equal. A constraint that always holds
+is an info.
 
 ## Why is this bad
 
@@ -130,7 +131,7 @@ def _explain_absence(
 
 
 def _alignment_hint(item: ComparedDevices) -> str | None:
-    """Return a hint at the attributes of alignment that all of the drivers publish."""
+    """Return a hint that names the attributes of alignment which all of the drivers publish."""
     near = [f"{STANDARD_DOMAIN}/{name}" for name in ("pcieRoot", "numaNode")]
     names = [name for name in near if _have_all(item, name)]
     return f"all of these drivers publish {' and '.join(names)}" if names else None
@@ -139,7 +140,7 @@ def _alignment_hint(item: ComparedDevices) -> str | None:
 def _explain_types(item: ComparedDevices) -> tuple[str, str | None] | None:
     """Return a message about types that never match.
 
-    A list and a single value of one type can match if list attributes are enabled.
+    A list and a single value of the same type can match if list attributes are enabled.
     """
     first_requests: dict[str, str] = {}
     for reference, side in item.sides.items():
@@ -158,7 +159,7 @@ def _explain_types(item: ComparedDevices) -> tuple[str, str | None] | None:
 
 
 def _explain_identity(item: ComparedDevices) -> tuple[str, str | None] | None:
-    """Return why no two devices match: the attribute identifies each of them."""
+    """Return why no two devices match, since the attribute identifies each device."""
     if item.field != "matchAttribute" or not item.whole or item.claim.binds_one(item.constraint):
         return None
     drivers = {side.driver.name for side in item.sides.values()}

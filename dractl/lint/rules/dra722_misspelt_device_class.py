@@ -54,7 +54,7 @@ _REMOVED_CLASSES = {
     "compute-domain-default-channel.nvidia.com)"
 }
 _MIN_LENGTH = 8
-"""The shortest name that is compared: nearly every other name is similar to a shorter one."""
+"""The minimum length of a name that is compared, since too many names resemble a shorter one."""
 
 
 def check(run: Run) -> Found:
@@ -97,7 +97,7 @@ def _class_references(run: Run) -> Iterator[tuple[Manifest, Path, str, str]]:
 
 @lru_cache(1024)
 def _guess_class(name: str) -> str | None:
-    """Return the one installed class that a name misspells, or whose first part it lacks."""
+    """Return the one installed class that a name misspells, or whose first part the name lacks."""
     if f"gpu.{name}" in classes():
         return f"gpu.{name}"
     near = [
@@ -109,5 +109,5 @@ def _guess_class(name: str) -> str | None:
 
 
 def _digits(name: str) -> str:
-    """Return the digits of a name: they are chosen, not misspelt."""
+    """Return the digits of a name, since people choose digits and do not misspell them."""
     return "".join(character for character in name if character.isdigit())

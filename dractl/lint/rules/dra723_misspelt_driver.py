@@ -4,10 +4,9 @@
 
 Compares the drivers in selectors and configurations with the known ones and with those mentioned in
 the files: a name that is nearly one of them, the domain of its vendor alone (`nvidia.com`), or a
-name that no driver can have (`nvidia.com/gpu`). Where the class does not tell the driver, the
-domains of attributes are compared too. Also reports configurations that name a different driver
-than that of the request's class, if a driver installs that class (for classes in the files:
-DRA709).
+name that no driver can have (`nvidia.com/gpu`). If the class does not show the driver, the domains
+of attributes are compared too. Also reports configurations that name a different driver than the
+one of the request's class, if a driver installs that class (for classes in the files: DRA709).
 
 ## Why is this bad
 
@@ -132,8 +131,8 @@ def _advise_mismatch(run: Run, config: Configuration, path: Path) -> Advice | No
 def _advise_domains(
     subject: Manifest, expression: Expression, program: Program, real: set[str]
 ) -> Found:
-    """Yield advice on domains of attributes that no known driver uses, where the class does not
-    tell the driver.
+    """Yield advice on domains of attributes that no known driver uses, if the class does not show
+    the driver.
     """
     reported = set()
     for lookup in program.lookups:

@@ -9,8 +9,8 @@ error.
 
 ## Why is this bad
 
-The scheduler passes over devices without the requested capacity: the pod stays pending. Nothing
-says so.
+The scheduler skips devices without the requested capacity, and nothing reports it: the pod stays
+pending.
 
 ## Example
 

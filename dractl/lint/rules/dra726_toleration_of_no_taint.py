@@ -3,8 +3,9 @@
 ## What it does
 
 Compares the tolerations of requests with the taints that drivers set on their own devices, and with
-those of DeviceTaintRules and ResourceSlices of the run: a key in a driver's domain that it does not
-set, another effect, or a value that the taint does not have. Also finds the keys of node taints.
+those of DeviceTaintRules and ResourceSlices of the run: it reports a key in a driver's domain that
+the driver does not set, another effect, or a value that the taint does not have. Also finds the
+keys of node taints.
 
 ## Why is this bad
 

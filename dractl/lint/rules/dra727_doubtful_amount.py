@@ -3,8 +3,8 @@
 ## What it does
 
 Looks at comparisons of capacities of known drivers with `quantity("...")`, and at
-`capacity.requests`: less than a mebibyte of something that is counted in bytes, or an amount with a
-binary suffix of something that is not.
+`capacity.requests`: it reports less than a mebibyte of a capacity that is counted in bytes, and a
+binary suffix for a capacity that is not.
 
 ## Why is this bad
 
@@ -43,7 +43,7 @@ SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 ALONE = True
 FIELDS = ("selectors", "capacity")
-# Every known driver that publishes a capacity of such a name counts it in bytes.
+# Every known driver that publishes a capacity with such a name counts it in bytes.
 _BYTES = frozenset({"memory", "addressableMemory", "size"})
 _MIN_BYTES = Quantity.parse("1Mi")
 

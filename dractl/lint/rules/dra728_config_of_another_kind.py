@@ -8,9 +8,9 @@ are for: GpuConfig is for GPUs, MigDeviceConfig for MIG devices, VfioDeviceConfi
 ## Why is this bad
 
 The driver refuses to prepare the device ("cannot apply GpuConfig to device ..."), so the pod does
-not start; or, if the configuration names no requests, does not apply it. From Kubernetes 1.37 on
-that is so for a configuration that names all requests of the claim, too: the allocator leaves the
-names out.
+not start; if the configuration names no requests, the driver ignores it instead. From Kubernetes
+1.37 on, it also ignores a configuration that names all requests of the claim, since the allocator
+removes the names.
 
 ## Example
 

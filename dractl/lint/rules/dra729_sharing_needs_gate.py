@@ -51,7 +51,7 @@ def check(run: Run) -> Found:
     for config in configurations(run):
         if "bats" in config.subject.document.file.split(
             "/"
-        ):  # its scripts install the driver with the gates they need
+        ):  # the kind's scripts install the driver with the gates that it needs
             continue
         strategy = text(mapping(config.parameters.get("sharing")).get("strategy"))
         is_nvidia_api = text(config.parameters.get("apiVersion")).startswith("resource.nvidia.com/")

@@ -4,12 +4,12 @@
 
 Finds entries of `config` that name a request with `firstAvailable`, for drivers that look for the
 name of the request alone. It is reported for drivers whose code has been read, up to the version
-that mends it.
+that fixes it.
 
 ## Why is this bad
 
-By the API a configuration for a request counts for all of its alternatives. The result of an
-allocation has the name `REQUEST/ALTERNATIVE`. A driver that compares the two names finds no
+According to the API, a configuration for a request applies to all of its alternatives. The result
+of an allocation has the name `REQUEST/ALTERNATIVE`. A driver that compares the two names finds no
 configuration, and prepares the device with its defaults without a word.
 
 ## Example

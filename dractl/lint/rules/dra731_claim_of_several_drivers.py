@@ -3,8 +3,8 @@
 ## What it does
 
 Finds claims whose requests are for devices of several drivers, if one of them looks for all devices
-of the claim among its own. It is reported up to the version of that driver that mends it: the
-version is that of `--driver-version`, or of the driver's image in the input.
+of the claim among its own. It is reported up to the version of that driver that fixes it. The
+version comes from `--driver-version`, or from the driver's image in the input.
 
 ## Why is this bad
 

@@ -2,9 +2,9 @@
 
 ## What it does
 
-Finds configurations of dra.net (`interface.name`) and of the SR-IOV driver (`ifName`) that count
-for two devices of a claim or more, and two configurations of a claim with the same name for
-different requests. Requests of other drivers do not count.
+Finds configurations of dra.net (`interface.name`) and of the SR-IOV driver (`ifName`) that apply to
+two or more devices of a claim, and two configurations of a claim with the same name for different
+requests. Requests of other drivers do not count.
 
 ## Why is this bad
 
@@ -96,8 +96,8 @@ def check(run: Run) -> Found:
 
 
 def _requests(run: Run, claim: Claim, config: Configuration) -> list[Request]:
-    """Return the requests that a configuration applies to: requests for the driver's devices, and
-    requests of unknown classes if it names them.
+    """Return the requests that a configuration applies to: those for the driver's devices, and
+    those of unknown classes that it names.
     """
     requests = []
     for request in claim.targets(config.requests):
@@ -108,7 +108,9 @@ def _requests(run: Run, claim: Claim, config: Configuration) -> list[Request]:
 
 
 def _count_devices(requests: list[Request]) -> int:
-    """Count the devices that the requests get at least, whatever alternatives are chosen."""
+    """Return the smallest number of devices that the requests get, whatever alternatives are
+    chosen.
+    """
     least: dict[str, int] = {}
     for request in requests:
         amount = request.amount or 1

@@ -9,14 +9,14 @@ while the request has a later alternative that the constraint does not name.
 
 The scheduler tries all alternatives of the later request before it tries other devices for the
 earlier one. If the first device of the earlier request has no aligned partner, the later request
-gets its alternative without alignment, and other devices that are aligned stay free. Nothing
-reports it but the name of the alternative in the claim's status.
+gets its alternative without alignment, and other devices that are aligned stay free. Only the name
+of the alternative in the claim's status shows it.
 
 ## How to fix
 
-Give alternatives to the first request alone, and let the constraint name its first alternative and
-the whole of the others: the scheduler then tries all devices of the first alternative with aligned
-ones before it takes the second.
+Give alternatives only to the first request, and let the constraint name its first alternative and
+the other requests as a whole. The scheduler then tries all devices of the first alternative with
+aligned partners before it tries the second.
 
 ## Example
 
@@ -82,7 +82,7 @@ def check(run: Run) -> Found:
 def _find_unbound_alternative(
     group: Sequence[Request], bound: AbstractSet[object]
 ) -> Request | None:
-    """Return the first alternative behind a bound one that the constraint does not name."""
+    """Return the first alternative after a bound one that the constraint does not name."""
     is_bound = [request.path in bound for request in group]
     start = is_bound.index(True)
     return next(

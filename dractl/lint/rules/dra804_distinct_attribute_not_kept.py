@@ -8,9 +8,9 @@ compare all values.
 ## Why is this bad
 
 Devices with equal values are silently allocated together. 1.34 compares nothing: a device only
-needs to have the attribute. 1.35 and 1.36 remember one value for each request, that of its last
-device: from the third device of a request on, and in requests after one with two devices or more,
-earlier values may recur. 1.37 compares all.
+needs to have the attribute. 1.35 and 1.36 remember one value for each request, the value of its
+last device. So a value may recur from the third device of a request on, and in any request after
+one with two or more devices. 1.37 compares all values.
 
 ## Example
 
@@ -44,12 +44,12 @@ KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 ALONE = True
 FIELDS = ("distinctAttribute",)
 MAX_ALLOCATION_RESULTS = 32
-"""The limit of devices for a request for all of them."""
+"""The maximum number of devices for a request with mode All."""
 
 
 def check(run: Run) -> Found:
     target = run.target
-    # 1.33 does not know the field; 1.35 and later drop it where its gate is off: DRA802.
+    # 1.33 does not have the field, and 1.35 and later drop it if its gate is off: DRA802.
     if not target.has("distinct-allocated") or target.has("distinct-compared"):
         return
     if target.has("distinct-kept-by-gate") and not target.enabled("DRAConsumableCapacity"):

@@ -17,7 +17,7 @@ from dractl.report.alignment.text import (
 from dractl.report.page import cell, table
 
 _MAX_USES = 200
-_MAX_OPEN_USES = 16  # a longer table of uses is folded
+_MAX_OPEN_USES = 16  # longer tables of uses are folded
 STYLE = """
 .levels { display: flex; height: 14px; width: 16rem; max-width: 40vw; gap: 1px; }
 .levels i { display: block; height: 100%; flex: 1; background: var(--good); }
@@ -51,7 +51,9 @@ def alignment_section(alignments: Sequence[Alignment]) -> Iterator[str]:
 
 
 def _level_cells(word: str, levels: Mapping[str, int]) -> str:
-    """Return the cells of a row: a word, a mark for each pair, and the numbers."""
+    """Return the cells of a row: a word, a mark for each pair, and the number of pairs at each
+    level.
+    """
     marks = "".join(
         f'<i class="{level}" title="{level}"></i>' * count for level, count in levels.items()
     )

@@ -1,8 +1,8 @@
 """Alignments as a picture: lines between the devices of two kinds, a triangle of cells for the
 devices of one.
 
-A colour says whether a pair is as near as in the best allocation that the node can give; the level
-is the line's pattern, or stands in the cell.
+The colour shows whether a pair is as near as in the best allocation that the node can give. The
+pattern of the line, or a text in the cell, shows the level.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,8 +40,8 @@ class _Panel(Struct, frozen=True):
 
 
 def render(panels: Sequence[tuple[str, Alignment]], *, alone: bool = True) -> str:
-    """Return the panels beside each other, each with a title, above a legend. ``alone``: the file
-    has no page with colours around it.
+    """Return the panels beside each other, each with a title, above a legend. ``alone`` is True if
+    the picture is a file of its own, without a page that defines the colours.
     """
     left, drawn, elements = _PAD, [], []
     for title, alignment in panels:
@@ -86,7 +86,9 @@ def _colours(alignment: Alignment) -> Mapping[str, str]:
 
 
 def _colour(part: float | None) -> str:
-    """Return the colour of a level, by the part of its pairs that are as near as the best."""
+    """Return the colour of a level, by the share of its pairs that are as near as in the best
+    allocation.
+    """
     if part is None:
         return _UNKNOWN
     if part == 1:
@@ -135,7 +137,7 @@ def _device(name: str, kind: str, left: int, top: int) -> str:
 
 
 def _triangle(alignment: Alignment, colours: Mapping[str, str]) -> _Panel:
-    """Draw the devices of one kind down the diagonal: each at the end of its row, and above its
+    """Draw the devices of one kind along the diagonal: each is at the end of its row, and above its
     column.
     """
     names = list(dict.fromkeys(name for pair in alignment.pairs for name in (pair.a, pair.b)))

@@ -54,7 +54,7 @@ def _count_pairs(share: Share, number: int) -> str:
 
 
 def compare_with_best(alignment: Alignment) -> Iterator[str]:
-    """Yield lines about the alignment that the node could give instead."""
+    """Yield lines that compare an alignment with the best one that the node could give."""
     if alignment.share is None or alignment.is_best or alignment.best_free is None:
         return
     best_free = format_levels(alignment.best_free)
@@ -112,7 +112,7 @@ def _has_level(alignments: Sequence[Alignment], level: str) -> bool:
 
 
 def _lacks_nvlink(alignment: Alignment) -> bool:
-    """Return whether the levels of GPUs come from slices, which do not show NVLink."""
+    """Return whether the levels of GPUs come from slices, since these do not show NVLink."""
     from_slices = any(pair.source == "slices" for pair in alignment.pairs)
     return alignment.kinds == ("gpu", "gpu") and from_slices
 
@@ -121,7 +121,9 @@ def _lacks_nvlink(alignment: Alignment) -> bool:
 
 
 def fleet_text(uses: Sequence[Use], canvas: Canvas) -> str:
-    """Return a bar for the devices of each pod or claim: its share of the best, the worst first."""
+    """Return a bar for the devices of each pod or claim: its share of the best alignment, the worst
+    first.
+    """
     if not uses:
         return "no allocated claim has two devices that belong together\n"
     lines = [canvas.paint(fleet_summary(uses), "1"), ""]
@@ -144,7 +146,7 @@ def fleet_summary(uses: Sequence[Use]) -> str:
 
 
 def use_name(use: Use) -> str:
-    """Return the pod or else the claims, and the node."""
+    """Return the name of the pod, or else of the claims, with the node."""
     user = f"pod {use.pod}" if use.pod else f"claim {', '.join(use.claims)}"
     return f"{printable(user)}  {printable(use.node or 'several nodes')}"
 

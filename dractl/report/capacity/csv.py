@@ -48,7 +48,7 @@ def _device_cells(row: DeviceRow) -> tuple[str, ...]:
 def fit(fits: Sequence[Fit]) -> str:
     """Return the copies of each subject that each node takes.
 
-    They are a lower bound where the search ended undecided.
+    The numbers are lower bounds if the search ended undecided.
     """
     return csv_table(
         _FIT_COLUMNS,

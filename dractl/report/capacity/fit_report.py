@@ -20,16 +20,16 @@ class FitReport(Struct, frozen=True):
     maximum: MaxCopies | None
     """The most copies over all orders of placing; None if it was not requested."""
     by_node: Mapping[str, Sequence[Reason]]
-    """The obstacles of the next copy on each node, by its name."""
+    """The obstacles of the next copy on each node, by the name of the node."""
     aligned: AlignedCounts | None = None
     """The number of copies by alignment; None for a subject without one."""
     replicas: int | None = None
-    """The number of copies that the user asked about."""
+    """The number of copies that the user requested."""
 
     @property
     def count(self) -> int:
-        """The number of copies that fit, only copies of the best alignment if these are asked
-        for.
+        """The number of copies that fit; if the user requested the best alignment, only such copies
+        count.
         """
         fits = self.fit.fits
         return fits if self.aligned is None else min(fits, self.aligned.first)

@@ -1,9 +1,9 @@
 """``devices -o html`` and ``fit -o html``: one picture of the cluster, in one file that loads
 nothing from elsewhere.
 
-Nodes with the same devices in the same states share a card where there are many, so that the file
-stays small. A device's state is its letter as well as its colour; every device can be reached by
-keyboard.
+If there are many nodes, those with the same devices in the same states share a card, so that the
+file stays small. A device's state is its letter as well as its colour; every device can be reached
+by keyboard.
 """
 
 import re
@@ -33,8 +33,9 @@ from dractl.report.capacity.text import (
 )
 from dractl.report.page import bullets, page, table, texts
 
-_MAX_SEPARATE_NODES = 60  # nodes from which equal ones share a card
-# Then nodes with the same numbers share a card, and the other nodes are counted
+_MAX_SEPARATE_NODES = 60  # with more nodes than this, equal ones share a card
+# If there are still too many, nodes with the same numbers share a card, and the others are only
+# counted
 _MAX_CARDS = 300
 _LETTERS = {
     "copy": ("+", "a copy fits here"),
@@ -59,8 +60,8 @@ def devices(
     about: str = "",
     uses: Sequence[Use] = (),
 ) -> str:
-    """Return the cluster's devices by node and PCIe root. ``fits`` are shapes whose further copies
-    each node counts; ``hidden`` says that not every claim may be read.
+    """Return the cluster's devices by node and PCIe root. ``fits`` are shapes, and each node shows
+    how many further copies of them it takes. ``hidden`` is a note if not every claim may be read.
     """
     counts = {state: sum(row.state == state for row in stock.devices) for state in _LETTERS}
     title = (
@@ -95,7 +96,9 @@ def fit(
     aligned: AlignedCounts | None = None,
     about: str = "",
 ) -> str:
-    """Return the places of the copies; ``stock`` is the cluster with the copies in it."""
+    """Return the page with the places of the copies; ``stock`` is the cluster with the copies in
+    it.
+    """
     more = "1 more copy fits" if found.fits == 1 else f"{found.fits} more copies fit"
     if found.undecided:
         more = f"at least {more}, undecided"
@@ -139,8 +142,9 @@ def change(
     taken: frozenset[str],
     about: str = "",
 ) -> str:
-    """Return the cluster before and after a change: ``stocks`` has its devices by heading, the later
-    one last; the change is for the devices ``taken`` of the last one.
+    """Return the page with the cluster before and after a change. ``stocks`` has its devices by
+    heading, with the state after the change last. ``taken`` are the devices in that state that the
+    change is for.
     """
     last = list(stocks.values())[-1]
     pictures = [
@@ -152,8 +156,8 @@ def change(
 
 
 def shapes(fits: Sequence[Fit], stock: Inventory, about: str = "") -> str:
-    """Return the page with how many copies of each shape fit, and where; ``stock`` is the cluster
-    without any.
+    """Return the page that shows how many copies of each shape fit, and where; ``stock`` is the
+    cluster without any copies.
     """
     title = f"{len(fits)} shapes: how many more copies of each fit alone"
     return _page(
@@ -180,7 +184,7 @@ def _shapes(fits: Sequence[Fit]) -> Iterable[str]:
 
 
 def _kind_and_namespace(found: Fit) -> str:
-    """Return the kind and the namespace of an object; nothing of a shape."""
+    """Return the kind and the namespace of an object; "" for a shape."""
     return " in ".join(found.subject.name.split("/")[:-1])
 
 
@@ -189,7 +193,7 @@ def _nodes(found: Fit) -> int:
 
 
 def _by_node(fits: Sequence[Fit]) -> dict[str, tuple[tuple[str, int], ...]]:
-    """Return the shapes with their number of copies, by node."""
+    """Return the shapes that fit on each node, each with its number of copies."""
     shapes_by_node: dict[str, tuple[tuple[str, int], ...]] = {}
     for fit in fits:
         for node in fit.nodes:
@@ -256,7 +260,7 @@ def _group_alike(
     taken: frozenset[str],
     alike: Callable[[Sequence[DeviceRow], frozenset[str]], Hashable],
 ) -> list[list[str]]:
-    """Return the names of nodes with the same number of copies that are ``alike``."""
+    """Group the names of nodes that have the same number of copies and the same ``alike`` key."""
     groups: dict[Hashable, list[str]] = {}
     for name, rows in sorted(nodes.items()):
         groups.setdefault((alike(rows, taken), fits.get(name)), []).append(name)
@@ -269,14 +273,18 @@ def _alike(rows: Sequence[DeviceRow], taken: frozenset[str]) -> Hashable:
 
 
 def _count_devices_by_state(rows: Sequence[DeviceRow], taken: frozenset[str]) -> Hashable:
-    """Return a key that is equal for as many devices in each state, wherever they are."""
+    """Return a key that is equal for nodes with the same number of devices in each state, wherever
+    the devices are.
+    """
     return frozenset(
         Counter((row.id.driver, _state(row, taken), row.model) for row in rows).items()
     )
 
 
 def _state(row: DeviceRow, taken: frozenset[str]) -> str:
-    """Return the state of a device as it is drawn: a further copy gets the ``taken`` ones."""
+    """Return the state in which a device is drawn; ``taken`` devices are drawn as those of a
+    further copy.
+    """
     return "copy" if str(row.id) in taken else row.state
 
 
@@ -297,7 +305,7 @@ def _card(
         + "</span></div>"
         for root, at_root in sorted(roots.items())
     )
-    kept = [row for row in rows if str(row.id) not in taken]  # the copies are not there yet
+    kept = [row for row in rows if str(row.id) not in taken]  # the copies do not exist yet
     like = f" <small>and {len(names) - 1} like it</small>" if len(names) > 1 else ""
     badges = "".join(
         f'<span class="fits">{escape(shape)} <b>{count}</b></span>' for shape, count in fits
@@ -321,8 +329,8 @@ def _by_driver(rows: Iterable[DeviceRow]) -> Iterable[list[DeviceRow]]:
 def _driver(
     rows: Sequence[DeviceRow], taken: frozenset[str], first: DeviceRow | None, *, named: bool
 ) -> str:
-    """Return the devices of one driver at one root; if a node has several drivers, with the word
-    for them (gpu, nic).
+    """Return the devices of one driver at one root. If a node has several drivers, add the word for
+    these devices (gpu, nic).
     """
     driver = rows[0].id.driver
     name = (
@@ -420,7 +428,7 @@ def _page(
 
 
 def _models(rows: Sequence[DeviceRow]) -> Iterator[str]:
-    """Yield the totals by model; nothing for a single one."""
+    """Yield the totals by model; none if there is only one model."""
     groups: dict[str, list[DeviceRow]] = {}
     for row in rows:
         groups.setdefault(row.model or row.id.driver, []).append(row)

@@ -36,10 +36,11 @@ def devices(
     assumed: bool = False,
     origin: Origin = NO_ORIGIN,
 ) -> str:
-    """Return the inventory of a cluster, and its ``unread`` resources. ``assumed``: nobody named
-    the release.
+    """Return the inventory of a cluster, and its ``unread`` resources. ``assumed`` is True if
+    neither the user nor the input names the release.
 
-    Rows are written one by one: as values, 40,000 devices take hundreds of megabytes.
+    Rows are written one by one, since the values of 40,000 devices would take hundreds of
+    megabytes.
     """
     members = {
         "schema": _text("dractl/devices/v1"),

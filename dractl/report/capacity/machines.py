@@ -10,7 +10,7 @@ _WORDS = {"serves": "launches", "never": "does not launch", "unknown": "unknown 
 
 
 def render(machines: Sequence[MachineJudgement], canvas: Canvas) -> str:
-    """Render a line for each machine; nothing without machines."""
+    """Render a line for each machine; "" without machines."""
     lines = [
         canvas.plain(
             printable(

@@ -16,7 +16,9 @@ from dractl.report.openmetrics import Sample, gauge
 
 
 def devices(stock: Inventory, plugins: Sequence[PluginRow], uses: Sequence[Use] = ()) -> str:
-    """Return counts by driver, node, model and state, and by the namespaces that hold devices."""
+    """Return the numbers of devices by driver, node, model and state, and by the namespaces that
+    hold them.
+    """
     return openmetrics.render(
         gauge(
             "dractl_devices", "Devices of ResourceSlices by state.", _count_states(stock.devices)
@@ -46,7 +48,7 @@ def fit(counts: Sequence[tuple[Fit, Sequence[StrandedDevices]]]) -> str:
     """Return the copies of each subject that each node takes, and the free devices that no
     further copy can use.
 
-    Copies are a lower bound where the search ended undecided.
+    The numbers of copies are lower bounds if the search ended undecided.
     """
     return openmetrics.render(
         gauge(
@@ -89,8 +91,8 @@ class _Group(Struct, frozen=True, order=True):
 def _count_states(rows: Sequence[DeviceRow]) -> Iterator[Sample]:
     """Yield the number of devices in each state.
 
-    A state without devices is 0: a series that vanishes keeps its last value in a query for a
-    while, and an alert on it never ends.
+    A state without devices is reported as 0. A series that disappeared would keep its last value in
+    queries for a while, and an alert on it would not end.
     """
     counts = Counter(
         (_Group(row.id.driver, row.node or "", row.model or ""), row.state) for row in rows
@@ -101,8 +103,8 @@ def _count_states(rows: Sequence[DeviceRow]) -> Iterator[Sample]:
 
 
 def _count_holdings(rows: Sequence[DeviceRow]) -> Iterator[Sample]:
-    """Yield the devices that each namespace holds, by class: a device counts in each of its
-    classes.
+    """Yield the number of devices that each namespace holds, by class; a device counts in each of
+    its classes.
     """
     counts = Counter(
         (namespace, name, row.id.driver, row.model or "")

@@ -37,10 +37,10 @@ from dractl.report.table import table
 Cells = tuple[str, ...]
 
 _OUT = ("tainted", "incomplete", "stale", "gone")
-_MAX_SEPARATE_ROWS = 40  # rows from which equal ones are merged
+_MAX_SEPARATE_ROWS = 40  # with more rows than this, equal ones are merged
 _MAX_LISTED = 12
-_MODEL = 12  # columns below which a name is not worth showing
-_HOLDERS = 20  # columns that holders get before models do
+_MODEL = 12  # minimum number of columns for a model's name
+_HOLDERS = 20  # columns that are reserved for holders before models get any
 
 
 def devices(
@@ -56,8 +56,8 @@ def devices(
 ) -> str:
     """Return a line for each node (or driver, class, model, root, namespace, workload, owner: of a
     workload in ``owners``) and driver on it, the totals with the ``release``, then the problems to
-    clean up. ``hidden`` says that not every claim may be read: a column counts the devices whose
-    holders are unknown.
+    clean up. If ``hidden``, not every claim may be read, and a column counts the devices with
+    unknown holders.
     """
     lines = _inventory_lines(stock, plugins if by == "node" else (), by, owners or {})
     if not lines:
@@ -134,8 +134,8 @@ def _totals(lines: Sequence[Cells], release: str) -> str:
 
 
 def _fit_width(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, list[Cells]]:
-    """Return the table in the width of a terminal: models are cut, then left out, so that numbers
-    and holders stay visible. Then only as many holders are named as there is room for.
+    """Return the table in the width of a terminal: models are shortened, then left out, so that
+    numbers and holders stay visible. Then the number of named holders is reduced to the space.
     """
     widths = [max(len(row[i]) for row in (head, *lines)) for i in range(len(head))]
     over = sum(widths[:-1]) + 2 * len(widths[:-1]) + min(widths[-1], _HOLDERS) - canvas.width
@@ -161,8 +161,8 @@ def _fit_width(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, 
 
 
 def _name_fewer(holders: str, room: int) -> str:
-    """Return as many of the names of ``a, b +3; what else`` as there is room for, at least one, and
-    how many more there are.
+    """Shorten the list of names in ``a, b +3; remark`` to the space, keeping at least one, and
+    count the others.
     """
     names, semicolon, aside = holders.partition("; ")
     names, plus, number = names.partition(" +")
@@ -236,8 +236,8 @@ def _line(
     blocked = sum(row.state == "blocked" for row in rows)
     aside = f"{blocked} blocked by shared counters" if blocked else ""
     if parted is not None and count == parted.total:
-        # Partitions overlap, and all are listed as free until one is taken: the whole devices are
-        # counted.
+        # Partitions overlap, and all of them are listed as free until one is taken, so only whole
+        # devices are counted.
         aside = f"{free} of {plural(count, 'partition')} possible"
         count = len(parted.counters)
         free = sum(
@@ -299,8 +299,8 @@ def wide(
     uses: Sequence[Use] = (),
     now: float | None = None,
 ) -> str:
-    """Return a line for each device; ``hidden`` as in :func:`devices`. ``uses``: the share of the
-    best for each claim; ``now`` (seconds since 1970) gives ages.
+    """Return a line for each device; ``hidden`` has the meaning of :func:`devices`. ``uses`` gives
+    each claim's share of the best alignment, and ``now`` (seconds since 1970) is used for ages.
     """
     head = (
         "NODE",
@@ -351,7 +351,7 @@ def wide(
 
 def fit(report: FitReport, canvas: Canvas, release: str, *, every: bool = False) -> str:
     """Return how many copies fit, where, the obstacles of the next one, and the unused devices;
-    ``every``: all of them.
+    with ``every``, all of these.
     """
     copies = report.fit
     fits_enough = report.count >= (report.replicas or 1)
@@ -385,7 +385,7 @@ def fit(report: FitReport, canvas: Canvas, release: str, *, every: bool = False)
 
 
 def _count_in_words(report: FitReport) -> str:
-    """Return the headline: how many copies fit, and what limits the statement."""
+    """Return the headline: how many copies fit, and the limits of this statement."""
     fits, copies = report.fit.fits, report.fit
     number = more = f"{fits or 'no'} more {'copy fits' if fits == 1 else 'copies fit'}"
     if report.replicas is not None:
@@ -422,7 +422,9 @@ def _describe_next_copy(copies: Fit, stops: Sequence[Reason], *, every: bool) ->
 
 
 def describe_stops(stops: Sequence[Reason]) -> list[str]:
-    """Return why the next copy stays pending: with the nodes, where they have several reasons."""
+    """Return why the next copy stays pending; if several reasons apply, each comes with its
+    nodes.
+    """
     several = len(stops) > 1
     prefixes = (
         f"{_list_some(reason.nodes, 3)}: " if several and reason.nodes else "" for reason in stops
@@ -448,12 +450,12 @@ def _describe_most(answer: Fit, most: MaxCopies) -> str:
 
 
 def _open(most: MaxCopies, unbounded: str) -> str:
-    """Return the proven bound, where the most is not proven."""
+    """Return the proven upper bound, if the maximum itself is not proven."""
     return unbounded if most.bound is None else f"none reaches more than {most.bound}"
 
 
 def describe_aligned_counts(aligned: AlignedCounts) -> Iterator[str]:
-    """Yield lines on the copies that first-fit misses, and on a better request."""
+    """Yield lines on the aligned copies that placing in order misses, and on a better request."""
     if aligned.unknown:
         yield (
             f"  of {aligned.unknown} the alignment is not known: their slices tell neither PCIe"
@@ -472,7 +474,7 @@ def describe_aligned_counts(aligned: AlignedCounts) -> Iterator[str]:
 
 
 def describe_demand(found: Fit) -> str:
-    """Describe the demand: the name of an object, or a shape and the alignment that it takes."""
+    """Describe the demand: the name of an object, or a shape with the alignment that it gets."""
     shape = found.subject.shape
     if shape is None or (shape.devices == 1 and shape.constraint is None):
         return found.subject.name
@@ -488,7 +490,7 @@ _DEMANDS: Mapping[Constraint | None, str] = {
 
 
 class _NodeLine(Struct, frozen=True):
-    """A line that equal nodes share."""
+    """A line of the table that equal nodes share."""
 
     fits: int
     room: str
@@ -496,9 +498,10 @@ class _NodeLine(Struct, frozen=True):
 
 
 def _nodes(found: Fit, *, every: bool) -> list[str]:
-    """Return nodes by their number of copies, with the alignment of these and the room they leave.
+    """Return the nodes by their number of copies, with the alignment of these and the room that
+    remains.
 
-    Nodes without a copy are left out unless all are, or with ``every``.
+    Nodes without a copy are left out, unless no node has one, or with ``every``.
     """
     amounts = list_remaining_resources(found)
     alike: dict[_NodeLine, list[str]] = {}
@@ -526,14 +529,14 @@ def _nodes(found: Fit, *, every: bool) -> list[str]:
 
 
 def _list_alignments_to_show(found: Fit, node: NodeFit) -> tuple[AlignedCopies, ...]:
-    """Return the alignments that the head does not say already."""
+    """Return the alignments that the headline does not already name."""
     shape = found.subject.shape
     chosen = shape is not None and shape.constraint is None and shape.devices > 1
     return node.alignments if chosen else ()
 
 
 def _describe_stranded(rows: Sequence[StrandedDevices]) -> list[str]:
-    """Return the stranded devices by reason, the most first."""
+    """Return the stranded devices by reason; the reason with the most devices comes first."""
     groups: dict[tuple[str, str], list[StrandedDevices]] = {}
     for row in rows:
         why = (
@@ -565,7 +568,8 @@ def shapes(
 ) -> str:
     """Return a table of several shapes by node, in which equal nodes share a line.
 
-    Below it stand, for each shape, the demand, the alignments, and the stop of another copy.
+    Below the table, each shape has its demand, its alignments, and the reason that stops another
+    copy.
     """
     names = list(dict.fromkeys(node.name for fit in fits for node in fit.nodes))
     by_node = [{node.name: node.fits for node in fit.nodes} for fit in fits]
@@ -622,11 +626,13 @@ def alignments(found: Fit) -> list[str]:
 
 
 def short_name(found: Fit) -> str:
-    """Return the name of the object, or the shape as it was written."""
+    """Return the name of the object, or the shape as the user wrote it."""
     return found.subject.name.rpartition("/")[2]
 
 
 def _column(found: Fit) -> str:
-    """Return the head of the column. A shape, which can be pasted again, is not in upper case."""
+    """Return the header of the column. A shape stays in its own case, so that it can be pasted
+    again.
+    """
     name = short_name(found)
     return name if found.subject.shape is not None else name.upper()

@@ -8,7 +8,7 @@ from dractl.cel.values import COST_LIMIT, MAX_LENGTH
 from dractl.report.canvas import Canvas
 from dractl.report.plain import plural, printable
 
-_MAX_LISTED = 4  # pools and deciding parts that are listed, unless all are requested
+_MAX_LISTED = 4  # number of pools and deciding parts that are listed without --verbose
 _STYLES = {True: "1;32", False: "33", None: "1;31"}
 _WORDS = {True: "true", False: "false", None: "error"}
 
@@ -112,7 +112,7 @@ def _results(answer: ReleaseVerdict, canvas: Canvas, verbose: bool) -> Iterator[
 
 
 def _first_of_each_result(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the first groups of each result."""
+    """Return the first few groups of each result."""
     kept: Counter[bool | None] = Counter()
     first_trials = []
     for trial in trials:

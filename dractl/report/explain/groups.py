@@ -50,13 +50,13 @@ def title(group: Group) -> str:
 
 
 def is_good(group: Group) -> bool:
-    """Return True if all fit, or enough for a gang to start."""
+    """Return True if all pods of the group fit, or enough for a gang to start."""
     return group.starts and (group.complete or group.minimum is not None)
 
 
 def sentences(group: Group) -> list[str]:
-    """Return the number that fits, the consequence for a gang, the obstacle of the next pod, and
-    changes that would reach more.
+    """Return sentences on the number that fits, the consequence for a gang, the obstacle of the
+    next pod, and changes after which more would fit.
     """
     return list(_sentences(group))
 

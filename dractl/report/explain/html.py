@@ -1,5 +1,5 @@
-"""explain as one page of HTML that needs nothing else: the funnel as bars, the node that comes
-nearest as a picture.
+"""explain as one page of HTML that loads nothing else: the funnel as bars, and the node that is
+nearest to a fit as a picture.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ _COLOURS = {
     "unpublished": "--soft",
 }
 _BOX, _GAP, _HEAD, _WIDTH = 128, 10, 24, 900
-_LONGEST = 60  # characters of a device's name; DNS labels end at 63
+_LONGEST = 60  # maximum characters of a device's name; DNS labels have at most 63
 
 
 def render(
@@ -55,8 +55,8 @@ def render(
     now: float | None = None,
     origin: Origin = NO_ORIGIN,
 ) -> str:
-    """Return the page: where it is from, the groups, then a section for each subject, or
-    ``otherwise`` if there is none. ``now`` (seconds since 1970) gives ages.
+    """Return the page: its origin, the groups, then a section for each subject, or ``otherwise`` if
+    there is none. ``now`` (seconds since 1970) is used for ages.
     """
     title = (
         explanations[0].subject.title if len(explanations) == 1 else f"{len(explanations)} subjects"
@@ -71,7 +71,7 @@ def render(
 
 
 def header_lines(origin: Origin) -> Iterator[str]:
-    """Yield the origin of the objects, and the command, since a ticket is read by others."""
+    """Yield the origin of the objects, and the command, since others read the page in a ticket."""
     command = invocation()
     yield f"<header class=soft><p>{escape(origin.title)}</p>"
     yield f"<p><code>{escape(command)}</code></p>" if command else ""
@@ -79,7 +79,7 @@ def header_lines(origin: Origin) -> Iterator[str]:
 
 
 def _contents(explanations: Sequence[Explanation]) -> Iterator[str]:
-    """Yield a list of the subjects, which leads to each."""
+    """Yield a list of the subjects, with links to their sections."""
     rows = []
     for number, e in enumerate(explanations):
         mark, look = _mark(e)
@@ -90,7 +90,7 @@ def _contents(explanations: Sequence[Explanation]) -> Iterator[str]:
 
 
 def _mark(e: Explanation) -> tuple[str, str]:
-    """Return the mark of an answer, and its class."""
+    """Return the mark of an answer, and the mark's CSS class."""
     if e.waits:
         return "…", "warn"
     return ("✓", "good") if e.fits else ("✗", "bad")
@@ -164,7 +164,7 @@ def _funnel(stages: Sequence[FunnelStage]) -> Iterator[str]:
     for s in stages:
         heading = s.heading or f"request {s.request}"
         first = heading != last
-        most = max(s.kept, 1) if first else most  # the rest are devices of other kinds
+        most = max(s.kept, 1) if first else most  # the other devices are of other kinds
         bar = f"<td><div class=bar><i style='width:{100 * s.kept / most:.1f}%'></i></div></td>"
         count = cell(
             str(s.kept) if first and s.kept else f"{s.kept} of {s.of}",
@@ -179,8 +179,8 @@ def _funnel(stages: Sequence[FunnelStage]) -> Iterator[str]:
 
 
 def _picture(e: Explanation) -> Iterator[str]:
-    """Yield the node's devices in the boxes of their PCIe roots, or NUMA nodes where no root is
-    published.
+    """Yield the node's devices in boxes for their PCIe roots; if no root is published, in boxes for
+    NUMA nodes.
     """
     name = e.conflict.node if e.conflict else ""
     if e.subject.kind == "Node":
@@ -202,8 +202,8 @@ def _picture(e: Explanation) -> Iterator[str]:
 
 
 def _places(devices: Sequence[DeviceStatus]) -> dict[str, list[DeviceStatus]]:
-    """Return the devices by where they sit. Not every driver tells the NUMA node of its devices: it
-    belongs to the root.
+    """Group the devices by their place. Not every driver publishes the NUMA node of its devices, so
+    it is taken from their root.
     """
     places: dict[str, list[DeviceStatus]] = {}
     for device in devices:
@@ -244,7 +244,7 @@ def _svg(places: dict[str, list[DeviceStatus]]) -> str:
 
 
 def _can_be_taken(device: DeviceStatus) -> bool:
-    """Return True if a request would take the device, and can."""
+    """Return True if a request wants the device and can get it."""
     return device.status == "free" and bool(device.requests)
 
 
@@ -268,8 +268,8 @@ def _device(device: DeviceStatus, left: int, top: int, box: int) -> str:
     status = " ".join(filter(None, (word, device.status, *whose)))[: (box - 16) // 6]
     return (
         f"<g><title>{escape('; '.join(facts))}</title>"
-        # Quoted, all of them: an unquoted value before `/>` takes the slash, and the texts end up
-        # inside the box.
+        # All attributes are quoted: an unquoted value before `/>` includes the slash, and the texts
+        # would end up inside the box.
         f"<rect x='{left}' y='{top}' width='{box}' height='34' rx='4' fill='var(--box)' "
         f"stroke='var({_COLOURS[device.status]})' stroke-width='{stroke}'/>"
         f"<text class='n mono' x='{left + 8}' y='{top + 15}'>{escape(name[:_LONGEST])}</text>"
@@ -289,7 +289,7 @@ def _reasons(e: Explanation) -> Iterator[str]:
 
 
 def _node_names(names: Sequence[str], most: int = 4) -> str:
-    """Return names that are not broken at their hyphens."""
+    """Return names with hyphens at which no line breaks."""
     names_in_html = ", ".join(f"<span class=w>{escape(name)}</span>" for name in names[:most])
     return names_in_html + (f" and {len(names) - most} more" if len(names) > most else "")
 

@@ -25,9 +25,9 @@ def render(
     unread: Sequence[Unread] = (),
     origin: Origin = NO_ORIGIN,
 ) -> str:
-    """Return one answer as an object; with ``listed`` (nothing or several asked) all of them under
-    ``subjects``. ``groups`` of pods that were asked about as a whole stand beside, and all that is
-    ``unread``.
+    """Return one answer as an object. With ``listed`` (the user named no subject, or several),
+    return all answers under ``subjects``. Beside them are ``groups``, the groups of pods that the
+    user asked about, and everything that is ``unread``.
     """
     answers = [as_json(explanation) for explanation in explanations]
     whole: dict[str, Any] = (
@@ -105,7 +105,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
 
 
 def _scheduler(e: Explanation) -> dict[str, Any]:
-    """Return the pod's scheduler and kube-scheduler's newest words; null stands for unknown
+    """Return the pod's scheduler and kube-scheduler's newest message; null stands for unknown
     values.
     """
     words: dict[str, Any] = {}
@@ -132,7 +132,7 @@ def _scheduler_facts(scheduler: SchedulerAnswer) -> dict[str, Any]:
 def _list_unread(
     unread: Sequence[Unread], named: Sequence[Mapping[str, str]]
 ) -> list[Mapping[str, str]]:
-    """Return the rows of an answer, followed by the rows that it lacks."""
+    """Return the rows of an answer, followed by those of ``unread`` that it lacks."""
     places = {(row["resource"], row.get("namespace", "")) for row in named}
     others = (row for row in unread if (row.resource, row.namespace) not in places)
     return [*named, *(row.as_json() for row in others)]

@@ -18,7 +18,7 @@ from dractl.report.explain.json import as_json
 from dractl.report.plain import plural, printable
 
 SCHEMA = "dractl/explain-machines/v1"
-_NAMED = 6  # machines in one line
+_NAMED = 6  # maximum number of machines in one line
 
 
 def to_json(
@@ -64,8 +64,8 @@ def _machine(answer: MachineAnswer) -> dict[str, Any]:
 def to_text(
     comparisons: Sequence[ByMachine], canvas: Canvas, release: str, *, cut: bool = False
 ) -> str:
-    """Return a table for each subject, a line a machine. With ``cut`` no line is wider than the
-    canvas.
+    """Return a table for each subject, with one line for each machine. With ``cut``, no line is
+    wider than the canvas.
     """
     tables = ["\n".join(_table(comparison, canvas, release, cut=cut)) for comparison in comparisons]
     return canvas.plain("\n\n".join(tables)) + "\n"
@@ -106,7 +106,9 @@ def _table(comparison: ByMachine, canvas: Canvas, release: str, *, cut: bool) ->
 
 
 def _verdict_column(answers: Sequence[MachineAnswer]) -> list[str]:
-    """Return the head and the cells of the autoscaler's column, padded; none if none was asked."""
+    """Return the header and the cells of the autoscaler's column, padded; none if no autoscaler was
+    asked.
+    """
     cells = [answer.autoscaler.verdict for answer in answers if answer.autoscaler is not None]
     if not cells or answers[0].autoscaler is None:
         return []
@@ -116,7 +118,9 @@ def _verdict_column(answers: Sequence[MachineAnswer]) -> list[str]:
 
 
 def _autoscaler_lines(answers: Sequence[MachineAnswer], canvas: Canvas) -> Iterator[str]:
-    """Yield why the autoscaler launches some machines and not others, the loudest first."""
+    """Yield why the autoscaler launches some machines and not others, the most important reason
+    first.
+    """
     for answer in answers:
         if answer.strands_pod and answer.autoscaler is not None:
             yield canvas.paint(
@@ -139,7 +143,7 @@ def _autoscaler_lines(answers: Sequence[MachineAnswer], canvas: Canvas) -> Itera
 
 
 def _conditions(answers: Sequence[MachineAnswer]) -> Iterator[str]:
-    """Yield the conditions that only some nodes of a serving machine meet."""
+    """Yield the conditions under which a node of a serving machine serves."""
     conditions: dict[str, list[str]] = {}
     for answer in answers:
         if answer.explanation.fits:
@@ -169,7 +173,7 @@ def _code(answer: Explanation) -> str:
 
 
 def _detail(answer: Explanation) -> str:
-    """Return the devices that the machine would give, or why it cannot serve."""
+    """Return the devices that the machine would give, or the reason why it does not serve."""
     if answer.fits:
         devices = [item.device for node in answer.nodes[:1] for item in node.allocation]
         return printable(f"gets {', '.join(devices)}" if devices else answer.headline)

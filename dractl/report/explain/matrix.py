@@ -6,13 +6,14 @@ from dractl.report.comma_separated import csv_table
 from dractl.report.plain import plural, printable
 from dractl.report.table import table
 
-_NAMED = 6  # subjects in one line
+_NAMED = 6  # maximum number of subjects in one line
 
 
 def to_text(matrix: Matrix, canvas: Canvas, release: str) -> str:
     """Return a table of machines and subjects; lines are cut at the canvas's width.
 
-    A cell is ``✓``, ``✓*`` if that holds only under conditions, or the code of the first reason.
+    A cell is ``✓``, ``✓*`` if the machine serves only under conditions, or the code of the first
+    reason.
     """
     subjects = [subject.title for subject in matrix.subjects]
     cells = [
@@ -39,7 +40,9 @@ def to_csv(matrix: Matrix) -> str:
 
 
 def summarize(matrix: Matrix, release: str) -> str:
-    """Return how many subjects and machines have what they need."""
+    """Return the sentence that counts the subjects which some machine serves, and the machines
+    which serve some subject.
+    """
     subjects = len(matrix.subjects)
     served = subjects - len(matrix.unserved)
     return (

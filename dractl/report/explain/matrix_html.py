@@ -1,7 +1,7 @@
 """A matrix of machines and subjects as one page of HTML that needs nothing else.
 
-A cell has a letter instead of a reason's code, so that two hundred columns can be looked over;
-the legend above the table says what the letters mean.
+A cell has a letter instead of a reason's code, so that two hundred columns can be surveyed; the
+legend above the table says what the letters mean.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ header { margin-bottom: 16px; }
 
 
 def render(matrix: Matrix, release: str, origin: Origin) -> str:
-    """Return the page: where it is from, the sums, the table, and the reasons."""
+    """Return the page: its origin, the sums, the table, and the reasons."""
     letters = {code: _letter(number) for number, code in enumerate(matrix.codes)}
     subjects, machines = len(matrix.subjects), len(matrix.rows)
     title = f"{plural(subjects, 'subject')} on {plural(machines, 'machine')}"
@@ -91,7 +91,9 @@ def _legend(matrix: Matrix, letters: Mapping[str, str]) -> Iterator[str]:
 
 
 def _meaning(code: str) -> str:
-    """Return the title of a reason; of a cell that fits, why it does not serve all the same."""
+    """Return the title of a reason; for a cell that fits, the reason why the machine does not serve
+    nevertheless.
+    """
     if code == "fits":
         return "it fits, and the autoscaler would not launch the machine"
     return REASONS[code].title if code in REASONS else ""

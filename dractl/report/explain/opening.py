@@ -1,5 +1,5 @@
-"""The first sentence of an answer on a screen: a short line with the cause, why below it, then what
-follows.
+"""The first sentence of an answer on a screen: a short line with the cause, then the reason for it,
+then the consequences.
 """
 
 import re
@@ -8,23 +8,24 @@ from collections.abc import Iterator
 from dractl.explain.answer import Explanation, When
 from dractl.explain.reasons.headline import Clauses
 
-_ROOM = 77  # columns of the first line, beside its mark
+_ROOM = 77  # columns of the first line without its mark
 _JOINT = re.compile(r"; | (?=\((?:[^()]|\([^()]*\))*\)(?:$|;|,| \())|: (?!\d)")
 _COMMA = re.compile(r", (?=and |but |which |whose )")
-_CLAUSE = 4  # words: a text before a colon is a clause, not a name such as ``request gpu``
+# Number of words from which a text before a colon is a clause, not a name such as ``request gpu``
+_CLAUSE = 4
 
 
 def lines(e: Explanation) -> list[str]:
-    """Return the sentence in lines, the first with how many things are in the way.
+    """Return the sentence in lines; the first also says how many things are in the way.
 
-    It is of at most 77 columns where a clause of the sentence is as short.
+    The first line has at most 77 columns if the sentence has a clause that is short enough.
     """
     first, *others = split_clauses(e.clauses) if e.clauses is not None else [e.headline]
     return [first + _count_obstacles(e), *others]
 
 
 def _count_obstacles(e: Explanation) -> str:
-    """Return ``; 3 things are in the way on gpu-1``, where it is not one alone."""
+    """Return ``; 3 things are in the way on gpu-1``; "" if there is only one."""
     if len(e.obstacles) < 2:
         return ""
     nodes = e.obstacles[0].nodes
@@ -40,7 +41,7 @@ WHEN_SENTENCES: dict[When, str] = {
 
 
 def obstacle_lines(e: Explanation) -> list[str]:
-    """Return a heading, and a line for each obstacle, where there are several."""
+    """Return a heading with a line for each obstacle; nothing if there is only one."""
     if len(e.obstacles) < 2:
         return []
     heading = f"In the way ({WHEN_SENTENCES[e.when]})" if e.when is not None else "In the way"
@@ -48,7 +49,7 @@ def obstacle_lines(e: Explanation) -> list[str]:
 
 
 def split_clauses(told: Clauses) -> list[str]:
-    """Return the lines of a sentence in parts."""
+    """Return the lines of a sentence that comes in parts."""
     lead, cause, others = told.lead, told.cause, [other.lstrip("; ") for other in told.others]
     whole = lead + told.joint + cause + "".join(told.others)
     if len(whole) <= _ROOM and (lead or not others):
@@ -69,8 +70,8 @@ def split_clauses(told: Clauses) -> list[str]:
 
 def _split_sentence(text: str, after: int = 0) -> Iterator[str]:
     """Yield a sentence in two parts if it is longer than the first line. The first part has as many
-    clauses as this line holds, and at least ``after`` characters. It is the first clause alone if
-    this is longer than the line.
+    clauses as fit on this line, and at least ``after`` characters. If the first clause is longer
+    than the line, it is the whole first part.
     """
     strong, weak = (
         [cut for cut in joint.finditer(text) if cut.start() > after and _ends(text, cut, after)]

@@ -10,8 +10,8 @@ from dractl.report import openmetrics
 def render(answers: Sequence[Explanation]) -> str:
     """Return the number of subjects that do not fit, by kind, namespace and first reason.
 
-    Every replica counts. A total of each kind is there even if nothing waits: a series that
-    vanishes keeps its last value in a query for a while.
+    Every replica counts. Each kind has a total even if nothing waits, since a series that
+    disappeared would keep its last value in queries for a while.
     """
     reasons: Counter[tuple[str, str, str]] = Counter()
     totals = Counter({"Pod": 0, "ResourceClaim": 0})

@@ -1,5 +1,5 @@
-"""explain of many subjects: a table with the first reason of each, fixes that help several at once,
-and a summary.
+"""explain of many subjects: a table with the first reason of each, fixes that help several
+subjects, and a summary.
 """
 
 from collections import Counter
@@ -15,10 +15,10 @@ from dractl.report.explain.text import clean_text, hang_text, release_title, ver
 from dractl.report.plain import plural, wrap
 
 _MIN_WIDTH = 36
-"""Columns that a message needs beside its subject."""
+"""Minimum width of a message beside its subject."""
 _LINE_LIMITS = (0, 3, 1)
-"""Lines of a message, the fuller the better, as long as the table fits on the screen; 0 is any
-number.
+"""Maximum numbers of lines of a message, in the order in which they are tried until the table fits
+on the screen; 0 means any number.
 """
 _WORDS = {"error": "in error", "unallocatable": "unschedulable"}
 """Verdicts in the words of a summary."""
@@ -36,9 +36,9 @@ def table(
 ) -> str:
     """Return a row for each answer with its first reason, one for the first fix that several
     answers have in common, and a summary. On a terminal of ``screen`` lines no line is wider than
-    the canvas. Messages are wrapped, and cut only where the table would not fit on the terminal
-    with the prompt. Then empty lines are left out, then fixes, those for the fewest pods first, if
-    each subject still has its line.
+    the canvas. Messages are wrapped, and shortened only if the table would not fit on the terminal
+    with the prompt. After that, empty lines are left out, and then fixes, those for the fewest pods
+    first, until each subject has its line.
     """
     answers = _group_by_fix(answers)
     columns = _Columns.of(answers, canvas, now, screen)
@@ -66,15 +66,15 @@ class _Columns(Struct, frozen=True):
 
     subject: int
     age: int
-    """The width of the ages, with two blanks; 0 if no age is known."""
+    """The width of the ages, with two spaces; 0 if no age is known."""
     code: int
-    """The width of the codes, with two blanks; 0 if they stand before the messages."""
+    """The width of the codes, with two spaces; 0 if the codes are placed before the messages."""
     width: int
-    """The width of a message; 0 for any."""
+    """The width of a message; 0 for an unlimited width."""
     below: bool
-    """Messages have lines of their own: there is no room beside the subject."""
+    """True if messages have lines of their own, because there is no room beside the subject."""
     limit: int = 0
-    """Lines of a message and of a fix; 0 is any number."""
+    """Maximum number of lines of a message or a fix; 0 means any number."""
 
     @staticmethod
     def of(
@@ -93,13 +93,13 @@ class _Columns(Struct, frozen=True):
         return _Columns(subject, aged, code, room if screen else 0, below)
 
     def head(self, canvas: Canvas) -> str:
-        """Return the names of the columns."""
+        """Return the header line."""
         names = f"  {'SUBJECT':<{self.subject}}  {'AGE' if self.age else '':<{self.age}}"
         code = f"{'REASON' if self.code else '':<{self.code}}"
         return canvas.paint(f"{names}{code}{'' if self.below else 'WHY'}".rstrip(), "1")
 
     def wrap_text(self, text: str, width: int, canvas: Canvas) -> list[str]:
-        """Return the lines of a text in a column of a width, as many as there may be."""
+        """Return the lines of a text in a column of the given width, up to the allowed number."""
         if not self.width:
             return [text]
         lines = [
@@ -113,7 +113,7 @@ class _Columns(Struct, frozen=True):
 
 
 class _Row(Struct, frozen=True):
-    """An answer, or a fix: its lines, and for how many pods the fix is."""
+    """An answer or a fix in the table: its lines, and the number of pods that the fix is for."""
 
     lines: tuple[str, ...]
     pods: int = 0
@@ -122,7 +122,7 @@ class _Row(Struct, frozen=True):
 def _rows(
     answers: Sequence[Explanation], columns: _Columns, canvas: Canvas, now: float | None
 ) -> Iterator[_Row]:
-    same = 0  # answers above that have the fix of the next one
+    same = 0  # number of answers above with the same fix as the next answer
     for number, e in enumerate(answers, 1):
         yield _Row(tuple(_subject(e, columns, canvas, now)))
         if not e.fixes:
@@ -138,8 +138,8 @@ def _rows(
 
 
 def _subject(e: Explanation, columns: _Columns, canvas: Canvas, now: float | None) -> Iterator[str]:
-    """Yield the subject, its age and the code of its first reason; the message beside them, or
-    below.
+    """Yield the subject, its age and the code of its first reason, with the message beside or below
+    them.
     """
     why = clean_text(e.reasons[0].brief if e.reasons else e.headline, canvas)
     title, mark = canvas.plain(_short_title(e)), verdict_mark(e, canvas)
@@ -158,8 +158,9 @@ def _subject(e: Explanation, columns: _Columns, canvas: Canvas, now: float | Non
 def _fix(
     fix: Fix, subjects: int, pods: int, columns: _Columns, canvas: Canvas, *, most: bool = False
 ) -> _Row:
-    """Return the row of a fix: with the pods that fit after it where several wait for it (``most``:
-    more than after any other), or the number of subjects above that have it first.
+    """Return the row of a fix: If several pods wait for it, the row has the number that fit after
+    it (``most`` if no other fix helps more). Otherwise it has the number of subjects above whose
+    first fix it is.
     """
     whom = f" for {'both' if subjects == 2 else f'all {subjects}'}" if subjects > 1 else ""
     if fix.relief is not None:
@@ -171,7 +172,7 @@ def _fix(
 
 
 def _summary(answers: Sequence[Explanation], canvas: Canvas) -> list[str]:
-    """Return how many subjects there are for which release, by their verdicts."""
+    """Return the number of subjects by verdict, with the release."""
     counts: Counter[str] = Counter()
     for e in answers:
         counts["fit" if e.fits else e.verdict] += 1 + len(e.alike)
@@ -200,8 +201,8 @@ def _first_fix(e: Explanation) -> str:
 
 
 def _group_by_fix(answers: Sequence[Explanation]) -> list[Explanation]:
-    """Return the answers in their order, but answers with the same first fix and verdict
-    together.
+    """Return the answers in their order, but with those that have the same first fix and verdict
+    next to each other.
     """
     together: dict[object, list[Explanation]] = {}
     for number, e in enumerate(answers):
@@ -210,7 +211,7 @@ def _group_by_fix(answers: Sequence[Explanation]) -> list[Explanation]:
 
 
 def _best_relief(answers: Sequence[Explanation]) -> Fix | None:
-    """Return the fix after which most pods fit, unless it is the first of an answer."""
+    """Return the fix after which the most pods fit, unless it is the first fix of an answer."""
     fixes = [fix for e in answers for fix in e.fixes if fix.relief is not None]
     best = max(fixes, key=_count_relieved, default=None)
     shown = best is None or any(
@@ -224,8 +225,8 @@ def _count_relieved(fix: Fix) -> int:
 
 
 def _short_title(e: Explanation) -> str:
-    """Return the subject with its kind as people type it; of equal replicas, the workload and their
-    number.
+    """Return the subject with its kind as people type it; for equal replicas, the workload and
+    their number.
     """
     kind, space, name = (e.workload or e.subject.title).partition(" ")
     number = f" ×{1 + len(e.alike)}" if e.alike else ""

@@ -9,8 +9,8 @@ from dractl.cluster.changes import Patch, parse_target
 from dractl.explain.answer import Explanation, Fix
 
 _SHOWN = 5  # subjects and nodes
-# Their pods are made once: a change of the template does not reach them (JobSet, RayCluster,
-# PyTorchJob, RayJob ...).
+# These kinds create their pods once, so a change of the template does not reach them (JobSet,
+# RayCluster, PyTorchJob, RayJob ...).
 _RECREATED = ("Job", "JobSet", "RayCluster")
 
 
@@ -24,9 +24,9 @@ _FIXED = ("ResourceClaim", "ResourceClaimTemplate")
 
 
 def render(explanations: Sequence[Explanation], number: int = 1) -> str:
-    """Return a script that can be pasted, of fix ``number`` of each answer. Comments name the fix,
-    the nodes that fit after it, and the work that remains by hand; subjects with the same fix share
-    it.
+    """Return a script for pasting, with the fix of this ``number`` from each answer. Comments name
+    the fix, the nodes that fit after it, and the work that remains by hand; subjects with the same
+    fix share it.
     """
     shared: dict[tuple[str, ...], list[Explanation]] = {}
     for explanation in explanations:
@@ -66,8 +66,8 @@ def _script(fix: Fix) -> str:
 
 
 def _comment(text: str) -> str:
-    """Return a line of comment, whatever the text holds: selectors of a dump can have several
-    lines.
+    """Return a text as a one-line comment, even if it has several lines, as selectors in a dump
+    can.
     """
     return f"# {' '.join(text.split())}\n"
 

@@ -1,4 +1,4 @@
-"""explain for people: the verdict, the funnel, the conflict, the way out, on one screen."""
+"""explain for people: the verdict, the funnel, the conflict and the fixes, on one screen."""
 
 from collections.abc import Iterator, Sequence
 
@@ -24,14 +24,14 @@ from dractl.report.explain import opening as explain_opening
 from dractl.report.plain import plural, printable, wrap
 
 MAX_EXPECTED_NODES = 4
-"""NodePools that the section about coming nodes shows."""
+"""Maximum number of NodePools in the section about coming nodes."""
 
 _EVERYTHING = 1 << 30
-_NODES = 8  # lines of nodes that one screen holds
+_NODES = 8  # maximum lines about nodes on one screen
 _REASONS = 5
-# Columns that names of nodes and of requests get before they go on a line of their own
+# Maximum width of names of nodes and requests; longer ones get a line of their own
 _NAME, _HEADING = (32, 24)
-_ROOM = 36  # columns that a message needs beside its subject
+_ROOM = 36  # minimum width of a message beside its subject
 
 
 def render(
@@ -41,8 +41,8 @@ def render(
     now: float | None = None,
     every: bool = False,
 ) -> str:
-    """Return each answer in full. ``now`` (seconds since 1970) gives ages; with ``every`` nothing
-    is left out, and each node has its own funnel.
+    """Return each answer in full. ``now`` (seconds since 1970) is used for ages. With ``every``,
+    nothing is left out, and each node has its own funnel.
     """
     texts = (
         "\n".join(line.rstrip() for line in _lines(e, canvas, now, every)) for e in explanations
@@ -51,7 +51,9 @@ def render(
 
 
 def clean_text(text: str, canvas: Canvas) -> str:
-    """Return a text of the cluster on one line that the terminal shows as it is."""
+    """Return a text from the cluster as one line without characters that would affect the
+    terminal.
+    """
     return canvas.plain(" ".join(printable(text).split()))
 
 
@@ -60,8 +62,8 @@ def _wrap(text: str, width: int) -> list[str]:
 
 
 def hang_text(first: str, text: str, canvas: Canvas, *, hanging: int) -> Iterator[str]:
-    """Yield the lines of ``text`` behind ``first``; the later ones are indented by ``hanging``
-    columns.
+    """Yield the lines of ``text`` after ``first``; all lines but the first are indented by
+    ``hanging`` columns.
     """
     lines = _wrap(clean_text(text, canvas), canvas.width - hanging)
     yield first + lines[0]
@@ -70,7 +72,7 @@ def hang_text(first: str, text: str, canvas: Canvas, *, hanging: int) -> Iterato
 
 
 def verdict_mark(e: Explanation, canvas: Canvas) -> str:
-    """Return a tick, a cross, or dots for a subject that only waits for the scheduler."""
+    """Return a tick, a cross, or dots if the subject only waits for the scheduler."""
     if e.waits:
         return canvas.paint("…", "1;33")
     return canvas.paint("✓", "1;32") if e.fits else canvas.paint("✗", "1;31")
@@ -156,7 +158,7 @@ def _list_expected_nodes(nodes: Sequence[ExpectedNode], canvas: Canvas) -> Itera
 
 
 def _obstacles(e: Explanation, canvas: Canvas) -> Iterator[str]:
-    """Yield a line for each obstacle on the nearest node, where there are several."""
+    """Yield a line for each obstacle on the nearest node, if there are several."""
     heading, *obstacles = explain_opening.obstacle_lines(e) or [""]
     if not obstacles:
         return
@@ -167,14 +169,14 @@ def _obstacles(e: Explanation, canvas: Canvas) -> Iterator[str]:
 
 
 def _names_node(e: Explanation, node: str) -> bool:
-    """Return True unless the headline names other nodes than this one."""
+    """Return True unless the headline names nodes and this one is not among them."""
     first = e.reasons[0] if e.reasons else None
     return first is None or (first.code != "mixed" and (not first.nodes or node in first.nodes))
 
 
 def _selector(e: Explanation, canvas: Canvas) -> Iterator[str]:
-    """Yield the selector that is the first reason, as it is written, with a mark below the part
-    that decided.
+    """Yield the selector that is the first reason, as it is written, and a mark below the part that
+    decided.
     """
     reason = e.reasons[0] if e.reasons else None
     if reason is None or not reason.selector or not reason.evaluations:
@@ -190,7 +192,7 @@ def _selector(e: Explanation, canvas: Canvas) -> Iterator[str]:
 
 
 def _title(e: Explanation, canvas: Canvas, now: float | None) -> Iterator[str]:
-    """Yield the subject, how long it has waited, and its claims; the release on the right."""
+    """Yield the subject, how long it has waited, and its claims, with the release on the right."""
     waits = printable(" ".join(filter(None, (e.phase, age(e.age, now)))))
     head = f"{e.title}  {waits}".rstrip()
     claims = printable(", ".join(_claim(e, name) for name in e.subject.pod_claims))
@@ -218,13 +220,13 @@ def _claim(e: Explanation, name: str) -> str:
 
 
 def release_title(e: Explanation) -> str:
-    """Return the release, and who named it: ``Kubernetes 1.36 (from kubelets)``."""
+    """Return the release and its origin: ``Kubernetes 1.36 (from kubelets)``."""
     origin = e.release_from or ("default" if e.release_assumed else "")
     return f"Kubernetes {e.release}" + (f" ({origin})" if origin else "")
 
 
 def _list_further_obstacles(reasons: Sequence[Reason], canvas: Canvas, most: int) -> Iterator[str]:
-    """Yield further obstacles that the nodes do not show."""
+    """Yield further obstacles that the section about nodes does not show."""
     for reason in reasons[:most]:
         yield from hang_text("  also: ", f"{reason.message} [{reason.code}]", canvas, hanging=8)
     if len(reasons) > most:
@@ -232,10 +234,12 @@ def _list_further_obstacles(reasons: Sequence[Reason], canvas: Canvas, most: int
 
 
 def _funnel(stages: Sequence[FunnelStage], canvas: Canvas) -> Iterator[str]:
-    """Yield a line for each stage: the demand, the devices left, and the values of the others."""
+    """Yield a line for each stage: the demand, the devices that remain, and the values of the
+    others.
+    """
     headings = [clean_text(stage.heading or f"request {stage.request}", canvas) for stage in stages]
     wide = max((len(heading) for heading in headings if len(heading) <= _HEADING), default=0)
-    rows: list[tuple[str, FunnelStage | None, str]] = []  # the demand, the numbers, their unit
+    rows: list[tuple[str, FunnelStage | None, str]] = []  # the demand, the numbers, and their unit
     for position, (stage, heading) in enumerate(zip(stages, headings, strict=True)):
         asked = clean_text(stage.stage, canvas)
         place = f" on {plural(stage.nodes, 'node')}" if stage.nodes else ""
@@ -282,8 +286,8 @@ def _noun(stage: FunnelStage) -> str:
 
 
 def _count(stage: FunnelStage, unit: str) -> str:
-    """Return the number of devices left. The first stage of a request, which has a ``unit``, has no
-    total, since the others are devices of other kinds.
+    """Return the number of devices that remain. The first stage of a request (the one with a
+    ``unit``) has no total, since the others are devices of other kinds.
     """
     return str(stage.kept) if unit and stage.kept else f"{stage.kept} of {stage.of}"
 
@@ -314,7 +318,7 @@ def _conflict(conflict: Conflict, canvas: Canvas, most: int) -> Iterator[str]:
 
 
 def _value(place: ConstraintGroup, canvas: Canvas) -> str:
-    """Return a value as text: ``pci0000:17`` alone, but a number with its attribute, ``numaNode
+    """Return a value as text: ``pci0000:17`` by itself, but a number with its attribute, ``numaNode
     0``.
     """
     value = clean_text(place.value, canvas)
@@ -329,8 +333,8 @@ def _first_reason(node: NodeAnswer) -> tuple[str, str]:
 
 
 def _nodes(nodes: Sequence[NodeAnswer], canvas: Canvas, most: int) -> Iterator[str]:
-    """Yield the nodes with the same first reason together, the reason beside them, or below where
-    there is no room.
+    """Yield the nodes grouped by their first reason. The reason is beside them, or below if there
+    is no room.
     """
     groups: dict[tuple[str, str], list[str]] = {}
     for node in sorted(nodes, key=lambda node: natural(node.name)):
@@ -356,7 +360,7 @@ def _nodes(nodes: Sequence[NodeAnswer], canvas: Canvas, most: int) -> Iterator[s
 
 
 def _names(names: Sequence[str]) -> str:
-    """Return ``gpu-a, gpu-b +3``: as many names as there is room for, at least one."""
+    """Return ``gpu-a, gpu-b +3``: as many names as there is room for, but at least one."""
     shown = 1
     while shown < len(names) and len(", ".join(names[: shown + 1])) <= _NAME - 4:
         shown += 1
@@ -378,7 +382,7 @@ def _fixes(fixes: Sequence[Fix], canvas: Canvas, how: str) -> Iterator[str]:
         if len(text) <= room:
             yield f"{left}{text:<{room}}  {place}"
             continue
-        # A longer text has the whole width, and the nodes stand after its end.
+        # A longer text gets the whole width, and the nodes follow at its end.
         *lines, last = _wrap(text, canvas.width - 5)
         for line in lines:
             yield left + line
@@ -488,9 +492,9 @@ def _alignment(e: Explanation, canvas: Canvas) -> Iterator[str]:
 
 
 def _request(e: Explanation, allocated: AllocatedDevice) -> str:
-    """Return claim and request; an extended resource as the pod has it."""
+    """Return the claim and the request; an extended resource is named as in the pod."""
     claim = allocated.claim.rpartition("/")[2]
-    # The scheduler makes another one for extended resources
+    # The scheduler makes another claim for extended resources
     is_claim_of_pod = claim in e.subject.pod_claims.values()
     return (
         not is_claim_of_pod and e.subject.extended.get(allocated.request)

@@ -1,1 +1,1 @@
-"""Reports of what is known: drivers, machines, packs."""
+"""Reports of dractl's facts: drivers, machines, packs."""

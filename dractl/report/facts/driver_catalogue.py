@@ -104,7 +104,7 @@ def to_text(profile: Known, canvas: Canvas) -> str:
 
 
 def _refusals(driver: str) -> Sequence[RefusalFact]:
-    """Return the entries of a driver's own words."""
+    """Return the facts about a driver's refusals."""
     file = refusal_file(driver)
     return file.refusals if file is not None else ()
 
@@ -117,7 +117,7 @@ class _Blanks(dict[str, str]):
 
 
 def _meaning(row: RefusalFact, driver: str) -> str:
-    """Return the first clause of an entry, without the parts that only a pod has."""
+    """Return the first clause of an entry, without the parts that need a pod."""
     return row.meaning[0].format_map(_Blanks(driver=driver, node="the node"))
 
 
@@ -130,7 +130,9 @@ def _in_cel(name: str, driver: str) -> str:
 
 
 def _number_range(names: Sequence[str]) -> str:
-    """Return the names of capacities that differ by their number, such as memorySlice0 to 7."""
+    """Return the names of capacities that differ only in a number as a range, such as memorySlice0
+    to 7.
+    """
     return (
         names[0]
         if len(names) == 1

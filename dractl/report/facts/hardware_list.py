@@ -1,5 +1,5 @@
-"""The machines that ``--hardware`` knows by name, with how sure their values are, as
-text and JSON.
+"""The machines that ``--hardware`` knows by name, with the certainty of their values, as text and
+JSON.
 """
 
 import json
@@ -14,7 +14,7 @@ SCHEMA = "dractl/hardware/v1"
 
 
 def to_json() -> str:
-    """Return every machine with its evidence, every product with its kind."""
+    """Return every machine with its evidence, and every product with its kind."""
     machines = [_machine(name) for name in names.every()]
     products_known = [
         {"name": product.name, "kind": product.kind} for product in products().values()
@@ -41,7 +41,7 @@ def _machine(name: str) -> dict[str, Any]:
 
 
 def to_text(canvas: Canvas) -> str:
-    """Return a line a machine: its name, its hardware, and its derived values."""
+    """Return one line for each machine: its name, its hardware, and its derived values."""
     machine_names = names.every()
     wide = max(map(len, machine_names))
     lines = []

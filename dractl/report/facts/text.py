@@ -12,7 +12,9 @@ from dractl.report.plain import plural
 
 
 def render(summary: Summary, canvas: Canvas, *, every: bool) -> str:
-    """Return the pack, a line a driver, and the old parts; ``every``: each old part."""
+    """Return the pack, one line for each driver, and the old parts; with ``every``, each old
+    part.
+    """
     wide = max(len(line.name) for line in summary.drivers)
     lines = [summary.title]
     forbidden = [row for row in summary.unread if row["why"] == "forbidden"]

@@ -1,4 +1,4 @@
-"""``dractl impact -o html``: a page to read before the change, and to hand on."""
+"""``dractl impact -o html``: a page to read before the change, and to share."""
 
 from collections.abc import Iterator
 from html import escape

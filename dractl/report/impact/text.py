@@ -1,4 +1,6 @@
-"""``dractl impact`` as text: what happens, to whom, who finds a place, and what to do."""
+"""``dractl impact`` as text: the change, the affected pods, the pods that find a new node, and the
+next steps.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,11 +11,11 @@ from dractl.report.canvas import Canvas
 from dractl.report.plain import printable, wrap
 
 MAX_PODS = 12
-"""Paragraphs about pods of one effect, without ``every``."""
+"""Maximum number of paragraphs about pods with one effect, without ``every``."""
 MAX_NAMES = 4
-"""Pods that a paragraph names, without ``every``."""
+"""Maximum number of pods that a paragraph names, without ``every``."""
 MAX_DEVICE_GROUPS = 8
-"""Groups of devices that are named, without ``every``."""
+"""Maximum number of groups of devices that are named, without ``every``."""
 _STYLES = {"blocked": "1;31", "evicted": "33", "waits": "33", "kept": "2"}
 _TITLES = {"blocked": "blocked", "evicted": "evicted", "waits": "waiting", "kept": "kept"}
 _INDENT = "    "

@@ -1,1 +1,1 @@
-"""Reports of lint, one module a format."""
+"""Reports of lint, with one module for each format."""

@@ -1,4 +1,4 @@
-"""``dractl lint -o concise``: one line a finding, as editors and grep want it."""
+"""``dractl lint -o concise``: one line for each finding, in the form for editors and grep."""
 
 from dractl.lint.finding import Report
 from dractl.report.canvas import Canvas

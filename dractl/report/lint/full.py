@@ -12,17 +12,17 @@ from dractl.report.canvas import Canvas
 from dractl.report.lint.summary import STYLES
 from dractl.report.plain import printable, wrap
 
-_FRAME = "94"  # bright: plain blue can hardly be read on black
+_FRAME = "94"  # bright, since plain blue is hard to read on black
 
 
 def render(report: Report, canvas: Canvas) -> str:
-    """Return the findings, a blank line between them."""
+    """Return the findings, separated by blank lines."""
     return "\n\n".join(_finding(finding, canvas) for finding in report.findings)
 
 
 def explain_hint(report: Report) -> str:
-    """Return the hint on where to read about rules whose page has no address; empty if there are
-    none.
+    """Return the hint that says where to read about rules whose page has no address; empty if there
+    are none.
     """
     codes = sorted(
         {finding.code for finding in report.findings if not registry.rule_of(finding.code).page}
@@ -93,18 +93,18 @@ def _note(text: str, label: str, canvas: Canvas, margin: str) -> list[str]:
 
 
 class _Excerpt(Struct, frozen=True):
-    """A source line as it is shown, or the part of it around a place."""
+    """A source line as it is shown, or its part around a place."""
 
     text: str
     """The printable text."""
     start: int
     """The first column to mark, from 0."""
     end: int
-    """The column behind the last one to mark."""
+    """The column after the last one to mark."""
 
 
 def _excerpt(line: str, place: Position, width: int) -> _Excerpt:
-    """Return the line, or the part around the place where it is too long."""
+    """Return the line, or its part around the place if it is too long."""
     start = min(place.column - 1, len(line))
     end = (
         min(place.end_column - 1, len(line)) if place.end_line == place.line else len(line.rstrip())
@@ -115,7 +115,7 @@ def _excerpt(line: str, place: Position, width: int) -> _Excerpt:
     if len(line) > room:
         first = max(0, min(start - room // 3, len(line) - room))
     before, marked, after = line[first:start], line[start:end], line[end : first + room]
-    # Escapes are longer than the characters they stand for, so the marks are counted after
+    # Escapes are longer than the characters that they replace, so the marks are counted after
     # escaping.
     shown_before, shown_marked = (
         printable(before),

@@ -9,8 +9,8 @@ _LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def render(report: Report) -> str:
-    """Return one ``::error file=...::message`` line a finding, and one for the files that were
-    passed over for a reason.
+    """Return one ``::error file=...::message`` line for each finding, and one for the files that
+    were skipped for a reason.
     """
     lines = [_command(finding) for finding in report.findings]
     lines += map(_omission, omissions(report.skipped))
@@ -35,7 +35,7 @@ def _command(finding: Finding) -> str:
         "endLine": str(place.end_line),
         "title": f"{finding.code} {finding.name}",
     }
-    # Columns are only allowed within one line, and the end is inclusive there
+    # Columns are allowed only within one line, and the end is inclusive
     if place.end_line == place.line:
         properties["col"] = str(place.column)
         properties["endColumn"] = str(max(place.column, place.end_column - 1))

@@ -13,8 +13,8 @@ _SEVERITIES = {"error": "major", "warning": "minor", "info": "info"}
 
 
 def render(report: Report) -> str:
-    """Return a list with one issue a finding; GitLab wants fingerprints that differ within a
-    report.
+    """Return a list with one issue for each finding; GitLab requires fingerprints that differ
+    within a report.
     """
     seen: Counter[tuple[str, str]] = Counter()
     issues = []
@@ -42,6 +42,6 @@ def _issue(finding: Finding, number: int) -> dict[str, Any]:
 
 def _clean(text: str) -> str:
     """Replace invalid Unicode, such as a file's name in another encoding: one such character would
-    spoil the report.
+    make the report invalid.
     """
     return re.sub("[\ud800-\udfff]", "\ufffd", text)

@@ -7,8 +7,8 @@ from dractl.lint.finding import Report
 
 
 def render(report: Report) -> str:
-    """Return the whole report, and the pack of facts that it rests on;
-    ``schemas/dractl/lint-v1.json`` is its schema.
+    """Return the whole report, with the pack of facts that it uses; ``schemas/dractl/lint-v1.json``
+    is its schema.
     """
     document = {**report.to_json(), "facts": current().to_json()}
     # A file's text can contain a lone surrogate ("\\ud800" in JSON), which no encoding can write:

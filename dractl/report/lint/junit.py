@@ -1,5 +1,5 @@
-"""``dractl lint -o junit``: JUnit XML, one test case per finding; errors and warnings have failed,
-infos have passed.
+"""``dractl lint -o junit``: JUnit XML with one test case for each finding; errors and warnings
+count as failed, infos as passed.
 """
 
 import re
@@ -14,7 +14,7 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 def render(report: Report) -> str:
     """Return the XML document. A run without findings is one passed test case, since some readers
-    treat none as a failure.
+    treat a report without test cases as a failure.
     """
     skipped = [] if report.unchecked is None else [_case_of_skipped("selectors", report.unchecked)]
     failures = sum(finding.severity != "info" for finding in report.findings)

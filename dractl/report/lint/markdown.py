@@ -9,11 +9,13 @@ from dractl.report.paths import relative
 
 _WIDTH = 1_000_000
 MAX_ROWS = 500
-"""GitHub refuses a job summary above 1 MiB."""
+"""Maximum number of rows, since GitHub refuses a job summary above 1 MiB."""
 
 
 def render(report: Report) -> str:
-    """Return the numbers as a headline, a table with a row a finding, and the unchecked files."""
+    """Return a headline with the numbers, a table with a row for each finding, and the unchecked
+    files.
+    """
     first, *notes = summary(report, Canvas(_WIDTH)).split("\n")
     lines = [f"### dractl: {escape(first)}", ""]
     if report.findings:

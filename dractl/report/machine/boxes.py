@@ -1,8 +1,8 @@
 """The content of pictures of a machine: boxes in boxes (NUMA node, PCIe root, switch), and the
 devices in them.
 
-SVG and HTML draw the same boxes. Each box has the distance between the devices in it, so a reader
-finds the distance of two devices on the smallest box that contains both.
+SVG and HTML draw the same boxes. Each box shows the distance between the devices in it, so a reader
+finds the distance between two devices at the smallest box that contains both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dractl.topology.tree import Switch
 class Card(Struct, frozen=True):
     """A device. ``published`` is its published name if that is not its ``label``; ``parts`` are the
     devices that it is divided into; ``why_not`` says why it is not published. ``details`` are all
-    facts, a line each.
+    facts, one on each line.
     """
 
     device: PciDevice
@@ -67,13 +67,13 @@ class Box(Struct, frozen=True):
     inside: tuple[Box | Card | Counted, ...]
     levels: tuple[str, ...] = ()
     between: tuple[str, ...] = ()
-    """The few devices that ``levels`` are about, where the box has others, too, such as the BMC's
-    display.
+    """The devices that ``levels`` are about, if these are few and the box also has others, such as
+    the BMC's display.
     """
 
     @property
     def tag(self) -> str:
-        """The distances in the head of the box; empty without any."""
+        """The distances in the header of the box; empty if it has none."""
         distances = ", ".join(self.levels)
         return distances and (
             f"between {' and '.join(self.between)}: {distances}"
@@ -91,7 +91,7 @@ class Box(Struct, frozen=True):
 
 
 class Picture(Struct, frozen=True):
-    """The outermost boxes; ``between`` are the distances between devices in different ones."""
+    """The outermost boxes; ``between`` has the distances between devices in different boxes."""
 
     boxes: tuple[Box, ...]
     between: tuple[str, ...]
@@ -120,7 +120,7 @@ def picture(machine: Machine, publication: Publication, canvas: Canvas) -> Pictu
     for (
         number,
         group,
-    ) in groups.items():  # nodes that have functions but are not in /sys/devices/system/node
+    ) in groups.items():  # nodes that have functions but are missing from /sys/devices/system/node
         title = "NUMA node unknown" if number is None else f"NUMA node {number}"
         boxes.append(draw.node("This host" if not machine.numa_nodes else title, None, group.roots))
     return Picture(tuple(boxes), draw.levels(boxes))
@@ -210,8 +210,8 @@ class _Maker:
         )
 
     def _labels_of_two(self, items: Iterable[Box | Card | Counted]) -> tuple[str, ...]:
-        """Return the labels of the only two devices that are compared; empty if more devices, or
-        all, are compared.
+        """Return the labels of the devices, if only two of them are compared; empty if more
+        devices, or all, are compared.
         """
         cards = [card for item in items for card in _cards(item)]
         among = [card.label for card in cards if card.device.bdf in self._endpoints]

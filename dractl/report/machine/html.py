@@ -1,8 +1,8 @@
 """``discover -o html``: the boxes, the matrix and the notes of a machine in one page that can be
 put in a ticket.
 
-Pointing at a device, or reaching it with the Tab key, shows on every other how far away it is.
-Nothing is loaded from elsewhere.
+If the reader points at a device, or reaches it with the Tab key, every other device shows its
+distance from it. The page loads nothing from elsewhere.
 """
 
 import json
@@ -83,8 +83,8 @@ def render(machine: Machine, publication: Publication = NOTHING) -> str:
     best: dict[str, dict[str, str]] = {}
     for (a, b), level in nearest(machine).items():
         best.setdefault(a, {})[b] = level
-    # "</" cannot occur in addresses and levels; escaped all the same, because it would end the
-    # element.
+    # "</" cannot occur in addresses and levels, but is escaped nevertheless, because it would end
+    # the element.
     data = json.dumps(best).replace("</", "<\\/")
     node = machine.host.name or words.host_product(machine) or "this node"
     labels = words.labels(machine, devices_of(machine), publication)
@@ -179,7 +179,7 @@ def _matrix(machine: Machine, best: dict[str, dict[str, str]], labels: dict[str,
     heads = "".join(
         f'<th scope="col" title="{d.bdf}">{escape(labels[d.bdf])}</th>' for d in devices
     )
-    columns = len(devices) + 1  # by which paper is divided
+    columns = len(devices) + 1  # the number of columns by which the width of paper is divided
     lines = [
         "<h2>Distances</h2>",
         f'<div class="wide" tabindex="0"><table class="matrix" style="--columns: {columns}">',

@@ -174,7 +174,7 @@ def _levels(cells: list[list[str]]) -> list[str]:
 
 
 def _disagreements(machine: Machine, labels: dict[str, str], canvas: Canvas) -> list[str]:
-    """Return the sources, and the pairs on which they differ: claims match by sysfs, whatever the
+    """Return the sources, and the pairs for which they differ: claims match by sysfs, whatever the
     matrix shows.
     """
     pairs: dict[tuple[str, str], dict[str, str]] = {}

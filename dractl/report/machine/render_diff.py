@@ -30,8 +30,8 @@ def to_json(differences: Sequence[DeviceDiff], node_name: str) -> str:
 
 
 def to_text(differences: Sequence[DeviceDiff], node_name: str) -> str:
-    """Return one line a difference, devices as headings; ``-`` is published only, ``+`` rendered
-    only.
+    """Return one line for each difference, with devices as headings; ``-`` is only published, ``+``
+    only rendered.
     """
     if not differences:
         return f"{node_name}: published and rendered devices are the same\n"

@@ -1,7 +1,7 @@
 """``discover -o svg``: the boxes of a machine as a picture for tickets and documents.
 
-No script, no font and no image from elsewhere; it scales to the width it is given, follows the
-reader's light or dark scheme, and every device can be reached with the Tab key.
+It has no script and loads no font or image. It scales to the given width, follows the reader's
+light or dark scheme, and every device can be reached with the Tab key.
 """
 
 from html import escape
@@ -17,12 +17,12 @@ from dractl.report.plain import wrap
 from dractl.topology.levels import LEVELS, endpoints
 from dractl.topology.machine import Machine
 
-WIDTH = 548  # of a NUMA node's box
+WIDTH = 548  # width of a NUMA node's box
 _PAD, _GAP = 16, 8
 _HEAD = 26  # a box's title
 _LINE = 16
-_UNEQUAL = 1.5  # a second column is drawn where its content fills half of its height
-_MIN_BOX_WIDTH = 160  # of a box, at any depth
+_UNEQUAL = 1.5  # a second column is drawn if its content fills half of its height
+_MIN_BOX_WIDTH = 160  # minimum width of a box, at any depth
 # An average character's width at 12 px (mono: 11 px), in a wide font
 _BOLD, _PLAIN, _MONO = (8.0, 6.9, 6.7)
 _CANVAS = Canvas()
@@ -41,7 +41,7 @@ svg.dractl .device:focus > rect:first-of-type {{ stroke: var(--ink); stroke-widt
 """.strip()
 
 COLORS = {"gpu": "gpu", "accelerator": "gpu", "nic": "nic", "rdma": "nic", "nvme": "nvme"}
-"""The palette's name for each kind of device; ``other`` for the rest."""
+"""The palette's name for each kind of device; all other kinds are ``other``."""
 
 
 class _Drawn(Struct, frozen=True):
@@ -145,8 +145,8 @@ def _item(item: Box | Card | Counted, x: float, y: float, width: float) -> _Draw
 
 
 def _card(card: Card, x: float, y: float, width: float) -> _Drawn:
-    """Return a card: name and link in the first line, address and product in the second, then parts
-    and the reason if it is not published.
+    """Return a card: name and link in the first line, address and product in the second, then the
+    parts of the device, and the reason if it is not published.
     """
     left, right = x + 14, x + width - 8
     taken = len(card.label) * _BOLD + len(card.published) * _MONO + len(card.link) * _PLAIN + 40
@@ -197,8 +197,8 @@ def _text(text: str, x: float, y: float, style: str) -> str:
 
 
 def _texts(parts: list[tuple[str, str]], x: float, y: float) -> str:
-    """Return the texts with their styles, one after another: the reader's font decides their
-    positions.
+    """Return the texts with their styles, one after another, since the reader's font determines
+    their positions.
     """
     spans = [
         f'<tspan class="{style}" dx="{_GAP if i else 0}">{escape(text)}</tspan>'

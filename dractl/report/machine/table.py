@@ -21,7 +21,7 @@ _HEAD = (
 )
 _DISPENSABLE = ("SWITCH", "DRIVER", "DEVICE", "NAMES", "PCIE ROOT")
 _MIN_DESCRIPTION = 24
-"""Columns that the description must have, or it is left out."""
+"""Minimum width of the description; without that room it is left out."""
 
 
 def render(

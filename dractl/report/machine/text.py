@@ -46,8 +46,8 @@ def labels(
     """Return short names of devices by address: the published name if it is short, else GPU0, NIC0,
     NVME0 ... by address.
 
-    So a name in capitals is never the name of an allocated device. A name with a question mark is a
-    guess. The number of a GPU is NVML's index if NVML knows all GPUs.
+    So a name in capitals is never a published name. A name with a question mark is a guess. The
+    number of a GPU is NVML's index if NVML knows all GPUs.
     """
     devices = list(devices)
     indices = {gpu.bdf: gpu.index for gpu in machine.gpus}
@@ -97,8 +97,8 @@ def parts(device: PciDevice, gpu: Gpu | None, publication: Publication) -> list[
 
 
 def profiles(gpu: Gpu) -> str:
-    """Return the MIG profiles that the GPU offers, each with how many fit at once; empty if it has
-    none.
+    """Return the MIG profiles that the GPU offers, each with the number that fit at the same time;
+    empty if it has none.
     """
     offered = [
         f"{item.name} ×{_max_instances(item, gpu.mig_profiles)}"
@@ -143,7 +143,7 @@ def description(device: PciDevice, gpu: Gpu | None) -> str:
 
 
 def binding(device: PciDevice) -> str:
-    """Return the kernel driver unless it is the usual one, and the number of VFs in use."""
+    """Return the kernel driver, unless it is the usual one, and the number of VFs in use."""
     words = []
     if device.kind != "bridge" and device.driver != "nvidia":
         words.append(device.driver or "no driver")
@@ -170,7 +170,7 @@ def is_shown(device: PciDevice) -> bool:
 
 
 def product(device: PciDevice) -> str:
-    """Return vendor and device: by name where pci.ids has one, else by number."""
+    """Return the vendor and the device: by name if pci.ids has one, or else by number."""
     if is_nvswitch(device):
         return device.device_name or "NVIDIA NVSwitch"
     vendor = device.vendor_name
@@ -182,8 +182,8 @@ def product(device: PciDevice) -> str:
 
 
 def _name_on_market(name: str) -> str:
-    """Return the marketing name, which pci.ids has in brackets after the chip's: ``MT2910 Family
-    [ConnectX-7]``.
+    """Return the marketing name, which pci.ids has in brackets after the name of the chip: ``MT2910
+    Family [ConnectX-7]``.
     """
     chip, bracket, sold = name.partition("[")
     return sold[:-1] if bracket and sold.endswith("]") and chip.strip() else name
@@ -227,8 +227,8 @@ def link(device: PciDevice, canvas: Canvas) -> tuple[str, bool]:
 def facts(
     device: PciDevice, gpu: Gpu | None, publication: Publication, canvas: Canvas
 ) -> list[tuple[str, str]]:
-    """Return everything that identifies a device, one pair per fact: for the details
-    of a picture.
+    """Return everything that identifies a device, with one pair for each fact, for the details of a
+    picture.
     """
     number = (
         {"minor": gpu.minor, "NVML index": gpu.index, "UUID": gpu.uuid} if gpu is not None else {}
@@ -409,7 +409,9 @@ def rail_lines(machine: Machine, names: Mapping[str, str]) -> list[str]:
 
 
 def names_by_place(publication: Publication) -> list[tuple[str, list[tuple[str, list[str]]]]]:
-    """Return the names of published devices by PCIe root (last: without one) and driver."""
+    """Return the names of published devices by PCIe root and driver; devices without a root come
+    last.
+    """
     places: dict[str, dict[str, list[str]]] = {}
     for device in publication.devices:
         place = places.setdefault(device.pcie_root or "without pcieRoot", {})

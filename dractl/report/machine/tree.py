@@ -17,9 +17,9 @@ from dractl.topology import cpulist, tree
 from dractl.topology.machine import Machine, PciDevice
 from dractl.topology.tree import Root, Switch
 
-_INDENT = 6  # for names that do not fit next to their driver
+_INDENT = 6  # indentation of names that do not fit next to their driver
 _LEAST_TEXT = 34
-"""Columns that descriptions must have to stand beside the rest."""
+"""Minimum width of descriptions that are placed beside the other columns."""
 
 
 class _Title(Struct, frozen=True):
@@ -33,8 +33,8 @@ class _Title(Struct, frozen=True):
 
 
 class _Row(Struct, frozen=True):
-    """A device: columns that are aligned over the whole tree. ``below`` is the branch of a second
-    line.
+    """A device: columns that are aligned over the whole tree. ``below`` is the continuation on a
+    second line.
     """
 
     branch: str
@@ -246,8 +246,8 @@ def _summary(devices: list[PciDevice]) -> str:
 
 
 class _Widths(Struct, frozen=True):
-    """The columns of a tree. ``text`` is 0 where descriptions are on lines of their own, ``names``
-    where these have the kernel's names and the link, too.
+    """The columns of a tree. ``text`` is 0 if descriptions are on lines of their own. ``names`` is
+    0 if these lines also have the kernel's names and the link.
     """
 
     left: int
@@ -258,8 +258,8 @@ class _Widths(Struct, frozen=True):
 
     @classmethod
     def of(cls, rows: list[_Row], width: int) -> _Widths:
-        """Return the columns of ``rows``: descriptions are wrapped where ``width`` is short, and
-        moved where it is shorter.
+        """Return the columns of ``rows``: descriptions are wrapped if ``width`` is small, and moved
+        to lines of their own if it is smaller still.
         """
 
         def widest(values: Iterable[str]) -> int:
@@ -267,7 +267,7 @@ class _Widths(Struct, frozen=True):
 
         left = max((len(row.branch) + len(row.bdf) for row in rows), default=0)
         kind, published = widest(row.kind for row in rows), widest(row.published for row in rows)
-        # A function can have many interfaces: their names are cut before anything else is.
+        # A function can have many interfaces, so their names are shortened before anything else.
         names = min(widest(row.names for row in rows), max(12, width // 4))
         used = left + sum(column + 2 for column in (kind, published, names) if column)
         room = width - used - 2 - (widest(row.link for row in rows) + 2)
@@ -376,7 +376,7 @@ def _section_of_published(publication: Publication, canvas: Canvas) -> list[str]
 
 
 def _section(title: str, texts: list[str], canvas: Canvas) -> list[str]:
-    """Return lines below a title; nothing without lines."""
+    """Return lines below a title; nothing if there are no lines."""
     lines = ["", canvas.paint(title, "1")] if texts else []
     for text in texts:
         lines += wrap(f"  {text}", canvas.width, "    ")
@@ -384,7 +384,7 @@ def _section(title: str, texts: list[str], canvas: Canvas) -> list[str]:
 
 
 def _pairs(title: str, pairs: list[tuple[str, str]], canvas: Canvas) -> list[str]:
-    """Return ``about: message`` below a title; nothing without pairs."""
+    """Return ``about: message`` lines below a title; nothing if there are no pairs."""
     lines = ["", canvas.paint(title, "1")] if pairs else []
     for about, message in pairs:
         first, *others = wrap(f"  {about}: {message}", canvas.width, "    ")

@@ -1,4 +1,4 @@
-"""``plan`` as text: the moves, with the commands, and the warnings to read before."""
+"""``plan`` as text: the moves with their commands, and the warnings to read before them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ _SUBJECT_PODS = 3
 
 
 def headline(plan: Plan) -> str:
-    """Return the answer in one sentence."""
+    """Return the plan's result in one sentence."""
     match plan.verdict:
         case "fits":
             return f"{plan.subject} fits: nothing has to move"

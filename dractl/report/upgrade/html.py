@@ -1,4 +1,4 @@
-"""``dractl upgrade -o html``: a page to read and to hand on."""
+"""``dractl upgrade -o html``: a page to read and to share."""
 
 from collections.abc import Iterator
 from html import escape
@@ -30,7 +30,7 @@ def _step(step: Step, unchanged: str) -> str:
 
 
 def _row(finding: Finding) -> str:
-    """Return the level and, beside it, the message with the further parts that the finding has."""
+    """Return the level, and beside it the message with any further parts of the finding."""
     level = cell(finding.level, _LOOKS[finding.level])
     return f"{level}<td>{'<br>'.join((escape(finding.message), *_details(finding)))}</td>"
 

@@ -36,5 +36,5 @@ def value(plan: Plan) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    """Return the value of a finding, without the keys that it has nothing for."""
+    """Return the value of a finding, without keys that would be empty."""
     return {name: item for name, item in to_builtins(finding).items() if item is not None}

@@ -1,4 +1,4 @@
-"""``dractl upgrade`` as text: a paragraph for each step, breaks first in each."""
+"""``dractl upgrade`` as text: a paragraph for each step, with breaking changes first."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,16 +13,18 @@ from dractl.upgrade.finding import LEVELS, Level
 _NOUNS: dict[Level, str] = {"breaks": "break", "changes": "behaviour change", "info": "note"}
 _STYLES = {"breaks": "1;31", "changes": "33", "info": "2"}
 _MAX_ALIKE = 2
-"""Findings of one code that a step shows without ``-v``; further ones are only counted."""
-_LINES = 2  # lines of a finding and of an edit; of another fix one
+"""Number of findings with one code that a step shows without ``-v``; the others are only
+counted.
+"""
+_LINES = 2  # maximum lines of a finding and of an edit; another fix has one line
 _OPEN = 4
-"""Subjects that are named as not compared; more are counted."""
+"""Number of subjects that are named as not compared; the others are counted."""
 _MAX_OBJECTS = 12
-"""Names of a finding where all of it is printed; JSON has every one."""
+"""Number of names in a finding that is printed in full; JSON has all of them."""
 
 
 def render(plan: Plan, canvas: Canvas, *, every: bool = False) -> str:
-    """Return the plan; ``every``: the notes, too, and all findings of a kind."""
+    """Return the plan; with ``every``, also the notes and all findings of a kind."""
     lines = [*_wrap_lines(headline(plan), canvas, ""), ""]
     quiet = [] if every else [step for step in plan.steps if _is_quiet(step)]
     for step in plan.steps:
@@ -48,7 +50,7 @@ def _is_quiet(step: Step) -> bool:
 
 
 def _quiet_steps(steps: Sequence[Step], canvas: Canvas, unchanged: str) -> list[str]:
-    """Return the steps with which nothing changes as one line."""
+    """Return one line for the steps that change nothing."""
     first, *following = [printable(step.step) for step in steps if not step.findings] or [""]
     names = ", ".join([first, *(name.removeprefix("Kubernetes ") for name in following)])
     return _wrap_lines(f"{names}: {unchanged}", canvas, "") if names else []
@@ -130,7 +132,7 @@ def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
         + first.lstrip(),
         *further_lines,
     ]
-    # The objects' names have it
+    # the names of the objects contain it already
     owner = None if (finding.owner or "").startswith("namespace ") else finding.owner
     source = ", ".join(filter(None, (finding.source, finding.date))) if every else ""
     sides = (finding.earlier, finding.later) if every else (None, None)
@@ -154,8 +156,8 @@ def _note_more(count: int) -> list[str]:
 
 
 def _wrap_lines(text: str, canvas: Canvas, indent: str, max_lines: int = 0) -> list[str]:
-    """Return the lines of a text, at most ``max_lines`` (0: any number); the last ends with an
-    ellipsis if there would be more.
+    """Return the lines of a text, at most ``max_lines`` (0 means any number); if the text is
+    longer, the last line ends with an ellipsis.
     """
     width = max(canvas.width - len(indent), 40)
     lines = wrap(text, width) or [""]

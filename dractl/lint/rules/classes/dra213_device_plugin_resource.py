@@ -60,7 +60,7 @@ def check(run: Run) -> Found:
             )
         elif (
             chart_of(subject.document.file) is None
-        ):  # a chart brings the class to take the plugin's place
+        ):  # in a chart, the class is meant to replace the plug-in
             yield Advice(
                 subject,
                 path,

@@ -4,9 +4,9 @@
 
 With `--for karpenter` or `--for cluster-autoscaler`: finds selectors that compare what only a
 running node knows, such as UUIDs, serial numbers and MAC addresses; for Karpenter also PCI
-addresses and roots, there in constraints too. Of the drivers whose devices Karpenter on AWS
-describes (from 1.15 on), finds every attribute that is not in its list, unless an instance type
-serves the claim all the same, as with a guarded selector; and pods that get such devices through an
+addresses and roots, there in constraints too. For drivers whose devices Karpenter on AWS describes
+(from 1.15 on), finds every attribute that is not in its list, unless an instance type serves the
+claim nevertheless, as with a guarded selector. Also finds pods that get such devices through an
 extended resource. DRA773 finds the other claims that Karpenter serves with no instance type.
 
 ## Why is this bad
@@ -126,8 +126,8 @@ def _is_served(run: Run, subject: Manifest) -> bool:
 
 
 def _advise_extended_resources(run: Run) -> Found:
-    """Yield advice on extended resources: Karpenter does not look at the class that serves them,
-    only at claims of pods.
+    """Yield advice on extended resources, since Karpenter looks only at the claims of pods, and not
+    at the class behind a resource.
     """
     classes = {
         text(subject.spec.get("extendedResourceName")): subject.name

@@ -2,9 +2,9 @@
 
 ## What it does
 
-With `--for cluster-autoscaler`: compares the devices of a pool that shares no counters: the names
-of their attributes and capacities, their capacities, and attributes called `type`, `model`,
-`productName` or `profile`. In a pool that shares counters, compares the counter sets.
+With `--for cluster-autoscaler`: compares the devices of a pool without shared counters: the names
+of their attributes and capacities, the amounts of the capacities, and attributes called `type`,
+`model`, `productName` or `profile`. In a pool with shared counters, compares the counter sets.
 
 ## Why is this bad
 

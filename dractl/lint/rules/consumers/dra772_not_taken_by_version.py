@@ -2,10 +2,10 @@
 
 ## What it does
 
-With `--for kueue=0.17` or `--for cluster-autoscaler=1.35`, finds what only later versions take, or
-what only the main branch takes: in templates for Kueue selectors, constraints, configurations and
-`adminAccess`; for Cluster Autoscaler `adminAccess` and slices with `sharedCounters`. Without a
-version the newest release counts.
+With `--for kueue=0.17` or `--for cluster-autoscaler=1.35`, finds fields that only later versions,
+or only the main branch, accept. For Kueue these are selectors, constraints, configurations and
+`adminAccess` in templates; for Cluster Autoscaler they are `adminAccess` and slices with
+`sharedCounters`. If you give no version, the newest release counts.
 
 ## Why is this bad
 

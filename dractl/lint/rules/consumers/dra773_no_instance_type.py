@@ -9,7 +9,8 @@ finds those that no instance type serves, unless DRA761 or DRA762 says why.
 ## Why is this bad
 
 No node comes, and the pod stays pending. Karpenter knows only whole GPUs and EFA interfaces,
-compares only what its provider declares of them, and tries devices in every order for five seconds.
+compares only the attributes that its provider declares, and tries devices in every order for at
+most five seconds.
 
 ## Example
 

@@ -2,14 +2,15 @@
 
 ## What it does
 
-With `--for karpenter`: finds `capacity.requests` of devices that the AWS provider declares, none of
-which are shared, where Karpenter would launch an instance type whose devices have less than that.
+With `--for karpenter`: finds `capacity.requests` for devices that the AWS provider declares, if
+Karpenter would launch an instance type whose devices have less than the requested amount. None of
+these devices can be shared.
 
 ## Why is this bad
 
-Karpenter compares capacities of devices that can be shared, and of no others. So it takes any
-instance type to have enough, may launch the cheapest one, and counts on the pod running there.
-kube-scheduler compares every capacity, and the pod stays pending beside a new node.
+Karpenter compares capacities of devices that can be shared, and of no others. So it assumes that
+every instance type has enough, and may launch the cheapest one for the pod. kube-scheduler compares
+every capacity, and the pod stays pending beside a new node.
 
 ## Example
 
@@ -83,8 +84,8 @@ def _capacity_requests(request: Request) -> Mapping[str, Quantity]:
 def _types_with_less(
     run: Run, claim: Claim, name: str, wanted: Quantity
 ) -> Iterator[tuple[str, str]]:
-    """Yield the instance types that Karpenter may launch and whose devices have less, with the
-    amount.
+    """Yield the instance types that Karpenter may launch although their devices have less of the
+    capacity, each with its amount.
     """
     for instance_type, judgement in (judge_claims(run, [claim]) or {}).items():
         if judgement.verdict != "serves":
@@ -96,7 +97,7 @@ def _types_with_less(
 
 
 def _amount(group: DeviceGroup, name: str) -> str | None:
-    """Return a capacity of the group's devices, by its full or its bare name."""
+    """Return the amount of a capacity of the group's devices, by its full name or its bare name."""
     bare = name.removeprefix(f"{group.driver}/")
     value = group.capacity.get(name) or group.capacity.get(bare)
     return None if value is None else str(value.get("value"))

@@ -8,9 +8,9 @@ Kubernetes' own.
 
 ## Why is this bad
 
-While such a pod waits for a preemption, Cluster Autoscaler counts it on its node, but its claims
-have no devices there. It launches no node for the pod, and takes the devices for free that the pod
-will get.
+While such a pod waits for a preemption, Cluster Autoscaler simulates it on its nominated node, but
+without devices for its claims. It launches no node for the pod, and treats the devices that the pod
+will get as free.
 
 ## Example
 
@@ -42,7 +42,7 @@ SEVERITY = "warning"
 KINDS = ("Pod template",)
 FOR = ("cluster-autoscaler",)
 _BUILT_IN = ("system-cluster-critical", "system-node-critical")
-"""kubernetes/kubernetes pkg/apis/scheduling/v1/helpers.go: both preempt."""
+"""kubernetes/kubernetes pkg/apis/scheduling/v1/helpers.go: both classes preempt."""
 
 
 def check(run: Run) -> Found:

@@ -3,9 +3,9 @@
 ## What it does
 
 With `--for cluster-autoscaler`: reads the version, the provider and the flags of a Deployment that
-runs Cluster Autoscaler. It finds one before 1.35 without
-`--enable-dynamic-resource-allocation=true`, one from 1.35 on with `=false`, and one whose provider
-expects no devices of a node group without nodes.
+runs Cluster Autoscaler. It finds a version before 1.35 without
+`--enable-dynamic-resource-allocation=true`, a version from 1.35 on with `=false`, and a provider
+that expects no devices of a node group without nodes.
 
 ## Why is this bad
 

@@ -2,10 +2,11 @@
 
 ## What it does
 
-Evaluates each selector as the scheduler does: a class's on all devices, a request's on those of its
-class that earlier selectors accept. Needs `--devices`. If the devices come without classes, those
-that the drivers install are used; for your own classes, only findings that hold for all devices of
-the drivers that the selector names are reported.
+Evaluates each selector as the scheduler does: the selectors of a class on all devices, and the
+selectors of a request on the devices of its class that earlier selectors accept. Needs `--devices`.
+If the devices come without classes, the classes that the drivers install are used. For your own
+classes, a finding is reported only if it holds for all devices of the drivers that the selector
+names.
 
 ## Why is this bad
 

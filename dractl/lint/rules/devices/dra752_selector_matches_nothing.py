@@ -2,8 +2,9 @@
 
 ## What it does
 
-Evaluates the selectors of a class, then those of a request, and reports the first that leaves no
-device. Needs `--devices`. Classes that are not among the devices are handled as in DRA751.
+Evaluates the selectors of a class, then those of a request, and reports the first selector that
+leaves no device. Needs `--devices`. Classes that are not among the devices are handled as in
+DRA751.
 
 ## Why is this bad
 

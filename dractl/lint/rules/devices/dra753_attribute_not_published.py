@@ -85,8 +85,8 @@ def _explain_driver(attribute: str, driver: str, help_: str) -> str:
     """Return the hint for a driver that lacks an attribute, with the date up to which the driver is
     known.
 
-    Nothing is added if a name is suggested, or if the driver does publish the attribute on other
-    devices.
+    The hint stays unchanged if it suggests a name, or if the driver publishes the attribute on
+    other devices.
     """
     known_driver = drivers().get(driver)
     has_guess = help_.startswith("did you mean")

@@ -39,7 +39,8 @@ def check(run: Run) -> Found:
                 (*request.path, "deviceClassName"),
                 f"unknown device class {name}",
                 help=f"the driver {installed[name].driver} installs it"
-                if name in installed  # no misspelling of a class that the cluster has
+                # The cluster has a class of that name, so it is no misspelling
+                if name in installed
                 else near(name),
                 confidence="likely",
             )

@@ -2,10 +2,10 @@
 
 ## What it does
 
-Allocates the claim, as kube-scheduler does, on each node of the devices, all of them free, and
-reports a claim that no node can satisfy: counts, constraints and capacities together. Needs
-`--devices` or `--hardware`. Requests without any matching device are reported by other rules, and
-so are attributes that the devices lack.
+Allocates the claim on each node, as kube-scheduler does, with all devices free. Reports a claim
+whose counts, constraints and capacities together no node can satisfy. Needs `--devices` or
+`--hardware`. Requests without any matching device are reported by other rules, and so are
+attributes that the devices lack.
 
 ## Why is this bad
 
@@ -84,8 +84,8 @@ def _is_too_small(match_: tuple[Request, list[SliceDevice]]) -> bool:
 
 
 def _wider(claim: Claim) -> Mapping[str, Any] | None:
-    """Return a claim's only constraint with numaNode in place of pcieRoot; None if it is on another
-    attribute, or if the claim does not have exactly one.
+    """Return a claim's only constraint with numaNode in place of pcieRoot; None if the claim has
+    several constraints, or none on pcieRoot.
     """
     constraint = claim.constraints[0].fields if len(claim.constraints) == 1 else {}
     root = constraint.get("matchAttribute") == f"{STANDARD_DOMAIN}/pcieRoot"
@@ -97,7 +97,9 @@ def _count_equal(
     homes: Mapping[tuple[str, str], str],
     attribute: str,
 ) -> int:
-    """Count the most devices of one machine that have the same value of an attribute."""
+    """Return the largest number of devices on one machine that have the same value of an
+    attribute.
+    """
     values = Counter(
         (homes[device.driver, device.pool], str(value and value.value))
         for _, devices in matches
@@ -141,8 +143,8 @@ def _advice(
     homes: Mapping[tuple[str, str], str],
     fails_anyway: bool,
 ) -> Advice:
-    """Return the advice; ``fails_anyway`` if the claim cannot be allocated without its constraints
-    either.
+    """Return the advice. ``fails_anyway`` is True if the claim cannot be allocated even without its
+    constraints.
     """
     for request, devices in matches:
         most = max(Counter(homes[device.driver, device.pool] for device in devices).values())

@@ -2,9 +2,9 @@
 
 ## What it does
 
-Finds claims that ask for an accelerator and for a NIC or a disk without a constraint over both,
-where the machines have them on the same PCIe root and on different ones. Needs `--devices` or
-`--hardware`, and counts how often a choice of one device for each request is aligned there.
+Finds claims that ask for an accelerator and for a NIC or a disk without a constraint over both, if
+the machines have some of them on the same PCIe root and some on different ones. Needs `--devices`
+or `--hardware`, and counts how many of the possible pairs of devices are aligned.
 
 ## Why is this bad
 
@@ -104,7 +104,7 @@ def _is_bound(claim: Claim, first: Request, second: Request) -> bool:
 def _choices(
     first: list[SliceDevice], second: list[SliceDevice], homes: Mapping[tuple[str, str], str]
 ) -> tuple[int, int]:
-    """Count the pairs of devices on one machine: pairs on one PCIe root, and all pairs; devices
+    """Count the pairs of devices on one machine: those on one PCIe root, and all of them. Devices
     without a root do not count.
     """
     first_roots, second_roots = (

@@ -4,8 +4,8 @@
 
 Compares strategic merge patches of claims, templates and classes with the object that they change:
 `requests`, `constraints` and `config` of claims, `selectors` and `config` of classes. Reports what
-the object has in such a list and the patch does not repeat. A patch that says `$patch: replace`
-means it.
+the object has in such a list and the patch does not repeat. A patch with `$patch: replace` does so
+on purpose, and is not reported.
 
 ## Why is this bad
 
@@ -54,7 +54,7 @@ def check(run: Run) -> Found:
 
 
 def _patch(kind: str, name: str, operations: str) -> str:
-    """Return the entry of ``patches`` with only the changes of the patch."""
+    """Return an entry of ``patches`` that makes only the changes of the patch."""
     quoted = operations.replace("'", "''")
     return (
         "change the fields alone, in patches of the kustomization: "

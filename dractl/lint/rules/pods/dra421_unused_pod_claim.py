@@ -4,7 +4,7 @@
 
 Compares the pod's `resourceClaims` with the `resources.claims` of its containers. Claims of network
 drivers are skipped: a network device is moved into the pod's network namespace, and no container
-names it. So are virtual machines of KubeVirt, which use claims in `devices.gpus` and
+names it. Virtual machines of KubeVirt are skipped too, since they use claims in `devices.gpus` and
 `devices.hostDevices`. If the claim is not in the input, or its driver is unknown to dractl, the
 finding is only an info: a driver may configure the pod as a whole.
 
@@ -68,14 +68,15 @@ def check(run: Run) -> Found:
     for subject in run.subjects:
         if (subject.document.api_version or "").startswith("kubevirt.io/"):
             continue
-        unused: dict[Path, list[PodSpec]] = {}  # several pods of a chart can have one list
+        unused: dict[Path, list[PodSpec]] = {}  # several pods of a chart can share one list
         used: set[Path] = set()
         for pod in subject.pods:
             if not any(pod.fields.get(name) for name in ("containers", *MAIN)):
                 continue
             names = {text(item.get("name")) for _, item in pod.uses}
             if names - {text(claim.get("name")) for _, claim in pod.claims}:
-                used.update(path for path, _ in pod.claims)  # DRA409 reports the other name
+                # DRA409 reports the other name of the claim
+                used.update(path for path, _ in pod.claims)
                 continue
             for path, claim in pod.claims:
                 if text(claim.get("name")) in names or any(map(holds_placeholder, names)):
@@ -89,7 +90,7 @@ def check(run: Run) -> Found:
 def _advise_unused(run: Run, path: Path, pods: Sequence[PodSpec], *, used: bool) -> Found:
     """Yield advice on the claim at ``path``, which these pods do not use.
 
-    ``used`` says that other pods of the chart use it.
+    ``used`` is True if other pods of the chart use it.
     """
     pod = pods[0]
     claim = next(claim for place, claim in pod.claims if place == path)

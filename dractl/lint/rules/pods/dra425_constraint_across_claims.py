@@ -3,8 +3,8 @@
 ## What it does
 
 If the claims of a pod are part of the run, finds two of them with `matchAttribute` on the same
-attribute, where one covers a single device and so can only be meant to align it with the other
-claim's devices.
+attribute, if one of the constraints covers a single device, and so can only be meant to align it
+with the devices of the other claim.
 
 ## Why is this bad
 

@@ -3,7 +3,7 @@
 ## What it does
 
 Finds `nodeName` in the specification of a pod with `resourceClaims`. Pods with a status are
-skipped: there, the scheduler set it.
+skipped, since the scheduler has set the field there.
 
 ## Why is this bad
 

@@ -10,7 +10,7 @@ device.
 ## Why is this bad
 
 Device plugin and DRA driver know nothing of each other: each gives out every device of the node.
-The container gets devices from both, and the two may be the same one, or one that another pod
+The container gets devices from both, and these may be the same device, or a device that another pod
 already uses.
 
 ## Example
@@ -75,7 +75,7 @@ def check(run: Run) -> Found:
                 of_plugin = drivers_of(resource)
                 if (
                     len(of_plugin) == 1 and of_plugin[0] in drivers
-                ):  # others may be for other hardware
+                ):  # the other containers may ask for other hardware
                     yield Advice(
                         pod.subject,
                         resource_path,

@@ -3,9 +3,9 @@
 ## What it does
 
 Checks `gpus` and `hostDevices` of KubeVirt's machines as its webhook does: a device has either
-`deviceName`, or both `claimName` and `requestName`; the claim is in `resourceClaims`; no claim and
-request stand twice; and GPUs are all of one sort. If the claim or template is in the input, the
-request must be one of its own.
+`deviceName`, or both `claimName` and `requestName`; the claim is in `resourceClaims`; no pair of
+claim and request occurs twice; and all GPUs come either from device plugins or from claims. If the
+claim or template is in the input, the request must be one of its own.
 
 ## Why is this bad
 
@@ -89,8 +89,8 @@ def _devices(pod: PodSpec) -> Iterator[_Device]:
 
 
 def _sorts(pod: PodSpec, devices: Sequence[_Device]) -> Found:
-    """Yield advice on devices that are neither of a plugin nor of a claim, or both; and on GPUs of
-    both sorts.
+    """Yield advice on devices that come neither from a plugin nor from a claim, or from both; and
+    on GPUs of which some come from plugins and some from claims.
     """
     for device in devices:
         if device.name and (device.claim or device.request):

@@ -3,7 +3,7 @@
 ## What it does
 
 Finds `deviceclass.resource.kubernetes.io/CLASS` in requests and limits, for a release whose
-scheduler does not ask a DeviceClass for it: the feature gate DRAExtendedResource is off, as by
+scheduler does not serve it from a DeviceClass: the feature gate DRAExtendedResource is off, as by
 default up to 1.35, or the release is 1.34, which knows only names in `extendedResourceName`.
 
 ## Why is this bad

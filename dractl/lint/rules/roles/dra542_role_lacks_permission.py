@@ -4,9 +4,9 @@
 
 Looks at roles that may create or update ResourceSlices, as a driver does to publish its devices.
 Such a driver lists, watches, creates, updates and deletes slices; on a node it also gets its Node
-and the claims that it prepares. What the other roles of the same account allow counts, as far as
-the input has them. A role that may neither get Nodes nor claims may be that of a controller: an
-info, unless a DaemonSet runs as the account.
+and the claims that it prepares. Permissions in other roles of the same account count, as far as the
+input has these roles. A role that may get neither Nodes nor claims may belong to a controller; then
+it is an info, unless a DaemonSet runs as the account.
 
 ## Why is this bad
 

@@ -6,8 +6,8 @@ Looks at roles with `update` or `patch` on `resourceclaims/status`, for releases
 server also asks for permission on the part that is written: `update` or `patch` on
 `resourceclaims/binding` for `status.allocation` and `status.reservedFor`, and for `status.devices`
 the same verb with a prefix on `resourceclaims/driver`, which may be limited to the driver's name:
-`associated-node:update` on the node of the claim, `arbitrary-node:update` elsewhere. What the other
-roles of the same account allow counts, as far as the input has them.
+`associated-node:update` on the node of the claim, `arbitrary-node:update` elsewhere. Permissions in
+other roles of the same account count, as far as the input has these roles.
 
 ## Why is this bad
 

@@ -57,7 +57,7 @@ def check(run: Run) -> Found:
                     "a quantity is a number with a suffix such as k, M, G, Ki, Mi, Gi",
                 )
                 if meant is not None:
-                    # Another unit than the written one, such as 80g for 80G, is not safe.
+                    # A conversion to another unit, such as 80g to 80G, is not safe.
                     safe = meant == literal.text.rstrip("B")
                     fix = Replacement(path, meant, f"write {meant}", span=literal.span, safe=safe)
                     help_ = f"write {meant}; units have no B, and quantities contain no spaces"

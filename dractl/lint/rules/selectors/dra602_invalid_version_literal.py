@@ -49,8 +49,8 @@ def check(run: Run) -> Found:
         if "semver" not in expression.text:
             continue
         for literal, after in first_arguments(run.program(expression).tokens, "semver"):
-            # A second argument may be false, but a text that even normalizing cannot parse is an
-            # error either way.
+            # The second argument may be false, but a text that does not parse even if normalized is
+            # an error either way.
             parse = Version.parse_tolerant if after == "," else Version.parse
             try:
                 parse(literal.text)
@@ -71,8 +71,8 @@ def check(run: Run) -> Found:
 
 
 def _guess_version(text: str) -> str | None:
-    """Return the version that semver's normalizing makes of a text, as NVIDIA's driver does with
-    its own: 580.65.06 is 580.65.6.
+    """Return the version that semver makes of a text when normalizing, as NVIDIA's driver does with
+    its versions: 580.65.06 becomes 580.65.6.
     """
     try:
         return Version.parse_tolerant(text).text

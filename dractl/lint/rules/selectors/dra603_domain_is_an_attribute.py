@@ -69,7 +69,7 @@ def _names(run: Run) -> set[str]:
     """Return the attributes and capacities of known drivers and of the slices of the run, without
     their domains.
 
-    A driver may have a name without a dot, so that no other word is suspect.
+    A driver's name may have no dot either, so other words are not suspect.
     """
     names = {
         name.partition("/")[2]

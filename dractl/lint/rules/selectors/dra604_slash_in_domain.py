@@ -48,7 +48,7 @@ def check(run: Run) -> Found:
             domain, slash, name = lookup.domain.partition("/")
             if not slash:
                 continue
-            # nvidia.com/gpu is the resource of the device plugin
+            # nvidia.com/gpu is the device plugin's resource
             driver_name = f"{name.partition('-')[0]}.{domain}"
             driver = (
                 driver_at(run, subject, expression)
@@ -57,7 +57,7 @@ def check(run: Run) -> Found:
             )
             names = (lookup.name or "", name, name.rpartition("-")[2])
             meant = _find_lookup(driver, lookup.kind, names)
-            # CEL reads identifiers only
+            # CEL accepts only identifiers
             readable = (
                 f'device.{lookup.kind}["{driver}"].{next(filter(str.isidentifier, names), "NAME")}'
             )

@@ -79,7 +79,7 @@ KINDS = ("DeviceClass",)
 def check(run: Run) -> Found:
     drivers = _drivers(run)
     for subject in run.of("DeviceClass"):
-        # A class that does not ask for a driver at all: DRA211.
+        # DRA211 reports a class that does not check the driver at all.
         if any(run.program(selector).mentions_driver for selector in subject.selectors):
             yield from _advise_failing(
                 run, drivers, subject, [], subject.selectors, "the selectors before it let"
@@ -116,7 +116,7 @@ def _advise_failing(
         lookup for lookup in lookups if lookup.domain == STANDARD_DOMAIN and lookup.name in STANDARD
     ]
     if any(lookup.domain not in drivers and lookup not in standard for lookup in lookups):
-        return  # attributes of a domain that is no driver's may be anybody's
+        return  # the domain belongs to no driver, so any driver may have its attributes
     device = _plain_device()
     for driver, (named, path) in others.items():
         if _first_refusal(run, before, driver, device) is not None:
@@ -155,8 +155,8 @@ def _drivers(run: Run) -> dict[str, tuple[Manifest, Path]]:
 def _first_refusal(
     run: Run, selectors: Iterable[Expression], driver: str, device: Device
 ) -> tuple[Expression, str] | None:
-    """Return the first selector that a device does not satisfy, and the error if it fails; None if
-    it satisfies all.
+    """Return the first selector that a device does not satisfy, and the error if the selector
+    fails; None if the device satisfies all.
     """
     for selector in selectors:
         program = run.program(selector)

@@ -86,7 +86,7 @@ def check(run: Run) -> Found:
         )
         if (
             pair and pair[1].subject is claim.subject
-        ):  # else the class is at fault, which is reported above
+        ):  # otherwise the class is at fault, and a finding on it is reported above
             yield replace(_advice(*pair), severity="error" if request.parent is None else "warning")
 
 
@@ -141,7 +141,7 @@ def _demands(run: Run, subject: Manifest, expression: Expression) -> Iterator[Mu
         if not (comparison.required and compares and comparison.operator in ("==", "in")):
             continue
         values = {literal.key: literal for literal in comparison.literals}
-        # If .orValue(...) gives a wanted value, a device without the attribute satisfies the
-        # comparison.
+        # If the default of .orValue(...) is a wanted value, a device without the attribute
+        # satisfies the comparison.
         if comparison.default is None or comparison.default.key not in values:
             yield MustHold(subject, expression, comparison, values)

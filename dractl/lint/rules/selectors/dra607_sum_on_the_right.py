@@ -6,9 +6,9 @@ Finds `add(...)` and `sub(...)` as the right operand of `==`, and in the list of
 
 ## Why is this bad
 
-`add` and `sub` return a different Go type than that of a device's quantity. On the right of `==`,
-that is the error "no such overload", which stops the scheduling of the pod on all nodes; in the
-list of an `in`, it never compares equal. The API server accepts both.
+`add` and `sub` return a Go type that differs from the type of a device's quantity. On the right of
+`==`, this causes the error "no such overload", which stops the scheduling of the pod on all nodes;
+in the list of an `in`, it never compares equal. The API server accepts both.
 
 ## Example
 
@@ -73,7 +73,7 @@ def check(run: Run) -> Found:
             continue
         checked = run.program(expression).checked
         if checked is None:
-            continue  # the API server says why
+            continue  # the API server reports the reason
         for node in checked.walk():
             if (
                 isinstance(node, Call)
@@ -91,7 +91,7 @@ def check(run: Run) -> Found:
 
 
 def _right(comparison: Call) -> tuple[Node, ...]:
-    """Return the right side of the comparison, or the elements of a list there."""
+    """Return the right side of the comparison; for a list, its elements."""
     right = comparison.args[1]
     return (
         tuple(right.elements)

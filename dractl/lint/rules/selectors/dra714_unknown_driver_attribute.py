@@ -61,7 +61,7 @@ def check(run: Run) -> Found:
             message = f"{driver.name} publishes no {_WORDS[lookup.kind]} {lookup.full_name}"
             if not any(
                 sign in read.program.text for sign in ("||", " ? ")
-            ):  # else other conditions may decide
+            ):  # otherwise other conditions may decide
                 message += (
                     ": the selector "
                     f"{'never matches' if read.guarded else 'fails on each of its devices'}"
@@ -79,7 +79,7 @@ def _is_reported_elsewhere(read: Read) -> bool:
     """Return True for names that DRA701 and DRA713 report, and for names that an administrator may
     have added.
 
-    The former are names that resemble others, and capacities that are taken for attributes.
+    Those rules report names that resemble others, and capacities that are looked up as attributes.
     """
     lookup = read.lookup
     if not read.driver.fact.complete or read.guessed:

@@ -4,8 +4,8 @@
 
 Looks up the names in selectors in the catalogue of the driver, and reports attributes and
 capacities that only some of its devices have, unless this selector or an earlier one tests for
-them: `"name" in device.attributes[...]`, `has(...)`, or `.?name.orValue(...)`. It is an info where
-other conditions come first, or where the attribute depends on an option of the driver.
+them: `"name" in device.attributes[...]`, `has(...)`, or `.?name.orValue(...)`. It is an info if
+other conditions come first, or if the attribute depends on an option of the driver.
 
 ## Why is this bad
 
@@ -45,7 +45,7 @@ SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 ALONE = True
 
-# Beginnings of conditions on devices; all other conditions are on options of the driver.
+# Beginnings of conditions that concern devices; all other conditions concern options of the driver.
 _VARIES = ("where ", "of PCI functions", "of virtual functions")
 
 
@@ -92,7 +92,7 @@ def _guard(read: Read) -> Replacement | None:
 
 
 def _has_earlier_condition(read: Read) -> bool:
-    """Return True if other conditions come first: the devices that satisfy them may all have the
+    """Return True if other conditions come first, since all devices that satisfy them may have the
     attribute.
     """
     wanted = read.selection.devices
@@ -108,12 +108,12 @@ def _has_earlier_condition(read: Read) -> bool:
 
 
 def _explain_absence(read: Read, row: Row) -> str:
-    """Describe the devices that have the attribute; empty if all devices that reach the selector
-    have it.
+    """Describe the devices that have the attribute; return "" if all devices that reach the
+    selector have it.
     """
     wanted = read.selection.devices
     kinds = read.selection.types
-    if row.when and not row.when.startswith("unless "):  # "unless": on rare hardware
+    if row.when and not row.when.startswith("unless "):  # "unless" means on rare hardware
         condition = f"for {row.when[3:]}" if row.when.startswith("of ") else row.when
         return (
             f"set only {condition[4:]}"
@@ -126,9 +126,9 @@ def _explain_absence(read: Read, row: Row) -> str:
 
 
 def _is_implied(read: Read, row: Row) -> bool:
-    """Return True if the selector reads, before this attribute, one that the row's condition
-    ``when`` names (``rdma`` for ``rdmaDevice``), or if the selectors require a type of device and
-    only some types have the attribute.
+    """Return True if the selector implies the attribute: it reads, before it, another attribute
+    that the row's condition ``when`` names (``rdma`` for ``rdmaDevice``), or requires a type of
+    device while only some types have the attribute.
     """
     names = {
         lookup.name

@@ -63,7 +63,8 @@ def check(run: Run) -> Found:
         known_driver, kind = wanted.driver, lookup.kind
         row = known_driver.rows(kind).get(f"{known_driver.name}/{lookup.name}")
         fix = None
-        if row is not None and driver(lookup.domain) is None:  # else the class may be the mistake
+        # Otherwise the class may be the mistake
+        if row is not None and driver(lookup.domain) is None:
             fix = Replacement(read.expression.path, known_driver.name, span=lookup.domain_span)
         message = (
             f"the devices of this class belong to {known_driver.name}, which publishes nothing "

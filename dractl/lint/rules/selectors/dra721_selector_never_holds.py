@@ -11,8 +11,8 @@ are DRA606.
 ## Why is this bad
 
 A device must satisfy all selectors of class and request, so the request is never satisfied. A
-selector that is always true (`x || true`, `x != "a" || x != "b"`), or true for every device that
-its class takes, selects nothing and is reported as info.
+selector that is always true (`x || true`, `x != "a" || x != "b"`), or true for every device of its
+class, selects nothing and is reported as info.
 
 ## Example
 
@@ -85,8 +85,8 @@ def _judge_selector(
 
 
 def _judge_nominal_size(selection: Selectors) -> Found:
-    """Yield advice on a capacity that a product is sold with, and does not quite have: 80Gi of an
-    "80GB" card.
+    """Yield advice on a capacity by which a product is sold, but which the product does not quite
+    have: 80Gi for an "80GB" card.
     """
     known_driver = selection.devices.driver if selection.devices else None
     if known_driver is None:
@@ -140,8 +140,8 @@ def _follows_from_class(run: Run, selection: Selectors, program: Program) -> boo
 
 
 def _judge_together(run: Run, selection: Selectors) -> Found:
-    """Yield advice on the first selector that no device satisfies together with the earlier ones,
-    the class's among them.
+    """Yield advice on the first selector that no device satisfies together with the earlier
+    selectors, including those of the class.
     """
     if not all(program.ok for _, program in selection.selectors):
         return
@@ -152,7 +152,7 @@ def _judge_together(run: Run, selection: Selectors) -> Found:
         "!" in program.text
         for program in (*before, *(program for _, program in selection.selectors))
     ):
-        return  # without a negation DRA606 or the finding of the class says it
+        return  # without a negation, DRA606 or the finding on the class reports it
     if request and selection.devices and not before:
         before = list(selection.devices.classes)
     if not all(program.ok for program in before) or (before and before[-1].excludes(before[:-1])):
@@ -172,8 +172,8 @@ def _judge_together(run: Run, selection: Selectors) -> Found:
 
 
 def _judge_constant(selection: Selectors, expression: Expression, program: Program) -> Found:
-    """Yield advice on a selector that reads nothing of the device; a class that takes all devices
-    is DRA210.
+    """Yield advice on a selector that reads nothing of the device; DRA210 reports a class that
+    takes all devices.
     """
     result = program.evaluate("driver", Device({"name": "device"}))
     if result is True:
@@ -191,9 +191,9 @@ def _judge_constant(selection: Selectors, expression: Expression, program: Progr
 
 
 def _judge_logic(selection: Selectors, expression: Expression, program: Program) -> Advice | None:
-    """Return advice on a selector that its logic alone makes true, or never true.
+    """Return advice on a selector that is always true, or never true, by its logic alone.
 
-    Comparisons that contradict each other are DRA606.
+    DRA606 reports comparisons that contradict each other.
     """
     if True not in program.outcomes:
         if _compare_twice(program):

@@ -8,9 +8,9 @@ DRAListTypeAttributes).
 
 ## Why is this bad
 
-A device between two NUMA nodes is near both, and its driver publishes `ints: [0, 1]`. `== 0` is
-then false, and `<` an error, which stops the scheduling of the pod on all nodes. `includes(0)`,
-which needs the feature gate too, works with both forms.
+A device that is near two NUMA nodes is published with `ints: [0, 1]`. `== 0` is then false, and `<`
+an error, which stops the scheduling of the pod on all nodes. `includes(0)`, which needs the feature
+gate too, works with both forms.
 
 ## Example
 

@@ -3,7 +3,7 @@
 ## What it does
 
 Counts the slices of a pool's newest generation and compares that with `resourceSliceCount`. If
-there are fewer than announced, the others may only be missing from the run. A node can use the pool
+there are fewer slices than announced, the run may merely lack the others. A node can use the pool
 if its own slices are complete.
 
 ## Why is this bad

@@ -53,8 +53,8 @@ KINDS = ("ResourceSlice",)
 
 
 def check(run: Run) -> Found:
-    # Where the gate is off, the API server drops `consumesCounters` (DRA802); 1.34 looks
-    # counters up itself (DRA332).
+    # If the gate is off, the API server drops `consumesCounters` (DRA802). In 1.34, the server
+    # itself looks counters up (DRA332).
     if not run.target.has("counters-apart-from-devices") or not run.target.enabled(
         "DRAPartitionableDevices"
     ):

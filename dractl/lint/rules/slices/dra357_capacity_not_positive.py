@@ -46,8 +46,8 @@ def check(run: Run) -> Found:
             signs = {name: _sign(_value(capacity)) for name, capacity in capacities.items()}
             for name, capacity in capacities.items():
                 value = _value(capacity)
-                # MIG devices have 0 encoders and 14 multiprocessors, and their driver publishes
-                # both on purpose.
+                # A MIG device has 0 encoders and 14 multiprocessors, and its driver publishes both
+                # on purpose.
                 if signs[name] < 0 or (signs[name] == 0 and max(signs.values()) == 0):
                     path = (
                         *device.path,
@@ -72,4 +72,4 @@ def _sign(value: object) -> int:
     amount = quantity(value)
     return (
         amount.sign() if amount is not None else int(value is not None)
-    )  # the decoder reports the fault
+    )  # the decoder reports the fault already

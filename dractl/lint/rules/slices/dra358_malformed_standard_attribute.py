@@ -45,14 +45,16 @@ KINDS = ("ResourceSlice",)
 
 
 class Form(Struct, frozen=True):
-    """The members that hold such a value, the texts that are one, and an example."""
+    """The form of a standard attribute: the fields of a value that may hold it, the valid texts,
+    and an example.
+    """
 
     members: tuple[str, str]
     pattern: str
     example: str
 
 
-# Domains have more than four digits behind Intel VMD.
+# Behind Intel VMD, PCI domains have more than four digits.
 FORMS = {
     "pcieRoot": Form(("string", "strings"), r"pci[0-9a-f]{4,}:[0-9a-f]{2}", "pci0000:17"),
     "pciBusID": Form(

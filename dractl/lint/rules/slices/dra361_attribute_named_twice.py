@@ -7,8 +7,8 @@ Finds names without domain that a device also has in the domain of its driver: `
 
 ## Why is this bad
 
-Both are the same name to a selector, and which of the values it gets changes from one evaluation to
-the next.
+Both are the same name to a selector, and which of the two values a selector gets changes from one
+evaluation to the next.
 
 ## How to fix
 

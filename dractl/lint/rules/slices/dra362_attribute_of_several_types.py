@@ -6,20 +6,20 @@ Compares the types of each attribute over all devices of a driver in the run.
 
 ## Why is this bad
 
-A selector is written for one type. For a device with the other one it ends with an error such as
-`no such overload`, and an error ends the attempt for the pod: other devices, which match, are not
-tried.
+A selector is written for one type. On a device with the other type, it fails with an error such as
+`no such overload`, and the error ends the attempt for the pod: other devices are not tried, even if
+they match.
 
 ## How to fix
 
-Publish one type for a name, or two names. What was published first stays, since selectors of users
-rely on it.
+Publish one type for a name, or two names. Keep the type that was published first, since users'
+selectors rely on it.
 
 ## Seen in
 
-CoHDI/composable-dra-driver 0.1.1 publishes under the name of the vendor's driver, with strings for
-everything: `driverVersion` is a version on the devices of `gpu.nvidia.com` that NVIDIA's driver
-publishes and a string on these.
+CoHDI/composable-dra-driver 0.1.1 publishes devices under the name of the vendor's driver, with
+strings for all attributes. `driverVersion` is a string on these devices, but a version on the
+devices of `gpu.nvidia.com` that NVIDIA's driver publishes.
 
 ## Example
 
@@ -60,7 +60,7 @@ KINDS = ("ResourceSlice",)
 
 
 class _Use(Struct, frozen=True):
-    """The first device of a driver that has an attribute, and the type that it gives it."""
+    """The first device of a driver that has an attribute, and the type of the attribute on it."""
 
     type: str
     device: str

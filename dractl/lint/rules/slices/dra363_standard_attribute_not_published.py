@@ -8,15 +8,15 @@ Finds devices with an attribute whose value is a PCI address, but without
 
 ## Why is this bad
 
-A constraint over devices of several drivers compares attributes of one name. Devices without the
-standard name can never be placed together with those of other drivers.
+A constraint over devices of several drivers compares attributes with one common name. Devices
+without the standard name can never be placed together with those of other drivers.
 
 ## How to fix
 
 Publish the standard attribute beside the present one, with the helpers of
 k8s.io/dynamic-resource-allocation/deviceattribute: `GetPCIBusIDAttribute`,
-`GetPCIeRootAttributeByPCIBusID`, `GetNUMANodeAttributeByPCIBusID`. Leave out what the node does not
-know.
+`GetPCIeRootAttributeByPCIBusID`, `GetNUMANodeAttributeByPCIBusID`. Leave out an attribute whose
+value the node does not know.
 
 ## Seen in
 
@@ -58,7 +58,7 @@ SEVERITY = "info"
 KINDS = ("ResourceSlice",)
 
 _ADDRESS = re.compile(r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
-# Of a parent device, as the PF of a VF: not of the device itself.
+# The address belongs to a parent device, such as the PF of a VF, and not to the device itself.
 _OF_ANOTHER = re.compile(r"parent|^pf|physfn", re.IGNORECASE)
 _NUMA = re.compile(r"numa(?:[_-]?(?:node|id|nodeid|info))?", re.IGNORECASE)
 
@@ -69,7 +69,7 @@ def check(run: Run) -> Found:
         for device in subject.devices:
             for standard, find in (("pciBusID", _find_address), ("numaNode", _find_numa_node)):
                 key = (subject.slice.driver, standard)
-                # Once a driver: all of its devices are made by the same code.
+                # Reported once for each driver, since the same code makes all of its devices.
                 if key in reported or f"{STANDARD_DOMAIN}/{standard}" in device.attributes:
                     continue
                 if name := find(device):

@@ -8,13 +8,13 @@ a dot.
 ## Why is this bad
 
 Who owns a domain decides what its names mean. If the other driver changes the name or its type,
-constraints over both drivers fail, and no one of the two can tell why. A domain without a dot
-belongs to nobody and can collide.
+constraints over both drivers fail, and neither of the two shows why. A domain without a dot belongs
+to nobody and can collide.
 
 ## How to fix
 
-Publish what has a standard name under that (`resource.kubernetes.io/numaNode`), everything else in
-the driver's own domain.
+Publish an attribute that has a standard name under this name (`resource.kubernetes.io/numaNode`),
+and every other attribute in the driver's own domain.
 
 ## Seen in
 

@@ -19,7 +19,7 @@ configuration for its use.
 ## Seen in
 
 gpu.nvidia.com with PassthroughSupport, from 25.12 on, publishes `gpu-0` and `gpu-vfio-0` for one
-GPU without counters; it removes the other one when a claim is prepared.
+GPU without counters; it removes one of the two when a claim for the other is prepared.
 
 ## Example
 

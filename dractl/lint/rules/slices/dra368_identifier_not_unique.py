@@ -6,13 +6,13 @@ Compares the attribute `uuid` of the devices of a driver on a node.
 
 ## Why is this bad
 
-A UUID is what people select one device by, and what a repair is tracked by. If all devices of a
-node have the same one, a selector for a device matches all of them.
+People select a single device by its UUID, and track its repair by it. If all devices of a node have
+the same one, a selector for a device matches all of them.
 
 ## How to fix
 
-Publish what the hardware or its library calls the device; leave the attribute out where there is
-nothing.
+Publish the identifier that the hardware or its library has for the device; if there is none, leave
+the attribute out.
 
 ## Seen in
 
@@ -60,7 +60,7 @@ def check(run: Run) -> Found:
                 name, uuid = _find_uuid(device, pool.driver)
                 key = (pool.driver, node_of(subject), uuid)
                 other, other_subject, other_name = first.setdefault(key, (device, subject, name))
-                # Partitions of one device may have the UUID of the whole.
+                # Partitions of a device may have the UUID of the whole device.
                 shared = device.fields.get("consumesCounters") or key in reported
                 if uuid and other is not device and not shared:
                     reported.add(key)

@@ -6,20 +6,20 @@ Finds capacities without `requestPolicy` of devices with `allowMultipleAllocatio
 
 ## Why is this bad
 
-A request that names no amount consumes all of it. So the first claim that asks for "one device"
-leaves nothing for the others, although the device is published as shared. It is a warning if
-another capacity of the device has a policy.
+A request that names no amount consumes the whole capacity. So the first claim that asks for "one
+device" leaves nothing for the others, although the device is published as shared. It is a warning
+if another capacity of the device has a policy.
 
 ## How to fix
 
-Publish a policy with the `default` that such a request means, and a range or list of amounts that
+Publish a policy with the `default` for such requests, and with a range or list of the amounts that
 the driver can serve.
 
 ## Seen in
 
 dra.cpu groups CPUs without a policy: a claim that names no amount takes all CPUs of the NUMA node.
-gpu.nvidia.com at 9593204 (0.5, alpha) gives `memory` of a MIG device a policy, and none to its
-engines: the first claim takes them all.
+gpu.nvidia.com at 9593204 (0.5, alpha) gives `memory` of a MIG device a policy, but none to its
+engines, so the first claim takes all of them.
 
 ## Example
 
@@ -71,7 +71,8 @@ def check(run: Run) -> Found:
             if not names:
                 continue
             reported.update((subject.slice.driver, name) for name in names)
-            # With a policy for one capacity alone, the device is meant to be shared, and is not.
+            # A policy for only one capacity shows that the device is meant to be shared, but it
+            # cannot be.
             is_shared_by_another = len(names) < len(device.capacity)
             yield Advice(
                 subject,
