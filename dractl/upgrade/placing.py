@@ -428,12 +428,12 @@ class Placing:
 
     def outcomes(self, state: ClusterState, features: Features) -> Outcomes:
         """Return the outcomes of a scheduler for every subject."""
+        # One cluster after the other: the state keeps what it derives from the last one that it had.
         present = Scheduler(state, features)
+        in_present = [find_outcome(present, one) for one in self.subjects]
         empty = present.with_state(empty_cluster(state))
-        return [
-            (find_outcome(present, one), find_outcome(empty, replace(one, runs=True)))
-            for one in self.subjects
-        ]
+        in_empty = [find_outcome(empty, replace(one, runs=True)) for one in self.subjects]
+        return list(zip(in_present, in_empty, strict=True))
 
     def compare(self, before: Outcomes, after: Outcomes) -> Iterator[Difference]:
         """Yield the differences for each subject; in the empty cluster only where the present one
