@@ -243,9 +243,14 @@ class DeliveryReader:
             return self._run_program(folder, need, settings, components)
 
     def _check_source(self, spec: Any) -> None:
-        """Raise NotRenderable for the source of a Kustomization that is another repository."""
+        """Raise NotRenderable for the source of a Kustomization that is another repository, or that
+        a controller puts together: its paths are no paths of this repository
+        (fluxcd/source-watcher docs/spec/v1beta1/artifactgenerators.md).
+        """
         source = mapping(mapping(spec).get("sourceRef"))
         kind, name = text_at(source, "kind"), text_at(source, "name")
+        if kind == "ExternalArtifact":
+            raise NotRenderable(f"its source ExternalArtifact {name} is made in the cluster")
         if kind == "GitRepository" and not self._origins.has(self._urls.get(name, "")):
             raise NotInRepository("its source is another repository")
 

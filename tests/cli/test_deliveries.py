@@ -189,6 +189,21 @@ def test_unbuilt_kustomization_is_a_row_and_a_note(ask: Ask, command: tuple[str,
     assert "clusters/prod/other.yaml:5: the Kustomization was not built" in errors
 
 
+def test_the_paths_of_an_artifact_that_a_controller_makes_are_unknown(ask: Ask) -> None:
+    """The repository has the path ./apps/film, too; the artifact need not have it from there."""
+    text = FILES["clusters/prod/apps.yaml"].replace("GitRepository", "ExternalArtifact")
+    write("clusters/prod/apps.yaml", text)
+    for name in ("template", "pod"):
+        file = Path("apps/film") / f"{name}.yaml"
+        file.write_text(file.read_text().replace("${APP}", "film").replace('"${COUNT}"', "1"))
+    Path("apps/film/kustomization.yaml").unlink()
+    _, answer, errors = ask("devices", "-f", ".")
+    rows = [row["effect"] for row in answer["unread"] if row["why"] == "not-rendered"]
+    why = "its source ExternalArtifact flux-system is made in the cluster"
+    assert any(why in effect for effect in rows)
+    assert why in errors
+
+
 def test_a_stored_kustomization_has_been_applied(ask: Ask, tmp_path: Path) -> None:
     """In a dump with objects of Flux, what they apply is in the dump."""
     dump = json.loads((tmp_path / "dump.json").read_text())
