@@ -4,6 +4,7 @@ of kube-apiserver's --runtime-config.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from os.path import basename
 from typing import Any
 
@@ -56,7 +57,13 @@ class Flag(Struct, frozen=True):
 
 def type_of(value: Raw) -> tuple[str, str]:
     """Return the API group and the kind of an object."""
-    view = View(value)
+    fields = mapping(value)
+    return _split_type(text(fields.get("apiVersion")), text(fields.get("kind")))
+
+
+@cache
+def _split_type(api_version: str, kind: str) -> tuple[str, str]:
+    view = View({"apiVersion": api_version, "kind": kind})
     return view.api_group, view.kind
 
 

@@ -428,7 +428,7 @@ class Placing:
 
     def outcomes(self, state: ClusterState, features: Features) -> Outcomes:
         """Return the outcomes of a scheduler for every subject."""
-        # One cluster after the other: the state keeps what it derives from the last one that it had.
+        # One cluster after the other: what is derived of claims is kept for the last one only.
         present = Scheduler(state, features)
         in_present = [find_outcome(present, one) for one in self.subjects]
         empty = present.with_state(empty_cluster(state))

@@ -38,10 +38,9 @@ class InstalledProgram(Struct, frozen=True):
 
 def find_programs(objects: Sequence[Raw]) -> Iterator[InstalledProgram]:
     """Yield the programs whose images or kinds are in the input."""
+    tagged = [(value, name, tag) for value in objects for name, tag in tags(value)]
     for program in helpers().programs:
-        images = [
-            (value, tag) for value in objects for name, tag in tags(value) if name in program.images
-        ]
+        images = [(value, tag) for value, name, tag in tagged if name in program.images]
         is_defined = any(
             value.get("kind") == _DEFINITION
             and text(View(value).spec.get("group")).endswith(program.group)
